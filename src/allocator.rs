@@ -6,7 +6,7 @@ use std::ffi::{c_int, c_long};
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// `mi_option_purge_delay` of mimalloc: after so many milliseconds freed memory goes back to the system.
+/// `mi_option_purge_delay` of mimalloc: the milliseconds after which freed memory goes back to the system.
 const PURGE_DELAY: c_int = 15;
 
 /// Keeps freed memory for 400 milliseconds instead of 10. A first index frees and takes buffers of megabytes

@@ -1,7 +1,7 @@
 //! Record of an unfinished run: its process, start time and progress.
 //!
-//! Informs the user and `status`. Resuming does not depend on it, because stored chunks are found by content.
-//! It is therefore written on a best-effort basis, and a record that cannot be read is treated as absent.
+//! The record informs the user and `status`. Resuming does not depend on it, because stored chunks are found
+//! by content. It is therefore written on a best-effort basis, and an unreadable record is treated as absent.
 
 use codeweaver_index::{Codebase, Counters};
 use codeweaver_store::layout::write_atomically;
@@ -36,23 +36,22 @@ impl Recorder {
     /// A recorder for a run that starts now.
     pub fn new(codebase: &Codebase) -> Recorder {
         let now = time::now();
-        Recorder {
-            path: codebase.store().checkpoint(&codebase.worktree_key),
-            record: Checkpoint {
-                session_id: format!("{}-{now}", std::process::id()),
-                project_path: codebase.root().to_string_lossy().into_owned(),
-                start_time: now,
-                last_checkpoint: now,
-                files_processed: 0,
-                files_total: 0,
-                chunks_created: 0,
-                errors: 0,
-                settings_hash: codebase.settings_fingerprint.clone(),
-            },
-        }
+        let record = Checkpoint {
+            session_id: format!("{}-{now}", std::process::id()),
+            project_path: codebase.root().to_string_lossy().into_owned(),
+            start_time: now,
+            last_checkpoint: now,
+            files_processed: 0,
+            files_total: 0,
+            chunks_created: 0,
+            errors: 0,
+            settings_hash: codebase.settings_fingerprint.clone(),
+        };
+
+        Recorder { path: codebase.store().checkpoint(&codebase.worktree_key), record }
     }
 
-    /// Writes what is `done` of `files_total` files.
+    /// Writes the progress of the run: `done`, of `files_total` files.
     pub fn write(&mut self, done: &Counters, files_total: u64) {
         self.record.last_checkpoint = time::now();
         self.record.files_processed = done.files;
@@ -62,7 +61,7 @@ impl Recorder {
         self.save();
     }
 
-    /// Records the error that has ended the run.
+    /// Records the error that ended the run.
     pub fn fail(&mut self) {
         self.record.errors += 1;
         self.save();

@@ -22,8 +22,8 @@ pub struct Report {
     pub languages: BTreeMap<&'static str, LanguageStats>,
     /// Files that were chunked by a fallback method; at most 200.
     pub degraded: Vec<Degraded>,
-    /// Sampled chunks of each language. Selected by the hash of language, path and offset, so every run gives
-    /// the same.
+    /// Sampled chunks of each language. They are selected by the hash of language, path and offset, so every
+    /// run selects the same.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub samples: BTreeMap<&'static str, Vec<Sample>>,
 }
@@ -82,24 +82,26 @@ pub struct Sample {
 pub struct Parsed {
     pub files: u64,
     pub bytes: u64,
-    /// Of languages without a grammar, which are only read.
+    /// Files in languages without a grammar, which are read but not parsed.
     pub without_grammar: u64,
     pub milliseconds: u64,
 }
 
-/// Parses every file of `tree` that the policy indexes once, on as many threads as an index uses.
+/// Parses every file of `tree` that the policy indexes, on as many threads as an index uses.
 pub fn parse(codebase: &Codebase, tree: &Oid) -> Result<Parsed, IndexError> {
     let policy = Policy::for_tree(&codebase.repo, Some(tree), &codebase.settings.policy)?;
     let started = Instant::now();
-    let of_threads = for_each_file(codebase, tree, Parsed::default, |file, blobs, parsed| {
+
+    let per_thread = for_each_file(codebase, tree, Parsed::default, |file, blobs, parsed| {
         with_text(&policy, file, blobs, &mut |text, language| {
             parsed.files += 1;
             parsed.bytes += text.len() as u64;
             parsed.without_grammar += u64::from(!chunk::parse_only(text, language));
         })
     })?;
+
     let mut sum = Parsed { milliseconds: started.elapsed().as_millis() as u64, ..Parsed::default() };
-    for parsed in of_threads {
+    for parsed in per_thread {
         sum.files += parsed.files;
         sum.bytes += parsed.bytes;
         sum.without_grammar += parsed.without_grammar;
@@ -112,9 +114,11 @@ pub fn parse(codebase: &Codebase, tree: &Oid) -> Result<Parsed, IndexError> {
 pub fn measure(codebase: &Codebase, tree: &Oid, n_samples: usize) -> Result<Report, IndexError> {
     let policy = Policy::for_tree(&codebase.repo, Some(tree), &codebase.settings.policy)?;
     let chunking = Chunking { codebase, policy: &policy, n_samples };
+
     let reports = for_each_file(codebase, tree, Report::default, |file, blobs, report| {
         chunking.measure_file(file, blobs, report)
     })?;
+
     let mut merged = Report { tree: tree.to_string(), ..Report::default() };
     for report in reports {
         merged.merge(report, n_samples);
@@ -123,7 +127,8 @@ pub fn measure(codebase: &Codebase, tree: &Oid, n_samples: usize) -> Result<Repo
     Ok(merged)
 }
 
-/// Calls `visit` with every file of `tree` on all cores. Returns what each thread has made of its files.
+/// Calls `visit` with every file of `tree` on all cores. Returns the value of each thread, which `new`
+/// creates and `visit` changes.
 fn for_each_file<T: Send>(
     codebase: &Codebase,
     tree: &Oid,
@@ -132,29 +137,47 @@ fn for_each_file<T: Send>(
 ) -> Result<Vec<T>, IndexError> {
     let files = git::walk_tree(&codebase.repo, tree)?;
     let next = AtomicUsize::new(0);
-    let available = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let n_threads = codebase.settings.index.threads.unwrap_or_else(available);
+    let n_threads = codebase
+        .settings
+        .index
+        .threads
+        .unwrap_or_else(|| std::thread::available_parallelism().map_or(1, std::num::NonZero::get));
+
     std::thread::scope(|scope| {
-        let work = || -> Result<T, IndexError> {
-            let (mut made, mut blobs) = (new(), codebase.repo.blobs());
-            while let Some(file) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
-                visit(file, &mut blobs, &mut made)?;
-            }
-            Ok(made)
-        };
-        let spawn = |_| {
+        let mut workers = Vec::new();
+        for _ in 0..n_threads {
             // Parsers recurse in C code on hostile input.
             let worker = std::thread::Builder::new().stack_size(16 << 20);
-            let failed =
-                || tracing::warn!(component = "cli", operation = "chunks", "a thread could not be started");
-            worker.spawn_scoped(scope, work).inspect_err(|_| failed()).ok()
-        };
-        let workers: Vec<_> = (0..n_threads).filter_map(spawn).collect();
-        let join = |worker: std::thread::ScopedJoinHandle<'_, Result<T, IndexError>>| {
-            worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        };
-        workers.into_iter().map(join).collect()
+            match worker.spawn_scoped(scope, || visit_files(codebase, &files, &next, &new, &visit)) {
+                Ok(worker) => workers.push(worker),
+                Err(_) => {
+                    tracing::warn!(component = "cli", operation = "chunks", "a thread could not be started");
+                }
+            }
+        }
+
+        let mut values = Vec::new();
+        for worker in workers {
+            values.push(worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
+        }
+        Ok(values)
     })
+}
+
+/// Calls `visit` with files until no thread has any left. `next` is the number of files that are taken.
+fn visit_files<T>(
+    codebase: &Codebase,
+    files: &[git::TreeFile],
+    next: &AtomicUsize,
+    new: impl Fn() -> T,
+    visit: impl Fn(&git::TreeFile, &mut git::BlobReader, &mut T) -> Result<(), IndexError>,
+) -> Result<T, IndexError> {
+    let (mut value, mut blobs) = (new(), codebase.repo.blobs());
+
+    while let Some(file) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
+        visit(file, &mut blobs, &mut value)?;
+    }
+    Ok(value)
 }
 
 /// Calls `visit` with the text and language of a file, unless the policy skips it.
@@ -168,10 +191,13 @@ fn with_text(
     let PathDecision::Index { language, exempt, .. } = policy.decide_path(path, file.mode) else {
         return Ok(());
     };
+
+    // The size is known without reading the blob.
     if blobs.size(&file.oid)?.is_none_or(|size| size > policy.max_blob_bytes()) {
         return Ok(());
     }
     let Some(bytes) = blobs.read(&file.oid)? else { return Ok(()) };
+
     let bytes = &*text::to_utf8(bytes);
     if policy.decide_blob(bytes, exempt).is_none() {
         visit(bytes, policy.language(language, path, bytes));
@@ -198,10 +224,13 @@ impl Chunking<'_> {
         with_text(self.policy, file, blobs, &mut |bytes, language| {
             let chunked = chunk::chunk_blob(bytes, language, &self.codebase.settings.chunker);
             report.languages.entry(language.name()).or_default().add(bytes.len() as u64, &chunked);
+
             let mut reasons: Vec<String> =
                 chunked.degradations.iter().map(|d| d.reason.name().to_owned()).collect();
+            // A file is listed once for each reason.
             reasons.sort();
             reasons.dedup();
+
             for reason in reasons {
                 report.degraded.push(Degraded {
                     path: git::quoting::text(path),
@@ -209,6 +238,7 @@ impl Chunking<'_> {
                     reason,
                 });
             }
+
             if self.n_samples > 0 {
                 let samples = report.samples.entry(language.name()).or_default();
                 samples.extend(chunked.chunks.iter().map(|chunk| sample(path, language, chunk)));
@@ -218,10 +248,12 @@ impl Chunking<'_> {
     }
 }
 
+/// A chunk as a sample, with a rank from the hash of its place.
 fn sample(path: &git::BStr, language: LanguageId, chunk: &Chunk) -> Sample {
     let place = format!("{} {path} {}", language.name(), chunk.byte_range.start);
     let hash = blake3::hash(place.as_bytes());
     let rank = hash.as_bytes().first_chunk().map_or(0, |head| u64::from_le_bytes(*head));
+
     Sample {
         path: git::quoting::text(path),
         span: (chunk.line_span.start, chunk.line_span.end),
@@ -247,17 +279,21 @@ impl LanguageStats {
         self.bytes += bytes;
         self.chunks += chunked.chunks.len() as u64;
         self.tokens += tokens;
+
         let sums = &mut self.sums;
+        // Only a file above the desired size has to be split, so only its chunks are judged.
         if tokens > u64::from(*GOOD_TOKENS.end()) {
             sums.larger += chunked.chunks.len() as u64;
             sums.larger_tokens += tokens;
             sums.larger_good +=
                 chunked.chunks.iter().filter(|chunk| GOOD_TOKENS.contains(&chunk.token_count)).count() as u64;
         }
+
         sums.boundaries += u64::from(chunked.boundaries);
         sums.on_nodes += u64::from(chunked.boundaries_on_nodes);
         sums.nodes += u64::from(chunked.nodes_classified);
         sums.unknown += u64::from(chunked.nodes_unknown);
+
         for degradation in &chunked.degradations {
             *self.degradations.entry(degradation.reason.name().to_owned()).or_default() += 1;
         }
@@ -268,6 +304,7 @@ impl LanguageStats {
         self.bytes += other.bytes;
         self.chunks += other.chunks;
         self.tokens += other.tokens;
+
         let (sums, others) = (&mut self.sums, &other.sums);
         sums.larger += others.larger;
         sums.larger_tokens += others.larger_tokens;
@@ -276,6 +313,7 @@ impl LanguageStats {
         sums.on_nodes += others.on_nodes;
         sums.nodes += others.nodes;
         sums.unknown += others.unknown;
+
         for (reason, n) in &other.degradations {
             *self.degradations.entry(reason.clone()).or_default() += n;
         }

@@ -60,7 +60,7 @@ impl From<ScopeArg> for Scope {
 }
 
 impl SetupArgs {
-    /// True if any of `--install`, `--print` and `--uninstall` is given.
+    /// Returns true if any of `--install`, `--print` and `--uninstall` is given.
     pub fn is_requested(&self) -> bool {
         self.print.is_some() || !self.install.is_empty() || !self.uninstall.is_empty()
     }
@@ -80,16 +80,21 @@ fn client_parser() -> impl TypedValueParser<Value = &'static Client> {
 pub fn run(args: &SetupArgs, context: &Context) -> Result<ExitCode, CliError> {
     let environment = Environment::of_process();
     let command = Command::find(&environment, args.absolute_path)?;
+
     if let Some(client) = args.print {
         return print(client, args.scope.into(), &command, &environment, context);
     }
+
     let root = match Scope::from(args.scope) {
         Scope::User => None,
         Scope::Project => Some(project_root(context)?),
     };
+
     let mut receipts = Receipts::load(&environment);
     let planner =
         Planner { environment: &environment, receipts: &receipts, root: root.as_deref(), command: &command };
+
+    // All changes are planned before the first is made, so that an error leaves every file as it was.
     let mut plans = Vec::new();
     for client in distinct(&args.install) {
         plans.push((client, planner.install(client)?));
@@ -97,12 +102,14 @@ pub fn run(args: &SetupArgs, context: &Context) -> Result<ExitCode, CliError> {
     for client in distinct(&args.uninstall) {
         plans.extend(planner.uninstall(client)?.into_iter().map(|step| (client, step)));
     }
+
     if root.is_some() && command.is_absolute() && !args.install.is_empty() {
         context.warn(&format!(
             "{} is a path of this machine, written to a file that others share",
             command.as_str()
         ));
     }
+
     for (client, step) in plans {
         match step {
             Step::Keep { file } => print_step(context, "Up to date:", client, &file)?,
@@ -136,6 +143,7 @@ fn project_root(context: &Context) -> Result<PathBuf, CliError> {
     Ok(root.canonicalize()?)
 }
 
+/// Prints the entry of a client, and on stderr the file that it belongs to.
 fn print(
     client: &'static Client,
     scope: Scope,
@@ -147,15 +155,18 @@ fn print(
         Scope::User => client.user.first().and_then(|place| environment.find(place)),
         Scope::Project => Some(PathBuf::from(plan::project_file(client)?)),
     };
+
     if let Some(file) = file {
         context.note(&format!("{} reads this from {}", client.name, shown_path(&file)));
     }
+
     let mut out = context.out();
     write!(out, "{}", command.snippet(client)?)?;
     out.flush()?;
     Ok(ExitCode::SUCCESS)
 }
 
+/// Writes a planned change with its receipt.
 fn apply(
     context: &Context,
     client: &'static Client,
@@ -164,15 +175,19 @@ fn apply(
 ) -> Result<(), CliError> {
     let label = if plan.receipt.is_some() { "Installed:" } else { "Removed:" };
     let earlier = receipts.find(client.id, &plan.target).cloned();
+
     // The receipt is written first: without the edit it is harmless, and without it the edit could not be
     // undone exactly.
     if let Err(error) = receipts.set(client.id, &plan.target, plan.receipt.clone()) {
         context.warn(&format!("{error}; the entry can still be removed later, but white space may differ"));
     }
+
     if let Err(error) = plan.write() {
+        // The edit was not made, so the earlier receipt is still valid.
         let _ = receipts.set(client.id, &plan.target, earlier);
         return Err(error.into());
     }
+
     print_step(context, label, client, &plan.file)?;
     if plan.receipt.is_some() {
         context.note(&format!("Next:      {}", client.next));
@@ -188,13 +203,16 @@ fn print_step(context: &Context, label: &str, client: &Client, file: &Path) -> R
     Ok(())
 }
 
+/// Prints a planned change as a diff.
 fn print_diff(context: &Context, plan: &Plan) -> Result<(), CliError> {
     let mut out = context.out();
+
     for line in diff::unified(&shown_path(&plan.file), plan.before.as_deref(), plan.after.as_deref()).lines()
     {
         // Tabs are kept: they are harmless, and a diff that will be applied needs them.
         let safe: Vec<_> = line.split('\t').map(render::safe).collect();
         let safe = safe.join("\t");
+
         let painted = match line.as_bytes().first() {
             Some(b'+') => context.paint.good(safe),
             Some(b'-') => context.paint.error(safe),
@@ -203,6 +221,7 @@ fn print_diff(context: &Context, plan: &Plan) -> Result<(), CliError> {
         };
         writeln!(out, "{painted}")?;
     }
+
     out.flush()?;
     Ok(())
 }

@@ -15,9 +15,9 @@ use std::path::{Path, PathBuf};
 pub struct Context {
     /// Directory from which the repository is discovered.
     pub dir: PathBuf,
-    /// True if `dir` was given with `--project`.
+    /// Whether `dir` was given with `--project` or `--catalogue`.
     pub is_explicit: bool,
-    /// True if `dir` was given with `--catalogue`.
+    /// Whether `dir` was given with `--catalogue`.
     pub is_catalogue: bool,
     /// Colours of stdout.
     pub paint: Paint,
@@ -27,19 +27,20 @@ pub struct Context {
     pub screen: Screen,
     /// The pager of stdout.
     pub pager: Option<Pager>,
-    /// True if the user can be prompted: stdin and stderr are terminals, and `CI` is not set.
+    /// Whether the user can be prompted: stdin and stderr are terminals, and `CI` is not set.
     pub is_interactive: bool,
     pub err_is_terminal: bool,
     pub debug: bool,
 }
 
 impl Context {
-    /// The environment of a command, which `displays` output or not. Only if that goes to a terminal is the
-    /// configuration of git read for it.
+    /// The environment of a command; `displays` is whether its output is for a person to read. The
+    /// configuration of git is read only if such output goes to a terminal.
     pub fn new(args: &GlobalArgs, displays: bool) -> Context {
         let is_displayed = displays && screen::is_displayed();
         let stderr = std::io::stderr().is_terminal();
         let named = args.catalogue.as_ref().or(args.project.as_ref());
+
         let plain = Context {
             dir: named.cloned().unwrap_or_else(|| PathBuf::from(".")),
             is_explicit: named.is_some(),
@@ -52,11 +53,14 @@ impl Context {
             err_is_terminal: stderr,
             debug: args.debug,
         };
+
         if !is_displayed {
             return Context { paint: paint(args.color, false), ..plain };
         }
+
         let settings = plain.repo().map(|repo| repo.display_settings()).unwrap_or_default();
         let err_paint = if settings.is_plain { paint(args.color, false) } else { plain.err_paint };
+
         Context {
             paint: paint(args.color, !settings.is_plain),
             err_paint,
@@ -126,13 +130,14 @@ impl Context {
 
     /// The repository path of the file that `typed` names, in `rev` or in the working tree.
     ///
-    /// # Errors
-    /// It cannot name a file, or it names a directory of the working tree, or only from the root a file of
-    /// it.
+    /// `typed` cannot be a file, is a directory of the working tree, or is a file relative to the root and
+    /// not to the current directory.
     pub fn file(&self, codebase: &Codebase, typed: &str, rev: Option<&str>) -> Result<String, CliError> {
         let prefix = self.prefix(codebase);
         let path = prefix.file(typed)?;
+        // Files of a revision are not on disk; the command reports a missing one itself.
         let Some(file) = prefix.on_disk(&path).filter(|_| rev.is_none()) else { return Ok(path) };
+
         if file.is_dir() {
             return Err(CliError::new(
                 format!("'{typed}' is a directory"),
@@ -140,6 +145,7 @@ impl Context {
                 "name a file in it; `search --path` takes directories",
             ));
         }
+
         match prefix.misplaced(typed) {
             Some(from_root) => Err(CliError::new(
                 format!("there is no file {}", file.display()),
@@ -178,7 +184,7 @@ pub fn shown_path(path: &Path) -> String {
     }
 }
 
-/// Colours, which `auto` switches on for a terminal.
+/// The colours for an option; `auto` is whether stdout is a terminal that should have them.
 fn paint(color: ColorWhen, auto: bool) -> Paint {
     match color {
         ColorWhen::Always => Paint::on(),
@@ -188,6 +194,6 @@ fn paint(color: ColorWhen, auto: bool) -> Paint {
 }
 
 fn terminal_supports_colour() -> bool {
-    let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-    !is_set("NO_COLOR") && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+    let is_without_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    !is_without_colour && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
 }

@@ -1,4 +1,5 @@
-//! Downloads of models with a progress bar, and the models that settings name but this machine lacks.
+//! Downloads of models with a progress bar, and of models that the settings name and this machine does not
+//! have.
 
 use super::context::Context;
 use super::error::CliError;
@@ -11,7 +12,7 @@ use codeweaver_embed::{self as embed, EmbedError};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::path::PathBuf;
 
-/// A bar for each file on a terminal, else a line.
+/// The progress display of a download: a bar for each file on a terminal, else a line.
 struct Bars<'a> {
     context: &'a Context,
     bar: ProgressBar,
@@ -23,6 +24,7 @@ impl Downloads for Bars<'_> {
         self.bar.set_length(size);
         self.bar.set_position(have);
         self.bar.set_message(name.clone().into_owned());
+
         if !self.context.err_is_terminal {
             let from = if have > 0 { format!(", from {}", render::bytes(have)) } else { String::new() };
             self.context.note(&format!("Downloading {name} ({}{from})", render::bytes(size)));
@@ -38,6 +40,7 @@ impl Downloads for Bars<'_> {
 pub fn get(context: &Context, name: &str) -> Result<PathBuf, CliError> {
     let failed = |error: DownloadError| EmbedError::Download { name: name.to_owned(), error };
     let cache = Cache::from_environment().map_err(failed)?;
+
     let bar = if context.err_is_terminal {
         let style = "{msg:24} [{bar:30}] {bytes}/{total_bytes} {bytes_per_sec}, {eta} left";
         let style = ProgressStyle::with_template(style).unwrap_or_else(|_| ProgressStyle::default_bar());
@@ -46,7 +49,9 @@ pub fn get(context: &Context, name: &str) -> Result<PathBuf, CliError> {
     } else {
         ProgressBar::hidden()
     };
+
     let bars = Bars { context, bar };
+
     let folder = if name == runtime::NAME {
         runtime::get(&cache, &bars)
     } else if cache.has(&embed::hub::folder_name(name)) {
@@ -54,6 +59,7 @@ pub fn get(context: &Context, name: &str) -> Result<PathBuf, CliError> {
     } else {
         Hub::from_environment().map_err(failed).and_then(|hub| hub.get(name, &cache, &bars))
     };
+
     bars.bar.finish_and_clear();
     Ok(folder?)
 }

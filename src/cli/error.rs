@@ -33,9 +33,9 @@ pub struct CliError {
     pub why: String,
     pub fix: String,
     pub code: u8,
-    /// The reader of stdout has closed it: nothing is printed, and the exit code is success.
+    /// Whether the reader of stdout has closed it. Then nothing is printed, and the exit code is success.
     is_broken_pipe: bool,
-    /// Stdout has an object about it already.
+    /// Whether an object on stdout reports the error already.
     is_in_json: bool,
 }
 
@@ -51,8 +51,8 @@ impl CliError {
         }
     }
 
-    /// For an error that an object on stdout reports already.
-    pub fn told_in_json(self) -> CliError {
+    /// The same error, which an object on stdout already reports.
+    pub fn reported_in_json(self) -> CliError {
         CliError { is_in_json: true, ..self }
     }
 
@@ -68,24 +68,26 @@ impl CliError {
         )
     }
 
-    /// The error of a codebase in this state, which cannot answer queries.
+    /// The error of a codebase in this state, in which it cannot answer queries.
     pub fn of_lifecycle(lifecycle: Lifecycle, codebase: &Codebase) -> CliError {
         let fix = codebase.remedy(&lifecycle);
         let error = CliError::from(lifecycle);
         CliError { fix: fix.map_or(error.fix, str::to_owned), ..error }
     }
 
-    /// Prints the error to stderr, and with `as_json` as an object to stdout too, and returns the exit code.
+    /// Prints the error to stderr, and with `as_json` also as an object to stdout. Returns the exit code.
     /// Write errors are ignored.
     pub fn report(&self, paint: Paint, as_json: bool) -> ExitCode {
         if self.is_broken_pipe {
             return ExitCode::SUCCESS;
         }
+
         if as_json && !self.is_in_json {
             progress::event(&serde_json::json!({
                 "event": "error", "what": self.what, "why": self.why, "fix": self.fix, "exit_code": self.code,
             }));
         }
+
         let mut text = String::new();
         let labels = [paint.error("error:"), paint.dim("  why:"), paint.good("  fix:")];
         for (label, part) in labels.iter().zip([&self.what, &self.why, &self.fix]) {
@@ -94,6 +96,7 @@ impl CliError {
                 text.push_str(&format!("{label} {}\n", render::safe(line)));
             }
         }
+
         let _ = std::io::stderr().write_all(text.as_bytes());
         ExitCode::from(self.code)
     }
@@ -113,15 +116,6 @@ impl From<std::io::Error> for CliError {
 
 impl From<ClientError> for CliError {
     fn from(error: ClientError) -> Self {
-        let unreadable = |path: &Path, why: String, fix: &str| {
-            CliError::new(format!("{} cannot be read", shown_path(path)), why, fix)
-        };
-        let not_edited = |path: &Path, why: String, fix: String| {
-            CliError::new(format!("{} is not edited", shown_path(path)), why, fix)
-        };
-        let check_permissions =
-            |path: &Path| format!("check the permissions of {}", shown_path(path.parent().unwrap_or(path)));
-        let yaml = |client: &str| format!("{client} keeps its configuration in YAML, which is not edited");
         match error {
             ClientError::LinkCycle { path } => {
                 unreadable(&path, "its symbolic links form a cycle".to_owned(), "remove the link")
@@ -143,6 +137,7 @@ impl From<ClientError> for CliError {
             ClientError::NotUtf8 { path } => {
                 unreadable(&path, "it is not UTF-8 text".to_owned(), "save it as UTF-8")
             }
+
             ClientError::ReadOnly { path } => CliError::new(
                 format!("{} may not be changed", shown_path(&path)),
                 "the file is read-only",
@@ -153,6 +148,7 @@ impl From<ClientError> for CliError {
                 "another program changed it at the same time",
                 "run the command again; if it fails again, close the client first",
             ),
+
             ClientError::Write { path, source } => CliError::new(
                 format!("{} cannot be written", shown_path(&path)),
                 source.to_string(),
@@ -175,12 +171,13 @@ impl From<ClientError> for CliError {
             ),
             ClientError::YamlInsert { path, client, id } => not_edited(
                 &path,
-                yaml(client),
+                kept_in_yaml(client),
                 format!("add the output of `git codeweaver mcp --print {id}` to it by hand"),
             ),
             ClientError::YamlUninstall { path, client, table } => {
-                not_edited(&path, yaml(client), format!("remove `{NAME}` from `{table}` by hand"))
+                not_edited(&path, kept_in_yaml(client), format!("remove `{NAME}` from `{table}` by hand"))
             }
+
             ClientError::NoHome { client } => CliError::new(
                 format!("the configuration of {client} is not found"),
                 "the home directory is not known",
@@ -191,6 +188,7 @@ impl From<ClientError> for CliError {
                 "it reads only the configuration of the user",
                 "omit --scope project",
             ),
+
             ClientError::ProgramPath { source } => CliError::new(
                 "the path of this program cannot be determined",
                 source.to_string(),
@@ -211,6 +209,22 @@ impl From<ClientError> for CliError {
     }
 }
 
+fn unreadable(path: &Path, why: String, fix: &str) -> CliError {
+    CliError::new(format!("{} cannot be read", shown_path(path)), why, fix)
+}
+
+fn not_edited(path: &Path, why: String, fix: String) -> CliError {
+    CliError::new(format!("{} is not edited", shown_path(path)), why, fix)
+}
+
+fn check_permissions(path: &Path) -> String {
+    format!("check the permissions of {}", shown_path(path.parent().unwrap_or(path)))
+}
+
+fn kept_in_yaml(client: &str) -> String {
+    format!("{client} keeps its configuration in YAML, which is not edited")
+}
+
 impl From<serde_json::Error> for CliError {
     fn from(error: serde_json::Error) -> Self {
         CliError::new("the answer cannot be written as JSON", error.to_string(), "please report this")
@@ -223,6 +237,7 @@ impl From<GitError> for CliError {
             GitError::NotARepository { .. } => "git init, or name a repository with --project PATH",
             other => other.fix(),
         };
+
         let (what, why) = match &error {
             GitError::NotARepository { path } => {
                 let shown = std::fs::canonicalize(path).unwrap_or_else(|_| path.clone());
@@ -261,6 +276,7 @@ impl From<GitError> for CliError {
             }
             GitError::Io { .. } => (error.to_string(), root_cause(&error)),
         };
+
         CliError::new(what, why, fix)
     }
 }
@@ -274,6 +290,7 @@ impl From<PathspecError> for CliError {
 impl From<StoreError> for CliError {
     fn from(error: StoreError) -> Self {
         let fix = error.fix();
+
         match &error {
             StoreError::Locked { holder } => CliError::new(
                 format!("Indexing already in progress ({holder})"),
@@ -310,6 +327,7 @@ impl From<IndexError> for CliError {
             IndexError::Policy(e) => e.into(),
             IndexError::Embed(e) => e.into(),
             IndexError::Config(e) => e.into(),
+
             IndexError::TooManyFiles { n_files, limit } => CliError::new(
                 format!("this tree has {} files", render::count(n_files as u64)),
                 format!("trees of more than {} are indexed only on request", render::count(limit as u64)),
@@ -340,6 +358,7 @@ impl From<PolicyError> for CliError {
     fn from(error: PolicyError) -> Self {
         match error {
             PolicyError::Git(e) => e.into(),
+
             PolicyError::Glob { setting, glob } => CliError::new(
                 format!("policy.{setting} cannot be used"),
                 format!("'{glob}' is not a valid glob"),
@@ -361,6 +380,7 @@ impl From<EvalError> for CliError {
             EvalError::Query(e) => e.into(),
             EvalError::Git(e) => e.into(),
             EvalError::Policy(e) => IndexError::from(e).into(),
+
             EvalError::Format { path, line, why } => CliError::new(
                 format!("{} cannot be used", at(&path, line)),
                 render::safe(&why).into_owned(),
@@ -376,6 +396,7 @@ impl From<EvalError> for CliError {
                 render::safe(&why).into_owned(),
                 "create it again: git codeweaver eval run SUITE --json > FILE",
             ),
+
             EvalError::UnknownWeight { name } => CliError::new(
                 format!("there is no weight called {}", render::safe(&name)),
                 "it is not one of the ranking weights",
@@ -391,6 +412,7 @@ impl From<EvalError> for CliError {
                 render::safe(&why).into_owned(),
                 "correct it, then continue with: git codeweaver eval loop --resume",
             ),
+
             EvalError::TooFewIssues { n, least } => CliError::new(
                 "there are too few issues for a loop",
                 format!(
@@ -418,6 +440,7 @@ impl From<EvalError> for CliError {
                 why,
                 "correct config.json in its directory, or begin another one with --output",
             ),
+
             EvalError::Interrupted => CliError::new(
                 "interrupted",
                 "what is done stays done",
@@ -479,6 +502,7 @@ impl From<ConfigError> for CliError {
                 "a file of a repository must not decide what runs on your machine".to_owned(),
             ),
         };
+
         CliError::new(what, why, error.fix())
     }
 }
@@ -490,6 +514,7 @@ impl From<HookError> for CliError {
             HookError::GlobalNeedsNewerGit { .. } => "older git has no hooks in its configuration".to_owned(),
             other => root_cause(other),
         };
+
         let why = if why.is_empty() { "git gave no reason".to_owned() } else { why };
         CliError::new(error.to_string(), why, error.fix())
     }
@@ -503,6 +528,7 @@ impl From<QueryError> for CliError {
             QueryError::Index(e) => e.into(),
             QueryError::Embed(e) => e.into(),
             QueryError::Gated(lifecycle) => lifecycle.into(),
+
             QueryError::Parameter { name, must, found } => CliError::new(
                 format!("the {name} cannot be used"),
                 format!("it must be {must}, not {found}"),
@@ -523,6 +549,7 @@ impl From<QueryError> for CliError {
                 "this index has no HNSW graph",
                 "set index.hnsw to \"always\" and run `git codeweaver index`, or leave `--ann` out",
             ),
+
             QueryError::Internal { message } => CliError::new(
                 "internal error",
                 message,
@@ -541,7 +568,7 @@ impl From<QueryError> for CliError {
     }
 }
 
-/// A codebase that cannot answer queries, with the command that changes that.
+/// The error of a codebase that cannot answer queries, with the command that changes its state.
 impl From<Lifecycle> for CliError {
     fn from(lifecycle: Lifecycle) -> Self {
         match lifecycle {
@@ -550,11 +577,13 @@ impl From<Lifecycle> for CliError {
                 "no index has been completed here",
                 "git codeweaver init",
             ),
+
             Lifecycle::Interrupted { .. } => CliError::new(
                 "this repository is not indexed",
                 lifecycle.reason().unwrap_or_default(),
                 "git codeweaver index",
             ),
+
             Lifecycle::Indexing => CliError::new(
                 "the first index is being built",
                 "queries are answered from its first checkpoint on",
@@ -565,6 +594,7 @@ impl From<Lifecycle> for CliError {
                 "it changed while it was being read",
                 "run it again",
             ),
+
             Lifecycle::IndexFailed(failure) => {
                 CliError::new("the last attempt to index failed", failure, "git codeweaver index")
             }

@@ -1,4 +1,4 @@
-//! What an index will cost: said before it is built, and agreed to if text leaves the machine.
+//! The cost of an index: announced before it is built, and confirmed by the user if text leaves the machine.
 
 use super::context::Context;
 use super::error::CliError;
@@ -13,14 +13,15 @@ use codeweaver_store::reader::OpenFiles;
 use std::path::PathBuf;
 
 /// Bytes of the index for each chunk besides its vector: metadata, postings, symbols, words and sign bits.
-/// Measured are 520 to 1,080 (curl, flask, serde, vitest and 15 other repositories, Linux).
+/// The measured values are 520 to 1,080 (curl, flask, serde, vitest and 15 other repositories, Linux).
 const OTHER_BYTES: u64 = 800;
 
-/// What [`crate::update`] would embed.
+/// Estimates the work of [`crate::update`] with the same arguments.
 pub fn of(codebase: &Codebase, target: &Target, options: UpdateOptions) -> Result<Estimate, CliError> {
     let dim = embed::dim_of(&codebase.settings.model)?;
     let cost = embed::cost_of(&codebase.settings.model)?;
     let embedder = Absent { fingerprint: &codebase.vector_space, dim, cost };
+
     let files = OpenFiles::default();
     let context = UpdateContext { codebase, embedder: &embedder, files: &files, progress: &Silent };
     Ok(update::estimate(&context, target, options)?)
@@ -32,6 +33,7 @@ pub fn text(estimate: &Estimate, model: &ModelSettings) -> String {
         n if n == estimate.embedded => format!("{} to embed", render::plural(n, "chunk")),
         n => format!("{} of {} to embed", render::count(estimate.embedded), render::plural(n, "chunk")),
     };
+
     let size = render::bytes(estimate.vector_bytes + OTHER_BYTES * estimate.chunks);
     let files = render::plural(estimate.files, "changed file");
     format!(
@@ -41,7 +43,7 @@ pub fn text(estimate: &Estimate, model: &ModelSettings) -> String {
     )
 }
 
-/// `, about $0.12` if the price is known.
+/// The price of so many tokens as `, about $0.12`; empty if it is not known.
 pub fn price(n_tokens: u64, model: &ModelSettings) -> String {
     model
         .api_price
@@ -49,7 +51,8 @@ pub fn price(n_tokens: u64, model: &ModelSettings) -> String {
         .map_or_else(String::new, |price| format!(", about ${:.2}", n_tokens as f64 / 1e6 * f64::from(price)))
 }
 
-/// Says what a run will cost if its model costs more than microseconds, and what leaves the machine.
+/// Announces the cost of a run whose model takes more than microseconds for a chunk, including the text that
+/// leaves the machine.
 pub fn announce(
     codebase: &Codebase,
     target: &Target,
@@ -57,12 +60,15 @@ pub fn announce(
     context: &Context,
 ) -> Result<(), CliError> {
     let model = &codebase.settings.model;
+
+    // An unusable model, one that costs nothing and a known tree need no estimate.
     if codebase.model_problem.is_some()
         || embed::cost_of(model)? == EmbedCost::Table
         || codebase.has_snapshot(target)
     {
         return Ok(());
     }
+
     let estimate = of(codebase, target, options)?;
     if estimate.chunks > 0 {
         context.note(&text(&estimate, model));
@@ -70,26 +76,32 @@ pub fn announce(
     Ok(())
 }
 
-/// Asks the user for consent to an API that is sent text, and writes it to the user's settings. Without a
-/// terminal it does not ask, and the run fails with the setting that gives consent.
+/// Asks the user for consent to send text to an API, and writes the consent to the user's settings. Without a
+/// terminal it does not ask, and the run fails with the name of the setting that gives consent.
 pub fn ask_consent(context: &Context) -> Result<(), CliError> {
     let work_dir = context.repo().ok().and_then(|repo| repo.work_dir().map(PathBuf::from));
     let sources = Sources::discover(work_dir.as_deref());
+    // Invalid settings are reported when the codebase is opened.
     let Ok(loaded) = Settings::load(&sources) else { return Ok(()) };
+
     let (Some(url), Some(file)) = (api::wants_consent(&loaded.settings.model), &sources.user_file) else {
         return Ok(());
     };
+
     if !context.is_interactive {
         return Ok(());
     }
+
     context.note(&format!(
         "`model.api_base_url` names an embedding API. The text of all indexed files and of your queries would be sent to\n\
          {}, from every repository that you index; files that look like credentials are not.",
         render::safe(url)
     ));
     eprint!("Send it? [y/N] ");
+
     let mut answer = String::new();
     std::io::stdin().read_line(&mut answer)?;
+
     if matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes") {
         config::set(file, "model.api_consent", url)?;
     }

@@ -43,7 +43,7 @@ impl GrepArgs {
     }
 }
 
-/// How the lines are printed.
+/// The form in which lines are printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
     Format(Format),
@@ -60,11 +60,13 @@ pub struct Output<'a> {
     pub paint: Paint,
 }
 
-/// Prints `output`. Nothing found is said on stderr where stdout has one line for each match.
+/// Prints `output`. Where stdout has one line for each match, the message that nothing was found goes to
+/// stderr.
 pub fn print(context: &Context, output: &Output<'_>, form: Form) -> Result<(), CliError> {
     let mut out = context.out();
     let found = output.found;
     let is_list = matches!(form, Form::Line(_) | Form::Count);
+
     match form {
         _ if found.n_files() == 0 && is_list => context.note(&safe(&found.summary())),
         Form::Line(LineForm::Path) | Form::Count => files(&mut out, output, form == Form::Count)?,
@@ -74,6 +76,7 @@ pub fn print(context: &Context, output: &Output<'_>, form: Form) -> Result<(), C
         Form::Format(Format::Table) => table(&mut out, output)?,
         Form::Format(Format::Markdown) => markdown(&mut out, output)?,
     }
+
     Ok(out.flush()?)
 }
 
@@ -87,12 +90,14 @@ fn files(out: &mut impl Write, output: &Output<'_>, with_count: bool) -> Result<
     Ok(())
 }
 
+/// Writes `path:line:column:text` for each matching line.
 fn vimgrep(out: &mut impl Write, output: &Output<'_>) -> Result<(), CliError> {
     output.found.for_each(output.page, |file| {
         let path = output.paint.title(output.places.editor_path(&file.path));
         if file.binary {
             writeln!(out, "{path}:1:1:binary file matches")?;
         }
+
         for line in &file.lines {
             if let Some(column) = line.column {
                 writeln!(out, "{path}:{}:{column}:{}", line.line, painted(line, output))?;
@@ -102,10 +107,13 @@ fn vimgrep(out: &mut impl Write, output: &Output<'_>) -> Result<(), CliError> {
     })
 }
 
+/// Writes the lines of each file below its path, with line numbers.
 fn table(out: &mut impl Write, output: &Output<'_>) -> Result<(), CliError> {
     let found = output.found;
     writeln!(out, "Found {} ({} ms)", found.summary(), count(found.execution_time_ms))?;
+
     let mut n_shown = 0;
+
     found.for_each(output.page, |file| -> Result<(), CliError> {
         n_shown += file.n_shown();
         let state = match file.state {
@@ -115,13 +123,17 @@ fn table(out: &mut impl Write, output: &Output<'_>) -> Result<(), CliError> {
             MatchState::Untracked => " (untracked)",
             MatchState::Unreadable => " (committed; the file cannot be read)",
         };
+
         let path = output.paint.title(output.places.path(&file.path));
         let first = file.lines.first().map_or(1, |line| line.line);
         let linked = output.places.link(&file.path, u32::try_from(first).unwrap_or(1), &path);
         writeln!(out, "\n{linked}{}", output.paint.dim(state))?;
+
         if file.binary {
             writeln!(out, "  {}", output.paint.dim("binary file matches"))?;
         }
+
+        // The last line has the longest number.
         let width = file.lines.last().map_or(1, |line| line.line.to_string().len());
         for line in &file.lines {
             let separator = if line.column.is_some() { ':' } else { '-' };
@@ -130,14 +142,17 @@ fn table(out: &mut impl Write, output: &Output<'_>) -> Result<(), CliError> {
         }
         Ok(())
     })?;
+
     if let Some(note) = left_out(output, n_shown) {
         writeln!(out, "\n{}", output.paint.dim(note))?;
     }
     Ok(())
 }
 
+/// Writes a heading and a code fence for each file.
 fn markdown(out: &mut impl Write, output: &Output<'_>) -> Result<(), CliError> {
     writeln!(out, "# Search: {}\n\nFound {}", safe(output.pattern), output.found.summary())?;
+
     let mut n_shown = 0;
     output.found.for_each(output.page, |file| -> Result<(), CliError> {
         n_shown += file.n_shown();
@@ -146,6 +161,7 @@ fn markdown(out: &mut impl Write, output: &Output<'_>) -> Result<(), CliError> {
             writeln!(out, "binary file matches")?;
             return Ok(());
         }
+
         let lines: Vec<String> =
             file.lines.iter().map(|line| format!("{}: {}", line.line, safe(&line.text))).collect();
         let body = lines.join("\n");
@@ -153,30 +169,34 @@ fn markdown(out: &mut impl Write, output: &Output<'_>) -> Result<(), CliError> {
         writeln!(out, "{fence}\n{body}\n{fence}")?;
         Ok(())
     })?;
+
     if let Some(note) = left_out(output, n_shown) {
         writeln!(out, "\n{note}")?;
     }
     Ok(())
 }
 
-/// That lines beyond the limit are not shown.
+/// The note that lines beyond the limit are not shown; `None` if there are none.
 fn left_out(output: &Output<'_>, n_shown: u64) -> Option<String> {
     let n_left = output.found.n_lines.saturating_sub(output.page.offset as u64 + n_shown);
     (n_left > 0).then(|| format!("{} more beyond the limit of {}", plural(n_left, "line"), output.page.limit))
 }
 
-/// A line with its matches emphasised, made safe for a terminal. Without one it is as it is in the file.
+/// A line with its matches emphasised, made safe for a terminal. For other readers it is the line as it is in
+/// the file.
 fn painted(line: &GrepLine, output: &Output<'_>) -> String {
     let is_displayed = output.places.screen.columns.is_some();
     if !is_displayed && !output.paint.is_on() {
         return line.text.clone();
     }
+
     let (mut painted, mut end) = (String::new(), 0);
     for &(start, after) in &line.ranges {
         painted.push_str(&safe(&line.text[end..start]));
         painted.push_str(&output.paint.matched(safe(&line.text[start..after])));
         end = after;
     }
+
     painted.push_str(&safe(&line.text[end..]));
     painted
 }

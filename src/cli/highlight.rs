@@ -1,10 +1,10 @@
-//! The words of a query in a line of text, emphasised.
+//! Emphasis of the words of a query in a line of text.
 
 use super::render::{Paint, safe};
 use super::width;
 use codeweaver_text::Highlighter;
 
-/// Returns `line` made safe to print, with what was found in it emphasised and the rest in `style`.
+/// Returns `line` made safe to print, with the matches of `highlighter` emphasised and the rest in `style`.
 pub fn painted(
     highlighter: &Highlighter,
     line: &str,
@@ -14,8 +14,10 @@ pub fn painted(
     if !paint.is_on() {
         return safe(line).into_owned();
     }
+
     let rest =
         |text: &str| if text.is_empty() { String::new() } else { style(paint, safe(text).into_owned()) };
+
     let mut out = String::new();
     let mut end = 0;
     for range in highlighter.ranges(line) {
@@ -23,6 +25,7 @@ pub fn painted(
         out.push_str(&paint.matched(safe(&line[range.clone()])));
         end = range.end;
     }
+
     out.push_str(&rest(&line[end..]));
     out
 }

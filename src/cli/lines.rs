@@ -9,7 +9,7 @@ use codeweaver::query::Match;
 use codeweaver_text::Highlighter;
 use std::io::Write;
 
-/// More than the text of all matches that a search can be asked for.
+/// A limit above the number of tokens of all matches that a search can be asked for.
 const NO_TOKEN_LIMIT: u32 = 1_000_000_000;
 
 /// Forms of output with one line for each match.
@@ -27,7 +27,7 @@ pub struct LineArgs {
     files_with_matches: bool,
 }
 
-/// What a line says about a match.
+/// The contents of the line for a match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LineForm {
     Vimgrep,
@@ -41,8 +41,8 @@ impl LineArgs {
         self.vimgrep.then_some(LineForm::Vimgrep).or(path)
     }
 
-    /// The default of the token limit, which is `usual` for other forms. A line does not have the text that
-    /// it counts.
+    /// The default of the token limit, which is `usual` for other forms. The line of a match does not contain
+    /// the text that the limit counts.
     pub fn token_limit(self, usual: u32) -> u32 {
         if self.form().is_some() { usual.max(NO_TOKEN_LIMIT) } else { usual }
     }
@@ -56,10 +56,13 @@ pub fn write(out: &mut impl Write, form: LineForm, output: &Output<'_>) -> Resul
             writeln!(out, "{path}")?;
             continue;
         }
+
         let highlighter = output.highlighter_of(found);
         let (line, text) = first_line(found, &highlighter);
+        // Without a word of the query, the column is that of the first visible character.
         let indentation = text.len() - text.trim_start().len();
         let column = highlighter.ranges(text).first().map_or(indentation, |range| range.start) + 1;
+
         writeln!(
             out,
             "{path}:{line}:{column}:{}",
@@ -69,15 +72,18 @@ pub fn write(out: &mut impl Write, form: LineForm, output: &Output<'_>) -> Resul
     Ok(())
 }
 
-/// The line of the focus of a match that an editor goes to: the first one with the name of the symbol, else
-/// with a word of the query, else the first one. Without its text if the match has none.
+/// The line of the focus of a match that an editor goes to: the first with the name of the symbol, else the
+/// first with a word of the query, else the first. The text is empty if the match has none.
 fn first_line<'a>(found: &'a Match, highlighter: &Highlighter) -> (u32, &'a str) {
     let (start, end) = (found.focus.start_line, found.focus.end_line);
-    let lines = || {
-        let all = (found.span.0..).zip(found.content.text.lines());
-        all.filter(|(line, text)| (start..=end).contains(line) && !text.trim().is_empty())
-    };
-    let with_name = lines().find(|(_, text)| highlighter.has_symbol(text));
-    let with_word = || lines().find(|(_, text)| !highlighter.ranges(text).is_empty());
-    with_name.or_else(with_word).or_else(|| lines().next()).unwrap_or((start, ""))
+    let lines: Vec<(u32, &str)> = (found.span.0..)
+        .zip(found.content.text.lines())
+        .filter(|(line, text)| (start..=end).contains(line) && !text.trim().is_empty())
+        .collect();
+
+    let with_name = lines.iter().find(|(_, text)| highlighter.has_symbol(text));
+    let chosen = with_name
+        .or_else(|| lines.iter().find(|(_, text)| !highlighter.ranges(text).is_empty()))
+        .or_else(|| lines.first());
+    chosen.copied().unwrap_or((start, ""))
 }

@@ -63,12 +63,15 @@ fn layer<W>(
 where
     W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
 {
+    // Invalid directives fall back to the default instead of disabling the log.
     let filter = EnvFilter::try_new(directives).unwrap_or_else(|_| EnvFilter::new("codeweaver=debug"));
     let as_json =
         std::env::var("CODEWEAVER_LOG_FORMAT").is_ok_and(|format| format.eq_ignore_ascii_case("json"));
+
     let root = std::fs::canonicalize(&context.dir).unwrap_or_else(|_| context.dir.clone());
     let json = Json { process: RequestId::random(), codebase_root: root.to_string_lossy().into_owned() };
     let layer = tracing_subscriber::fmt::layer().with_writer(writer).with_ansi(context.err_paint.is_on());
+
     if as_json {
         layer.event_format(json).with_filter(filter).boxed()
     } else {
@@ -78,7 +81,7 @@ where
 
 /// Formats each event as a JSON object on one line.
 struct Json {
-    /// The id of records outside of any request of a server: the command itself is the request.
+    /// The id of records outside of the requests of a server.
     process: RequestId,
     codebase_root: String,
 }
@@ -91,17 +94,22 @@ where
     fn format_event(&self, _: &FmtContext<'_, S, N>, mut writer: Writer<'_>, event: &Event<'_>) -> FmtResult {
         let mut fields = Fields::default();
         event.record(&mut fields);
+
         let mut record = Map::new();
         record.insert("timestamp".to_owned(), time::rfc3339(time::now()).into());
         record.insert("level".to_owned(), event.metadata().level().as_str().to_ascii_lowercase().into());
         record.insert("component".to_owned(), event.metadata().target().into());
+
         let request_id = RequestId::current().unwrap_or_else(|| self.process.clone());
         record.insert("request_id".to_owned(), request_id.to_string().into());
         record.insert("codebase_root".to_owned(), self.codebase_root.as_str().into());
+
+        // The component of an event replaces its target.
         record.extend(fields.known);
         if !fields.context.is_empty() {
             record.insert("context".to_owned(), fields.context.into());
         }
+
         writeln!(writer, "{}", Value::Object(record))
     }
 }

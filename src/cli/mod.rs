@@ -7,14 +7,15 @@
 //! * [`width`], [`highlight`]: text that fits the terminal, and the words of a query in it.
 //! * [`places`]: paths relative to the current directory, with links.
 //! * [`results`]: the printed form of matches; [`lines`]: one line for each, for editors; [`mod@grep`]: the
-//!   lines that match a pattern.
+//! lines that match a pattern.
 //! * [`progress`], [`checkpoint`]: progress display and record of an indexing run.
-//! * [`downloads`]: downloads of models; [`estimate`]: what an index will cost.
+//! * [`downloads`]: downloads of models; [`estimate`]: the cost of an index.
 //! * [`prompt`]: lines that a user types.
 //! * [`chunk_stats`]: chunking statistics of a tree.
 //! * [`client_setup`]: registration of the MCP server with its clients.
-//! * [`completion`]: completion in shells; [`user_files`]: where scripts and manual pages are installed.
-//! * [`error`]: conversion of library errors into three lines and an exit code; [`usage`]: of wrong usage.
+//! * [`completion`]: completion in shells; [`user_files`]: the directories of scripts and manual pages.
+//! * [`error`]: conversion of library errors into three lines and an exit code; [`usage`]: conversion of
+//! errors of the argument parser.
 
 pub mod args;
 pub mod checkpoint;
@@ -65,50 +66,59 @@ pub fn main() -> ExitCode {
         Err(Ok(error)) => return error.report(Context::err_paint(ColorWhen::Auto), false),
         Err(Err(help)) => help.exit(),
     };
+
     let operation = matches.subcommand_name().unwrap_or_default();
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|e| e.exit());
-    // Must happen before any thread is started or file opened.
+
+    // This must happen before any thread is started or file is opened.
     if cli.command.is_detached() {
         codeweaver_base::process::become_session_leader();
     }
     if let Ok(program) = std::env::current_exe() {
         codeweaver_index::background::set_program(program);
     }
+
     let context = Context::new(&cli.global, cli.command.displays());
     // The server sets up logging itself, because it also logs to its client.
     if !matches!(&cli.command, Command::Mcp(args) if args.serves()) {
         logging::start(&context);
     }
+
     let started = std::time::Instant::now();
     let result = run(cli.command, &context);
     let duration_ms = started.elapsed().as_millis() as u64;
     let error = result.as_ref().err().map(|e| format!("{}: {}", e.what, e.why));
     tracing::info!(component = "cli", operation, duration_ms, error, "done");
+
     match result {
         Ok(code) => code,
         Err(error) => error.report(context.err_paint, asks_for_json(&matches)),
     }
 }
 
-/// Whether the arguments of the command ask for JSON.
+/// Returns whether the arguments of the command ask for JSON.
 fn asks_for_json(matches: &ArgMatches) -> bool {
     let flag = matches.try_get_one::<bool>("json").ok().flatten();
     let format = matches.try_get_one::<Format>("output_format").ok().flatten();
+
     flag == Some(&true)
         || format == Some(&Format::Json)
         || matches.subcommand().is_some_and(|(_, inner)| asks_for_json(inner))
 }
 
+/// Runs the function of a command.
 fn run(command: Command, context: &Context) -> Result<ExitCode, CliError> {
     match command {
         Command::Init(args) => commands::init::run(args, context),
         Command::Deinit(args) => commands::deinit::run(args, context),
         Command::Index(args) => commands::index::run(args, context),
+
         Command::Search(args) => commands::search::run(args, context),
         Command::Catalogue(args) => commands::catalogue::run(args, context),
         Command::Serve(args) => commands::serve::run(args, context),
         Command::Docs(args) => commands::docs::run(args, context),
         Command::Ask(args) => commands::ask::run(args, context),
+
         Command::Status(args) => commands::status::run(args, context),
         Command::Similar(args) => commands::similar::run(args, context),
         Command::Outline(args) => commands::outline::run(args, context),
@@ -116,12 +126,14 @@ fn run(command: Command, context: &Context) -> Result<ExitCode, CliError> {
         Command::Read(args) => commands::read::run(args, context),
         Command::Doctor(args) => commands::doctor::run(args, context),
         Command::Config(args) => commands::config::run(args, context),
+
         Command::Chunks(args) => commands::chunks::run(args, context),
         Command::Verify(args) => commands::verify::run(args, context),
         Command::Mcp(args) => commands::mcp::run(args, context),
         Command::Model(args) => commands::model::run(args, context),
         Command::Eval(args) => commands::eval::run(args, context),
         Command::Gc(args) => commands::gc::run(args, context),
+
         Command::Hook(args) => commands::hook::run(args, context),
         Command::Completions(args) => commands::completions::run(args, context),
         Command::Complete(args) => commands::completions::complete(args, context),

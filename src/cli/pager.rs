@@ -1,7 +1,7 @@
 //! The pager: output on a terminal that is longer than its screen goes through a program such as `less`.
 //!
 //! The program is chosen as git chooses it: `GIT_PAGER`, `pager.codeweaver`, `core.pager`, `PAGER`, `less`.
-//! An empty one and `cat` are none.
+//! An empty name and `cat` mean no pager.
 
 use super::context::Context;
 use super::screen::{Screen, is_pager_in_use};
@@ -10,13 +10,13 @@ use codeweaver_git::DisplaySettings;
 use std::io::{self, IsTerminal as _, Write};
 use std::process::{Child, Command, Stdio};
 
-/// Variables that configure `less` and `lv`, if the user has not set them: quit if it fits on one screen, let
-/// colours through, leave the text on the screen.
+/// Variables that configure `less` and `lv`, if the user has not set them: quit if the text fits on one
+/// screen, pass colours through, leave the text on the screen.
 const DEFAULTS: [(&str, &str); 2] = [("LESS", "FRX"), ("LV", "-c")];
-/// `less` displays hyperlinks from this version on, and their escapes as text before it.
+/// The first version of `less` that displays hyperlinks; older ones display their escapes as text.
 const LESS_WITH_LINKS: u32 = 566;
 
-/// The pager of stdout, if it has one.
+/// The pager of stdout.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pager {
     command: String,
@@ -33,13 +33,14 @@ impl Pager {
         if is_off || !io::stdout().is_terminal() || screen.rows.is_none() || screen.columns.is_none() {
             return None;
         }
+
         let variable = |name| std::env::var(name).ok();
         let command = variable("GIT_PAGER").or_else(|| settings.pager.clone()).or_else(|| variable("PAGER"));
         let command = command.unwrap_or_else(|| "less".to_owned());
         (!command.trim().is_empty() && command != "cat").then_some(Pager { command, screen })
     }
 
-    /// Whether `text` has more rows than the screen, of which the prompt takes one.
+    /// Returns whether `text` has more rows than the screen, of which the prompt takes one.
     fn is_needed(&self, text: &str) -> bool {
         let columns = self.screen.columns.unwrap_or(usize::MAX);
         let rows = text.lines().map(|line| width::of_printed(line).div_ceil(columns).max(1)).sum::<usize>();
@@ -59,28 +60,34 @@ impl Pager {
 
     /// Displays `text` and waits until the user quits. Returns whether the pager could be run.
     fn display(&self, text: &str) -> bool {
-        // Ctrl-C is for the pager, which must not lose its terminal to the shell before it has ended.
+        // Ctrl-C is meant for the pager, which must not lose its terminal to the shell before it has ended.
         let interrupted = std::sync::Arc::default();
         let handler = signal_hook::flag::register(signal_hook::consts::SIGINT, interrupted);
+
         let Ok(mut child) = self.start() else { return false };
-        // The user may quit before the end.
+
+        // A write error means that the user quit before the end.
         if let Some(mut input) = child.stdin.take() {
             let _ = input.write_all(text.as_bytes());
         }
+
         let status = child.wait();
         if let Ok(handler) = handler {
             signal_hook::low_level::unregister(handler);
         }
-        // The codes of a shell for a program that is not there or not executable.
+
+        // A shell exits with these codes if the program does not exist or is not executable.
         !matches!(status.ok().and_then(|status| status.code()), Some(126 | 127))
     }
 
-    /// Whether the pager displays hyperlinks instead of their escapes.
+    /// Returns whether the pager displays hyperlinks instead of their escapes.
     fn shows_links(&self) -> bool {
         let program = self.command.split_whitespace().next().unwrap_or_default();
+        // Links are known to work in `less` only.
         if program.rsplit('/').next() != Some("less") {
             return false;
         }
+
         let version = Command::new(program).arg("--version").stderr(Stdio::null()).output().ok();
         let text = version.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
         let number = text.as_deref().and_then(|text| text.split_whitespace().nth(1));
@@ -89,7 +96,7 @@ impl Pager {
     }
 }
 
-/// Stdout. With a pager, what is written between two calls of `flush` is paged if it is too long.
+/// Stdout. With a pager, the text written between two calls of `flush` is paged if it is too long.
 pub struct Output {
     pager: Option<Pager>,
     context: Context,
@@ -106,11 +113,12 @@ impl Output {
     }
 }
 
-/// Number of bytes that are collected if there is no pager.
+/// Number of bytes that are buffered if there is no pager.
 const BUFFER: usize = 64 * 1024;
 
 impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        // A pager needs the whole text; without one, memory stays bounded.
         if self.pager.is_none() && self.text.len() + bytes.len() > BUFFER {
             let text = self.take();
             io::stdout().write_all(&text)?;
@@ -131,6 +139,7 @@ impl Write for Output {
             }
             self.context.warn(&format!("the pager '{}' cannot be run", pager.command));
         }
+
         let mut out = io::stdout().lock();
         out.write_all(&text)?;
         out.flush()

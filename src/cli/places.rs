@@ -6,15 +6,15 @@ use super::screen::Screen;
 use codeweaver_git::Prefix;
 use codeweaver_index::Codebase;
 
-/// How the paths of one answer are printed.
+/// The form in which the paths of one answer are printed.
 #[derive(Debug, Clone)]
 pub struct Places {
     pub screen: Screen,
     prefix: Prefix,
     paint: Paint,
-    /// The revision of the lines, if they are not those of the files on disk.
+    /// The revision of the lines, if they are not read from the files on disk.
     rev: Option<String>,
-    /// Whether the directory that paths are relative to may be another than the current one.
+    /// Whether paths may be relative to another directory than the current one.
     is_elsewhere: bool,
 }
 

@@ -55,20 +55,26 @@ pub fn run<T>(
         bar: bar(style),
         started: Instant::now(),
     };
+
     let mut recorder = Recorder::new(codebase);
+
     let result = std::thread::scope(|scope| {
         let (done, is_done) = mpsc::channel::<()>();
         let (monitor, recorder) = (&monitor, &mut recorder);
         scope.spawn(move || monitor.run(recorder, &is_done));
         let result = work(monitor);
+
+        // Dropping the sender ends the monitor.
         drop(done);
         result
     });
+
     monitor.bar.finish_and_clear();
+
     match &result {
         Ok(_) => recorder.remove(),
         Err(IndexError::Interrupted { .. }) => {}
-        // Without progress nothing was begun, for example because another run is active.
+        // Without progress nothing was done, for example because another run is active.
         Err(_) if monitor.meter.n_files.load(Ordering::Relaxed) > 0 => recorder.fail(),
         Err(_) => {}
     }
@@ -79,6 +85,7 @@ pub fn run<T>(
 /// process.
 pub fn until_stopped<T>(stop: &Arc<AtomicBool>, work: impl FnOnce() -> T) -> T {
     let signals = Signals::listen(stop.clone());
+
     std::thread::scope(|scope| {
         let (done, is_done) = mpsc::channel::<()>();
         let signals = &signals;
@@ -87,21 +94,22 @@ pub fn until_stopped<T>(stop: &Arc<AtomicBool>, work: impl FnOnce() -> T) -> T {
                 signals.tick();
             }
         });
+
         let result = work();
         drop(done);
         result
     })
 }
 
-/// Handling of SIGINT and SIGTERM: the first asks the run to stop, one at least a second later ends the
-/// process.
+/// Handling of SIGINT and SIGTERM: the first asks the run to stop, another one at least a second later ends
+/// the process.
 ///
 /// The delay is needed because git forwards signals to the program it started: one Ctrl-C in a terminal
 /// arrives twice.
 #[derive(Default)]
 struct Signals {
     stop: Arc<AtomicBool>,
-    /// Once set, a signal ends the process.
+    /// Once set, the next signal ends the process.
     armed: Arc<AtomicBool>,
     stopped_at: OnceLock<Instant>,
 }
@@ -152,7 +160,7 @@ struct Monitor<'a> {
     started: Instant,
 }
 
-/// The state of the meter at one time.
+/// The values of the meter at one time.
 struct Reading {
     done: Counters,
     n_files: u64,
@@ -168,6 +176,7 @@ impl Monitor<'_> {
             self.signals.tick();
             let reading = self.reading();
             self.draw(&reading);
+
             if last_report.elapsed() >= SECOND {
                 last_report = Instant::now();
                 self.report(&reading);
@@ -176,6 +185,7 @@ impl Monitor<'_> {
                 }
             }
         }
+
         let reading = self.reading();
         if reading.done.files + reading.done.errors < reading.n_files {
             // Interrupted or failed: record the final counts.
@@ -185,19 +195,23 @@ impl Monitor<'_> {
 
     fn reading(&self) -> Reading {
         let done = self.meter.counters();
+
         let n_files = self.meter.n_files.load(Ordering::Relaxed);
         let elapsed = self.meter.started.get().map_or(0.0, |started| started.elapsed().as_secs_f64());
         let share = if n_files == 0 { 0.0 } else { done.files as f64 / n_files as f64 };
         // Early estimates fluctuate too much to be shown.
         let eta = (share > 0.01 && elapsed > 0.5)
             .then(|| Duration::from_secs_f64(elapsed / share * (1.0 - share).max(0.0)));
+
         Reading { done, n_files, chunks_per_second: done.chunks as f64 / elapsed.max(0.001), eta }
     }
 
+    /// Updates the bar.
     fn draw(&self, reading: &Reading) {
         if self.style != Style::Bar {
             return;
         }
+
         if self.signals.is_stopping() {
             self.bar.set_message("Stopping; press Ctrl-C again to discard unsaved work");
         } else if reading.n_files > 0 && reading.done.files >= reading.n_files {
@@ -205,15 +219,18 @@ impl Monitor<'_> {
         } else if reading.n_files > 0 {
             self.bar.set_message(reading.text(self.model));
         }
+
         self.bar.set_position(reading.done.files);
         self.bar.tick();
     }
 
+    /// Prints a line or an event.
     fn report(&self, reading: &Reading) {
         match self.style {
             Style::Lines if reading.n_files > 0 => {
                 let files =
                     format!("{}/{} files", render::count(reading.done.files), render::count(reading.n_files));
+
                 self.context.note(&format!("Indexing: {files}, {}", reading.text(self.model)));
             }
             Style::Json => event(&serde_json::json!({
@@ -252,6 +269,7 @@ impl Progress for Monitor<'_> {
             Style::Json => event(&serde_json::json!({ "event": "begin", "files_total": n_files })),
             Style::Bar => {
                 let style = ProgressStyle::with_template("Indexing [{bar:30}] {pos}/{len} files  {msg}");
+
                 self.bar.set_length(n_files);
                 self.bar
                     .set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> "));

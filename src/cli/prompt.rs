@@ -1,20 +1,20 @@
-//! Prompt: the lines that a user types, one after the other.
+//! The prompt: reads the lines that a user types, one after the other.
 //!
-//! On a terminal they are edited, and the arrow keys bring earlier lines back. That history ends with the
-//! process: what is asked is not written to disk.
+//! On a terminal the lines can be edited, and the arrow keys bring earlier lines back. This history ends with
+//! the process: questions are not written to disk.
 
 use super::context::Context;
 use rustyline::history::MemHistory;
 use rustyline::{Config, Editor};
 use std::io::{self, IsTerminal};
 
-/// What is shown before each line.
+/// The mark before each line.
 const MARK: &str = "? ";
 
 /// A source of lines.
 pub enum Prompt {
     Terminal(Box<Editor<(), MemHistory>>),
-    /// Stdin is not a terminal, or the terminal cannot be edited on; whether the mark is shown.
+    /// The terminal cannot be edited on, or stdin is not a terminal. The flag is whether the mark is shown.
     Plain(bool),
 }
 
@@ -24,6 +24,7 @@ impl Prompt {
         let can_edit = context.is_interactive && io::stdout().is_terminal();
         let config = Config::builder().auto_add_history(true).build();
         let history = MemHistory::with_config(&config);
+
         match can_edit.then(|| Editor::with_history(config, history)) {
             Some(Ok(editor)) => Prompt::Terminal(Box::new(editor)),
             _ => Prompt::Plain(context.is_interactive),

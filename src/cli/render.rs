@@ -16,9 +16,11 @@ pub fn safe_lines(text: &str) -> String {
 /// unsafe characters are escaped here, which is sound because they occur only within strings.
 pub fn json(value: &impl serde::Serialize, pretty: bool) -> Result<String, serde_json::Error> {
     let text = if pretty { serde_json::to_string_pretty(value) } else { serde_json::to_string(value) }?;
+    // Most texts need no further escapes.
     if !text.chars().any(|c| c != '\n' && is_unprintable(c)) {
         return Ok(text);
     }
+
     let mut out = String::with_capacity(text.len() + 16);
     for c in text.chars() {
         if c == '\n' || !is_unprintable(c) {
@@ -29,6 +31,7 @@ pub fn json(value: &impl serde::Serialize, pretty: bool) -> Result<String, serde
             }
         }
     }
+
     Ok(out)
 }
 
@@ -83,7 +86,7 @@ impl Paint {
         self.in_style(Style::new().bold(), text)
     }
 
-    /// A word of the query, as `git grep` shows it.
+    /// Emphasises a word of the query in the style of `git grep`.
     pub fn matched(self, text: impl Display) -> String {
         self.in_colour(AnsiColor::Red, text)
     }

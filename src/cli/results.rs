@@ -9,6 +9,7 @@ use super::places::Places;
 use super::render::{self, Paint, count, safe};
 use super::screen::Screen;
 use super::width;
+use codeweaver::query::rank::Explanation;
 use codeweaver::query::response::{Focus, n_of};
 use codeweaver::query::view::MatchState;
 use codeweaver::query::{Match, Request, Response, Searcher};
@@ -19,11 +20,11 @@ use std::io::Write;
 
 /// Number of lines shown of the text of a match.
 const BODY_LINES: usize = 8;
-/// Without a terminal, longer lines of code are cut, so that a minified file does not fill the output.
+/// Maximum number of columns of code without a terminal, so that a minified file does not fill the output.
 const MAX_COLUMNS: usize = 160;
-/// Columns before the lines of a match.
+/// Number of columns before the lines of a match.
 const INDENT: usize = 3;
-/// Number of further places shown of a match.
+/// Maximum number of further places of a match that are shown.
 const MAX_LISTED: usize = 4;
 
 /// A response and the parameters of its printed form.
@@ -34,14 +35,14 @@ pub struct Output<'a> {
     /// Words that select the lines shown of each match.
     words: Vec<String>,
     highlighter: Highlighter,
-    /// Number of better matches that are left out.
+    /// Number of better matches that are skipped.
     offset: usize,
     pub paint: Paint,
     screen: Screen,
 }
 
 impl<'a> Output<'a> {
-    /// `query` is what the heading says; the matches have been searched by `words`.
+    /// `query` is the text of the heading; the matches are the results of a search for `words`.
     pub fn new(
         context: &Context,
         response: &'a Response,
@@ -49,11 +50,13 @@ impl<'a> Output<'a> {
         query: &'a str,
         words: &str,
     ) -> Output<'a> {
+        let words_of_query = text::query_terms(words).into_iter().map(|term| term.term).collect();
+
         Output {
             response,
             places,
             query,
-            words: text::query_terms(words).into_iter().map(|term| term.term).collect(),
+            words: words_of_query,
             highlighter: Highlighter::new(words),
             offset: 0,
             paint: context.paint,
@@ -61,17 +64,17 @@ impl<'a> Output<'a> {
         }
     }
 
-    /// This output, of the matches after the `offset` best.
+    /// The same output, for the matches after the `offset` best.
     pub fn after(self, offset: usize) -> Output<'a> {
         Output { offset, ..self }
     }
 
-    /// Finds the words of the query and the symbol that answers it.
+    /// A highlighter of the words of the query and of the symbol of `found`.
     pub fn highlighter_of(&self, found: &Match) -> Highlighter {
         self.highlighter.with_symbol(&found.focus.symbol)
     }
 
-    /// `text` without its end, if it does not fit into the rest of a line after `used` columns.
+    /// Cuts `text` if it does not fit into the rest of a line after `used` columns.
     fn fit<'t>(&self, text: &'t str, used: usize) -> Cow<'t, str> {
         width::fit_words(text, self.screen.columns_after(used))
     }
@@ -86,14 +89,17 @@ pub fn print(
 ) -> Result<(), CliError> {
     let mut out = context.out();
     let n_found = output.response.total_found;
+
     if output.response.matches.is_empty() && (1..=output.offset).contains(&n_found) && format != Format::Json
     {
+        // The search has matches, and `--offset` skips all of them.
         context.note(&format!(
             "No more matches: there are {n_found}, and --offset leaves out {}",
             output.offset
         ));
         return Ok(());
     }
+
     match (form, format) {
         (Some(_), _) if output.response.matches.is_empty() => context.note(&safe(&output.response.summary)),
         (Some(form), _) => lines::write(&mut out, form, output)?,
@@ -101,6 +107,7 @@ pub fn print(
         (None, Format::Markdown) => markdown(&mut out, output)?,
         (None, Format::Json) => writeln!(out, "{}", render::json(output.response, true)?)?,
     }
+
     Ok(out.flush()?)
 }
 
@@ -111,29 +118,34 @@ fn table(out: &mut impl Write, output: &Output<'_>) -> Result<(), CliError> {
         writeln!(out, "{}", safe(&response.summary))?;
         return Ok(());
     }
+
     headline(out, response)?;
+
     for (i, found) in response.matches.iter().enumerate() {
         writeln!(out)?;
         block(out, output.offset + i + 1, found, output)?;
     }
+
     if let Some(omitted) = &response.omitted {
         writeln!(out, "\n{}", output.paint.dim(omitted.note()))?;
     }
     Ok(())
 }
 
-/// The file and the lines that answer the query.
+/// The file of a match and the lines that answer the query.
 fn place(found: &Match, places: &Places) -> String {
     let Focus { start_line, end_line, .. } = found.focus;
     format!("{}:{start_line}-{end_line}", places.path(&found.file.path))
 }
 
+/// Writes a match: a line of facts, its header, its text, and further places.
 fn block(out: &mut impl Write, number: usize, found: &Match, output: &Output<'_>) -> Result<(), CliError> {
     let paint = output.paint;
     let highlighter = output.highlighter_of(found);
     let places = &output.places;
     let place = place(found, places);
     let linked = places.link(&found.file.path, found.focus.start_line, &paint.title(&place));
+
     let state = match found.state {
         MatchState::Committed => "",
         MatchState::Staged => ", staged",
@@ -144,11 +156,13 @@ fn block(out: &mut impl Write, number: usize, found: &Match, output: &Output<'_>
     let repo = found.file.in_repo.as_ref().map_or_else(String::new, |repo| {
         format!(", {} at {}", safe(&repo.name), repo.commit.get(..8).unwrap_or(&repo.commit))
     });
+
     let facts =
         format!("(relevance: {:.2}, type: {}{state}{repo})", found.relevance_score, found.content.class);
     let used = width::of(&format!("{number}. {place} {facts}"));
     let separator = if used > output.screen.columns_after(0) { "\n   " } else { " " };
     writeln!(out, "{number}. {linked}{separator}{}", paint.dim(facts))?;
+
     let title = found.header();
     if !title.is_empty() {
         writeln!(
@@ -162,11 +176,14 @@ fn block(out: &mut impl Write, number: usize, found: &Match, output: &Output<'_>
             )
         )?;
     }
+
     if !found.content.doc.is_empty() {
         let doc = output.fit(&safe(&width::excerpt(&found.content.doc)), INDENT).into_owned();
         writeln!(out, "   {}", highlight::painted(&highlighter, &doc, paint, Paint::plain))?;
     }
+
     body(out, found, &highlighter, output)?;
+
     let spans = found.more_in_file.iter().map(|more| {
         format!("{}-{} {}", more.span.0, more.span.1, shortened(&safe(&more.title))).trim_end().to_owned()
     });
@@ -180,23 +197,37 @@ fn block(out: &mut impl Write, number: usize, found: &Match, output: &Output<'_>
     for list in lists.into_iter().flatten() {
         writeln!(out, "   {}", paint.dim(output.fit(&list, INDENT)))?;
     }
-    if let Some(explanation) = &found.explanation {
-        writeln!(out, "   {}", paint.dim(format!("score: {}", listed_values(explanation)?)))?;
-        if let Some(parts) = &explanation.parts {
-            writeln!(out, "   {}", paint.dim(format!("parts: {}", listed_values(parts)?)))?;
-        }
-        let of_report = explanation.report.as_ref().map(listed_values);
-        if let Some(evidence) = of_report.or(found.evidence.as_ref().map(listed_values)) {
-            writeln!(out, "   {}", paint.dim(format!("relevance from: {}", evidence?)))?;
-        }
-        for reason in &found.reasons {
-            writeln!(out, "   {}", paint.dim(output.fit(&format!("because of {}", safe(reason)), INDENT)))?;
-        }
+
+    match &found.explanation {
+        Some(explanation) => explain(out, found, explanation, output),
+        None => Ok(()),
+    }
+}
+
+/// Writes the parts of the score of a match, and the evidence for its relevance.
+fn explain(
+    out: &mut impl Write,
+    found: &Match,
+    explanation: &Explanation,
+    output: &Output<'_>,
+) -> Result<(), CliError> {
+    let paint = output.paint;
+    writeln!(out, "   {}", paint.dim(format!("score: {}", listed_values(explanation)?)))?;
+    if let Some(parts) = &explanation.parts {
+        writeln!(out, "   {}", paint.dim(format!("parts: {}", listed_values(parts)?)))?;
+    }
+
+    let from_report = explanation.report.as_ref().map(listed_values);
+    if let Some(evidence) = from_report.or(found.evidence.as_ref().map(listed_values)) {
+        writeln!(out, "   {}", paint.dim(format!("relevance from: {}", evidence?)))?;
+    }
+    for reason in &found.reasons {
+        writeln!(out, "   {}", paint.dim(output.fit(&format!("because of {}", safe(reason)), INDENT)))?;
     }
     Ok(())
 }
 
-/// The fields of `values` that are numbers, with their names.
+/// Formats the numeric fields of `values` with their names.
 fn listed_values(values: &impl serde::Serialize) -> Result<String, CliError> {
     let values = serde_json::to_value(values)?;
     let values = values.as_object().into_iter().flatten();
@@ -228,37 +259,43 @@ fn body(
     output: &Output<'_>,
 ) -> Result<(), CliError> {
     let (paint, words) = (output.paint, &output.words);
+    // The text has been left out, by the token limit or on request.
     if found.content.elided || found.content.text.is_empty() {
         return Ok(());
     }
+
     let lines: Vec<&str> = found.content.text.lines().collect();
     let first = first_line_shown(found, &lines, words);
     let end = (first + BODY_LINES).min(lines.len());
     let width = (found.span.0 as usize + end).to_string().len();
+
     let columns = match output.screen.columns {
         Some(_) => output.screen.columns_after(INDENT + width + " | ".len()),
         None => MAX_COLUMNS,
     };
+
     let gap = |n: usize, side: &str| {
         paint.dim(format!("   {:>width$} … {} {side}", "", render::plural(n as u64, "line")))
     };
     if first > 0 {
         writeln!(out, "{}", gap(first, "above"))?;
     }
+
     for (i, line) in lines[first..end].iter().enumerate() {
         let number = found.span.0 as usize + first + i;
         let line = highlight::fitted(highlighter, line.trim_end(), columns, paint);
         writeln!(out, "   {} {line}", paint.dim(format!("{number:>width$} │")))?;
     }
+
     if end < lines.len() {
         writeln!(out, "{}", gap(lines.len() - end, "below"))?;
     }
     Ok(())
 }
 
-/// Returns the position of the first line shown of the `lines` of a match. A definition is shown from where
-/// it begins, or from the line below which more words of the query are; with less than a window of lines,
-/// those below it are shown too. A chunk that fits as a whole is shown as a whole.
+/// Returns the position of the first line shown of the `lines` of a match. This is the beginning of its
+/// definition, or a later line if more words of the query follow it. If fewer lines than [`BODY_LINES`]
+/// follow, they are shown as well. A chunk that fits as a whole is shown as a whole.
 fn first_line_shown(found: &Match, lines: &[&str], words: &[String]) -> usize {
     if lines.len() <= BODY_LINES + 1 {
         return 0;
@@ -282,20 +319,24 @@ fn headline(out: &mut impl Write, response: &Response) -> std::io::Result<()> {
 fn markdown(out: &mut impl Write, output: &Output<'_>) -> Result<(), CliError> {
     let response = output.response;
     writeln!(out, "# Search: {}\n", safe(output.query))?;
+
     if response.matches.is_empty() {
         writeln!(out, "{}", safe(&response.summary))?;
         return Ok(());
     }
     headline(out, response)?;
+
     for (i, found) in response.matches.iter().enumerate() {
         markdown_block(out, output.offset + i + 1, found, &output.places)?;
     }
+
     if let Some(omitted) = &response.omitted {
         writeln!(out, "\n{}", omitted.note())?;
     }
     Ok(())
 }
 
+/// Writes a match as a section of Markdown.
 fn markdown_block(
     out: &mut impl Write,
     number: usize,
@@ -303,6 +344,7 @@ fn markdown_block(
     places: &Places,
 ) -> Result<(), CliError> {
     let state = serde_json::to_value(found.state)?;
+
     writeln!(out, "\n## {number}. `{}`\n", place(found, places).replace('`', "'"))?;
     writeln!(
         out,
@@ -312,9 +354,11 @@ fn markdown_block(
         found.file.language,
         state.as_str().unwrap_or_default()
     )?;
+
     if !found.content.doc.is_empty() {
         writeln!(out, "\n{}", safe(&found.content.doc))?;
     }
+
     let body = if found.content.text.is_empty() { &found.content.signature } else { &found.content.text };
     if !body.is_empty() {
         let body = render::safe_lines(body);
@@ -341,18 +385,22 @@ pub fn hints(
     let view = searcher.view(&request.view, &|_, _| false)?;
     let languages = status::languages(&view.reader, &view.snapshot);
     let names: Vec<&str> = languages.iter().map(|l| l.language.as_str()).take(12).collect();
+
     let mut out = context.out();
     if !names.is_empty() {
         writeln!(out, "Languages in this index: {}", names.join(", "))?;
     }
+
     let filters = &request.filters;
     let is_filtered = !(filters.languages.is_empty()
         && filters.paths.is_empty()
         && filters.exclude_paths.is_empty()
         && filters.kinds.is_empty()
         && filters.include_tests);
+
     writeln!(out, "Try:")?;
     let prefix = context.prefix(&searcher.codebase);
+
     for from_root in paths.iter().filter_map(|typed| prefix.misplaced(typed)) {
         writeln!(
             out,
@@ -360,6 +408,7 @@ pub fn hints(
             safe(&from_root)
         )?;
     }
+
     if is_filtered {
         writeln!(out, "  fewer filters (--lang, --path, --exclude, --kind, --no-tests)")?;
     }

@@ -1,16 +1,17 @@
-//! The terminal that output is displayed on, if it is.
+//! The terminal that output is displayed on.
 
 use std::io::IsTerminal as _;
 use terminal_size::{Height, Width};
 
-/// Size of the terminal. Each is `None` if stdout is displayed on none, or on one of unknown size.
+/// Size of the terminal. Each value is `None` if stdout is not displayed on a terminal, or on one of unknown
+/// size.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Screen {
     pub columns: Option<usize>,
     pub rows: Option<usize>,
 }
 
-/// Lines are not cut to less, however narrow the terminal is.
+/// Minimum number of columns to which lines are cut; a narrower terminal wraps them.
 const MIN_COLUMNS: usize = 20;
 
 impl Screen {
@@ -25,6 +26,7 @@ impl Screen {
         if !is_displayed() {
             return Screen::default();
         }
+
         let size = terminal_size::terminal_size();
         let columns = std::env::var("COLUMNS").ok().and_then(|text| text.trim().parse().ok());
         Screen {
@@ -34,13 +36,13 @@ impl Screen {
     }
 }
 
-/// Whether stdout is displayed on a terminal, directly or behind a pager that git has started
-/// (`git -p codeweaver`).
+/// Returns whether stdout is displayed on a terminal, directly or behind a pager that git has started (`git
+/// -p codeweaver`).
 pub fn is_displayed() -> bool {
     std::io::stdout().is_terminal() || is_pager_in_use()
 }
 
-/// Whether git has started a pager, which stdout leads to.
+/// Returns whether stdout leads to a pager that git has started.
 pub fn is_pager_in_use() -> bool {
     std::env::var("GIT_PAGER_IN_USE").is_ok_and(|value| ["true", "1", "yes", "on"].contains(&value.as_str()))
 }

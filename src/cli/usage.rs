@@ -1,4 +1,4 @@
-//! Errors of the argument parser in the form of all other errors.
+//! Conversion of errors of the argument parser into the form of all other errors.
 
 use super::args::Cli;
 use super::error::CliError;
@@ -16,20 +16,25 @@ pub fn error_of(error: clap::Error) -> Result<CliError, clap::Error> {
         | ErrorKind::DisplayVersion => return Err(error),
         kind => kind,
     };
+
     let part = |kind| error.get(kind).map(text).filter(|text| !text.is_empty());
     let rendered = error.render().to_string();
     let command = usage(&error).map_or_else(typed_command, |usage| command_of(&usage));
     let help = format!("{command} -h");
+
     let argument = part(ContextKind::InvalidArg).unwrap_or_default();
     let value = part(ContextKind::InvalidValue).unwrap_or_default();
-    let meant = [ContextKind::SuggestedArg, ContextKind::SuggestedSubcommand, ContextKind::SuggestedValue]
-        .into_iter()
-        .find_map(part)
-        .map(|names| {
-            let names = names.replace(", ", "` or `");
-            format!("did you mean `{names}`? `{help}` shows what there is")
-        });
-    let fix = meant.unwrap_or_else(|| format!("`{help}` shows the usage"));
+
+    let suggestion =
+        [ContextKind::SuggestedArg, ContextKind::SuggestedSubcommand, ContextKind::SuggestedValue]
+            .into_iter()
+            .find_map(part)
+            .map(|names| {
+                let names = names.replace(", ", "` or `");
+                format!("did you mean `{names}`? `{help}` shows what there is")
+            });
+    let fix = suggestion.unwrap_or_else(|| format!("`{help}` shows the usage"));
+
     Ok(match what {
         ErrorKind::UnknownArgument => CliError::new(
             format!("unexpected argument '{argument}'"),
@@ -40,6 +45,7 @@ pub fn error_of(error: clap::Error) -> Result<CliError, clap::Error> {
                 _ => fix,
             },
         ),
+
         ErrorKind::InvalidSubcommand => CliError::new(
             format!("there is no command '{}'", part(ContextKind::InvalidSubcommand).unwrap_or_default()),
             format!("`{command}` does not have it"),
@@ -53,6 +59,7 @@ pub fn error_of(error: clap::Error) -> Result<CliError, clap::Error> {
             format!("`{command}` does not run without it"),
             usage(&error).unwrap_or(fix),
         ),
+
         ErrorKind::InvalidValue if value.is_empty() => {
             CliError::new(format!("{argument} has no value"), "the option takes one", fix)
         }
@@ -70,6 +77,7 @@ pub fn error_of(error: clap::Error) -> Result<CliError, clap::Error> {
                 .map_or_else(|| "it is not valid".to_owned(), ToString::to_string),
             fix,
         ),
+
         ErrorKind::ArgumentConflict => {
             let other = part(ContextKind::PriorArg).unwrap_or_default();
             match other == argument {
@@ -81,6 +89,7 @@ pub fn error_of(error: clap::Error) -> Result<CliError, clap::Error> {
                 ),
             }
         }
+
         _ => {
             let first = rendered.lines().next().unwrap_or_default();
             let what = first.strip_prefix("error: ").unwrap_or(first);
@@ -99,14 +108,14 @@ fn text(value: &ContextValue) -> String {
     }
 }
 
-/// `git codeweaver search [OPTIONS] <QUERY>...`
+/// The usage that an error contains: `git codeweaver search [OPTIONS] <QUERY>...`.
 fn usage(error: &clap::Error) -> Option<String> {
     let usage = error.get(ContextKind::Usage)?.to_string();
     let usage = usage.trim().strip_prefix("Usage:").unwrap_or(&usage).trim().to_owned();
     usage.lines().next().map(str::to_owned)
 }
 
-/// The command of this process, if its arguments name one. Errors of values have no usage.
+/// The command of this process, if its arguments name one. Errors of values contain no usage.
 fn typed_command() -> String {
     let commands = Cli::command();
     let typed = std::env::args_os().skip(1).find_map(|arg| commands.find_subcommand(arg));
@@ -115,6 +124,6 @@ fn typed_command() -> String {
 
 /// The words of a usage before its first argument.
 fn command_of(usage: &str) -> String {
-    let is_name = |word: &&str| !word.starts_with(['[', '<', '-']);
-    usage.split_whitespace().take_while(is_name).collect::<Vec<_>>().join(" ")
+    let words = usage.split_whitespace().take_while(|word| !word.starts_with(['[', '<', '-']));
+    words.collect::<Vec<_>>().join(" ")
 }

@@ -28,12 +28,13 @@ pub fn home() -> Option<PathBuf> {
     variable("HOME")
 }
 
-/// The absolute path in an environment variable. As the XDG specification says, a relative one is ignored.
+/// The absolute path in an environment variable. A relative one is ignored, as the XDG specification
+/// requires.
 pub fn variable(name: &str) -> Option<PathBuf> {
     std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute())
 }
 
-/// Writes a file, and makes its directory.
+/// Writes a file and creates its directory.
 pub fn write(path: &Path, bytes: &[u8]) -> Result<(), CliError> {
     let dir = path.parent().unwrap_or(path);
     std::fs::create_dir_all(dir).and_then(|()| std::fs::write(path, bytes)).map_err(|error| {

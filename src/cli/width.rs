@@ -4,10 +4,10 @@ use codeweaver_chunk::MAX_EXCERPT_CHARS;
 use std::borrow::Cow;
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
-/// The start of a hyperlink (OSC 8) and the end of its address.
+/// The beginning of a hyperlink (OSC 8) and the end of its address.
 const LINK: (&str, &str) = ("\x1b]8;;", "\x1b\\");
 
-/// Columns that `text` takes; wide characters take two. It must not have escape sequences.
+/// Number of columns of `text`; wide characters take two. It must not contain escape sequences.
 pub fn of(text: &str) -> usize {
     text.width()
 }
@@ -16,19 +16,22 @@ pub fn of(text: &str) -> usize {
 pub fn of_printed(text: &str) -> usize {
     let text = without_links(text);
     let mut width = 0;
+
     let mut rest = &*text;
     while let Some((before, style)) = rest.split_once("\x1b[") {
         width += of(before);
         rest = style.split_once('m').map_or("", |(_, after)| after);
     }
+
     width + of(rest)
 }
 
-/// `text` with the links replaced by what they show.
+/// Replaces the links in `text` by their visible text.
 pub fn without_links(text: &str) -> Cow<'_, str> {
     if !text.contains(LINK.0) {
         return Cow::Borrowed(text);
     }
+
     let mut parts = text.split(LINK.0);
     let mut out = parts.next().unwrap_or_default().to_owned();
     for part in parts {
@@ -37,39 +40,45 @@ pub fn without_links(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// `text` in at most `columns`, with `…` for what is cut off at its end.
+/// Cuts `text` to at most `columns`, with `…` in place of its end.
 pub fn fit(text: &str, columns: usize) -> Cow<'_, str> {
     if text.len() <= columns || of(text) <= columns {
         return Cow::Borrowed(text);
     }
+
+    // The `…` takes one column.
     let mut used = 1;
     let end = text.char_indices().find(|(_, c)| {
         used += c.width().unwrap_or(0);
         used > columns
     });
+
     Cow::Owned(format!("{}…", text[..end.map_or(text.len(), |(at, _)| at)].trim_end()))
 }
 
 /// As [`fit`], cut after a whole word if that leaves at least half of the columns.
 pub fn fit_words(text: &str, columns: usize) -> Cow<'_, str> {
     let Cow::Owned(cut) = fit(text, columns) else { return Cow::Borrowed(text) };
-    let kept = cut.trim_end_matches('…');
-    let next = text[kept.len()..].chars().next();
+    let shown = cut.trim_end_matches('…');
+    let next = text[shown.len()..].chars().next();
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
+
     if !next.is_some_and(is_word) {
         return Cow::Owned(cut);
     }
-    let whole = kept.trim_end_matches(is_word);
+
+    let whole = shown.trim_end_matches(is_word);
     if of(whole) * 2 < columns { Cow::Owned(cut) } else { Cow::Owned(format!("{}…", whole.trim_end())) }
 }
 
-/// A signature or sentence of the index. One of which the index has only the beginning ends after a whole
-/// word, with `…`.
+/// Marks a signature or sentence of the index that the index has cut: it then ends after a whole word, with
+/// `…`. A whole one is returned as it is.
 pub fn excerpt(text: &str) -> Cow<'_, str> {
     let is_whole = text.ends_with([')', ']', '}', '>', ';', '.', '!', '?', '。']);
     if is_whole || text.chars().count() < MAX_EXCERPT_CHARS {
         return Cow::Borrowed(text);
     }
+    // The appended letter makes the text too long by one, so that it is cut.
     Cow::Owned(fit_words(&format!("{text}x"), of(text)).into_owned())
 }
 

@@ -30,17 +30,17 @@ impl<'a> Replacement<'a> {
         Replacement { path, prefix: ".tmp", suffix: "", mode: None, inherits: false }
     }
 
-    /// How the name of the temporary file begins and ends.
+    /// Sets the start and the end of the temporary file's name.
     pub fn named(self, prefix: &'a str, suffix: &'a str) -> Replacement<'a> {
         Replacement { prefix, suffix, ..self }
     }
 
-    /// Unix permission bits of the new file, reduced by the process's umask as with `open(2)`.
+    /// Sets the Unix permission bits of the new file, reduced by the process's umask as with `open(2)`.
     pub fn mode(self, mode: u32) -> Replacement<'a> {
         Replacement { mode: Some(mode), ..self }
     }
 
-    /// The new file has the owner, the group and the permissions of its directory, as far as possible.
+    /// Gives the new file the owner, the group and the permissions of its directory, as far as possible.
     pub fn inheriting(self) -> Replacement<'a> {
         Replacement { inherits: true, ..self }
     }
@@ -51,16 +51,19 @@ impl<'a> Replacement<'a> {
     /// Any I/O error from creating or writing the temporary file.
     pub fn stage(self, bytes: &[u8]) -> io::Result<Staged<'a>> {
         let directory = self.path.parent().filter(|parent| !parent.as_os_str().is_empty());
+
         let mut builder = tempfile::Builder::new();
         builder.prefix(self.prefix).suffix(self.suffix);
         if let Some(permissions) = self.mode.and_then(from_mode) {
             builder.permissions(permissions);
         }
+
         let directory = directory.unwrap_or(Path::new("."));
         let mut file = builder.tempfile_in(directory)?;
         if self.inherits {
             inherit(file.as_file(), directory);
         }
+
         file.write_all(bytes)?;
         Ok(Staged { path: self.path, file })
     }
@@ -74,7 +77,7 @@ pub struct Staged<'a> {
 }
 
 impl Staged<'_> {
-    /// The temporary file.
+    /// The path of the temporary file.
     pub fn temporary_path(&self) -> &Path {
         self.file.path()
     }
@@ -105,6 +108,7 @@ pub fn sync_directory(directory: &Path) -> io::Result<()> {
     std::fs::File::open(directory)?.sync_all()
 }
 
+/// The permissions with these mode bits; `None` where the system has none.
 #[cfg(unix)]
 fn from_mode(mode: u32) -> Option<Permissions> {
     use std::os::unix::fs::PermissionsExt as _;

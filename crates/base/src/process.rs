@@ -41,10 +41,12 @@ where
 {
     let mut command = Command::new(program);
     command.args(args).current_dir(cwd).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+
     for name in SHORT_LIVED_VARIABLES {
         command.env_remove(name);
     }
     command.envs(envs);
+
     #[cfg(windows)]
     {
         use std::os::windows::process::CommandExt;
@@ -52,6 +54,7 @@ where
         const CREATE_NEW_PROCESS_GROUP: u32 = 0x0000_0200;
         command.creation_flags(DETACHED_PROCESS | CREATE_NEW_PROCESS_GROUP);
     }
+
     let mut child = command.spawn()?;
     let id = child.id();
     // If the thread cannot start, the child stays a zombie until this process exits, which does no harm.

@@ -1,5 +1,5 @@
 //! Semantic classes, their category and importance for five kinds of work, and the task profiles that weight
-//! it.
+//! them.
 
 /// Semantic class of a chunk or symbol. Discriminants are stored in segments: append only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
@@ -45,13 +45,13 @@ pub struct Importance {
     pub documentation: f32,
 }
 
-/// Serialises `score` as a double with the two decimals of the table; converted directly, 0.95 would be
+/// Serialises `score` as a double with the two decimals of the table. Converted directly, 0.95 would be
 /// 0.949999988079071.
 fn hundredths<S: serde::Serializer>(score: &f32, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_f64((f64::from(*score) * 100.0).round() / 100.0)
 }
 
-/// Task that the results of a query are for.
+/// The task that the results of a query are for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TaskProfile {
@@ -68,7 +68,7 @@ pub enum TaskProfile {
 
 use SemanticClass as C;
 
-/// A class with what follows from it, as chunks are written for readers.
+/// A class with its category and importance, as chunks are written for readers.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
 pub struct ClassFacts {
     pub class: SemanticClass,
@@ -120,27 +120,27 @@ static CLASSES: [ClassRow; 22] = [
 ];
 
 impl SemanticClass {
-    /// The class of a stored discriminant.
+    /// Returns the class of a stored discriminant.
     pub fn from_u8(value: u8) -> Option<Self> {
         CLASSES.get(usize::from(value)).map(|row| row.class)
     }
 
-    /// The name in output and filters, for example `DEFINITION_CALLABLE`.
+    /// Returns the name in output and filters, for example `DEFINITION_CALLABLE`.
     pub fn name(self) -> &'static str {
         self.row().name
     }
 
-    /// The inverse of [`name`](Self::name).
+    /// Returns the class of that name, the inverse of [`name`](Self::name).
     pub fn by_name(name: &str) -> Option<Self> {
         CLASSES.iter().find(|row| row.name == name).map(|row| row.class)
     }
 
-    /// 1 (primary definitions) to 5 (syntax); 6 for `UNKNOWN`.
+    /// Returns the tier, from 1 (primary definitions) to 5 (syntax); 6 for `UNKNOWN`.
     pub fn tier(self) -> u8 {
         self.row().tier
     }
 
-    /// The kind of class, in lower case: the first word of its name, for example `definition`.
+    /// Returns the first word of the name in lower case, for example `definition`.
     pub fn category(self) -> &'static str {
         match self {
             C::DefinitionCallable | C::DefinitionType | C::DefinitionData | C::DefinitionTest => "definition",
@@ -149,6 +149,7 @@ impl SemanticClass {
             C::FlowBranching | C::FlowIteration | C::FlowControl | C::FlowAsync => "flow",
             C::OperationInvocation | C::OperationData | C::OperationOperator => "operation",
             C::ExpressionAnonymous => "expression",
+
             C::SyntaxKeyword
             | C::SyntaxIdentifier
             | C::SyntaxLiteral
@@ -158,17 +159,17 @@ impl SemanticClass {
         }
     }
 
-    /// The class with its category and importance.
+    /// Returns the class with its category and importance.
     pub fn facts(self) -> ClassFacts {
         ClassFacts { class: self, category: self.category(), importance: self.importance() }
     }
 
-    /// The five scores; all 0 for `UNKNOWN`.
+    /// Returns the five scores; all are 0 for `UNKNOWN`.
     pub fn importance(self) -> Importance {
         self.row().importance
     }
 
-    /// True for the four classes of tier 1.
+    /// Returns true for the four classes of tier 1.
     pub fn is_definition(self) -> bool {
         self.tier() == 1
     }
@@ -179,18 +180,18 @@ impl SemanticClass {
 }
 
 impl Importance {
-    /// The five scores in the order of the fields.
+    /// Returns the five scores in the order of the fields.
     pub fn scores(self) -> [f32; 5] {
         let Self { discovery, comprehension, modification, debugging, documentation } = self;
         [discovery, comprehension, modification, debugging, documentation]
     }
 
-    /// The highest of the five scores.
+    /// Returns the highest of the five scores.
     pub fn max(self) -> f32 {
         self.scores().into_iter().fold(0.0, f32::max)
     }
 
-    /// Sum of the scores, weighted by the profile of a task; clamped to 0–1.
+    /// Returns the sum of the scores, weighted by the profile of a task and clamped to 0–1.
     pub fn weighted(self, task: TaskProfile) -> f32 {
         let weights = task.weights();
         let sum = self.discovery * weights.discovery
@@ -203,9 +204,9 @@ impl Importance {
 }
 
 impl TaskProfile {
-    /// The profile of that name, for example `LOCAL_EDIT`, in any case.
+    /// Returns the profile of that name, for example `LOCAL_EDIT`, in any case.
     pub fn by_name(name: &str) -> Option<Self> {
-        Some(match name.to_ascii_uppercase().as_str() {
+        let profile = match name.to_ascii_uppercase().as_str() {
             "DEBUG" => Self::Debug,
             "DEFAULT" => Self::Default,
             "DOCUMENT" => Self::Document,
@@ -216,10 +217,12 @@ impl TaskProfile {
             "SEARCH" => Self::Search,
             "TEST" => Self::Test,
             _ => return None,
-        })
+        };
+
+        Some(profile)
     }
 
-    /// Weights of the five scores, normalised to the sum 1.
+    /// Returns the weights of the five scores, normalised to the sum 1.
     pub fn weights(self) -> Importance {
         let raw: [f32; 5] = match self {
             Self::Debug => [0.20, 0.30, 0.10, 0.35, 0.05],
@@ -232,6 +235,7 @@ impl TaskProfile {
             Self::Search => [0.50, 0.20, 0.15, 0.10, 0.05],
             Self::Test => [0.50, 0.20, 0.20, 0.40, 0.10],
         };
+
         let sum: f32 = raw.iter().sum();
         importance(raw.map(|weight| weight / sum))
     }

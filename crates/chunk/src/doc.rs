@@ -30,42 +30,48 @@ const NOT_DOCUMENTATION: &[&str] = &[
     "code generated",
 ];
 
-/// The first sentence of a comment or docstring without its markers, white space collapsed, at most
+/// Tags whose text is the description of a definition.
+const DOC_TAGS: &[&str] = &["@brief", "@doc", "@title", "@notice", "@dev", "@description"];
+
+/// Number of lines of a comment that are searched for its first sentence.
+const MAX_LINES: usize = 40;
+
+/// Returns the first sentence of a comment or docstring without its markers, white space collapsed, at most
 /// [`MAX_CHARS`] characters. Empty if there is none, and for licence headers and tool directives.
 pub(crate) fn first_sentence(comment: &str) -> String {
     let mut sentence = String::new();
     if comment.starts_with("#!") {
         return sentence; // `#!` line of a script
     }
-    for line in comment.lines().take(40) {
+
+    for line in comment.lines().take(MAX_LINES) {
         let line = strip_markers(line);
-        if line.is_empty()
-            || line.starts_with('@')
-            || line.starts_with("\\param")
-            || line.starts_with(":param")
-        {
-            if sentence.is_empty() && !line.starts_with("@param") && !line.starts_with("@return") {
-                let rest = line.trim_start_matches(|c: char| c == '@' || c.is_alphanumeric());
-                if ["@brief", "@doc", "@title", "@notice", "@dev", "@description"]
-                    .iter()
-                    .any(|tag| line.starts_with(tag))
-                {
-                    push_words(&mut sentence, rest);
-                }
-                continue;
+        let is_tag = line.starts_with('@') || line.starts_with("\\param") || line.starts_with(":param");
+        if line.is_empty() || is_tag {
+            // The first sentence ends at a tag, but some tags introduce it.
+            if !sentence.is_empty() || line.starts_with("@param") || line.starts_with("@return") {
+                break;
             }
-            break;
+            if DOC_TAGS.iter().any(|tag| line.starts_with(tag)) {
+                let rest = line.trim_start_matches(|c: char| c == '@' || c.is_alphanumeric());
+                push_words(&mut sentence, rest);
+            }
+            continue;
         }
+
         let done = push_words(&mut sentence, line);
         if done || sentence.chars().count() > MAX_CHARS {
             break;
         }
     }
+
     let lower = sentence.to_ascii_lowercase();
+    // A rule of dashes or a number is no sentence either.
     if NOT_DOCUMENTATION.iter().any(|word| lower.contains(word)) || !sentence.chars().any(char::is_alphabetic)
     {
         return String::new();
     }
+
     clip(&mut sentence);
     sentence
 }
@@ -77,7 +83,7 @@ pub(crate) fn clip(text: &mut String) {
     }
 }
 
-/// Appends `text` to `out`, runs of white space as one blank, at most [`MAX_CHARS`] characters in all.
+/// Appends `text` to `out`, with each run of white space as one blank, up to [`MAX_CHARS`] characters in all.
 pub(crate) fn collapse(out: &mut String, text: &str) {
     for word in text.split_whitespace() {
         if !out.is_empty() {
@@ -91,36 +97,42 @@ pub(crate) fn collapse(out: &mut String, text: &str) {
     clip(out);
 }
 
-/// Appends the words of `line`; true if the sentence ends in it.
+/// Appends the words of `line`. Returns true if the sentence ends in it.
 fn push_words(sentence: &mut String, line: &str) -> bool {
     for word in line.split_whitespace() {
         if word.starts_with('<') && word.ends_with('>') && word.len() > 2 {
             continue; // <summary>, <p>
         }
+
         if !sentence.is_empty() {
             sentence.push(' ');
         }
         sentence.push_str(word);
-        let abbreviation = matches!(word, "e.g." | "i.e." | "etc." | "cf." | "vs.");
-        if word.len() > 2 && word.ends_with(['.', '!', '?', '。']) && !abbreviation {
+
+        let is_abbreviation = matches!(word, "e.g." | "i.e." | "etc." | "cf." | "vs.");
+        if word.len() > 2 && word.ends_with(['.', '!', '?', '。']) && !is_abbreviation {
             return true;
         }
     }
     false
 }
 
-/// `line` without comment markers, of any language, at both ends.
+/// Returns `line` without comment markers, of any language, at both ends.
 fn strip_markers(line: &str) -> &str {
     let mut line = line.trim();
+
     for end in ["*/", "-->", "-}", "*)", "\"\"\"", "'''", "]]", "=#", "|#"] {
         line = line.strip_suffix(end).unwrap_or(line);
     }
+
+    // Longer markers come before their beginnings.
     for start in [
         "--[[", "<!--", "{-|", "{-", "(**", "(*", "#=", "\"\"\"", "'''", "r\"\"\"", "#'", "-- |", "-- ^",
         "%%%", "%%", "%",
     ] {
         line = line.strip_prefix(start).unwrap_or(line);
     }
+
     let stripped = line
         .trim_start_matches(['/', '*', '#', ';', '!', '-', '=', '\'', '"'])
         .trim_start_matches(['|', '<']);

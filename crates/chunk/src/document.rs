@@ -1,4 +1,4 @@
-//! Documents: files with headings, and their structure.
+//! Files with headings, and their structure.
 
 use super::language::{self, LanguageId};
 use super::markdown;
@@ -8,7 +8,7 @@ use std::ops::Range;
 /// A heading with its text up to the next heading of any level, or the text before the first heading.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DocumentSection {
-    /// The bytes of the text without those of the heading.
+    /// The bytes of the text, without those of the heading.
     pub body: Range<usize>,
     /// Titles of the enclosing headings and its own, outermost first.
     pub path: Vec<String>,
@@ -17,19 +17,19 @@ pub struct DocumentSection {
 /// A fenced block of code.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DocumentCode {
-    /// The bytes with the fence lines.
+    /// The bytes including the fence lines.
     pub range: Range<usize>,
-    /// The bytes without them.
+    /// The bytes without the fence lines.
     pub code: Range<usize>,
 }
 
-/// Whether the file at `path` is a document: Markdown, reStructuredText, AsciiDoc, Org and alike.
+/// Returns whether the file at `path` is a document: Markdown, reStructuredText, AsciiDoc, Org and alike.
 pub fn is_document(path: &[u8]) -> bool {
     language::by_path(path.as_bstr()).is_some_and(markdown::has_headings)
 }
 
-/// The sections and the fenced blocks of the document `text` at `path`, each in order of position. A file
-/// that is not a document is one section. Linear.
+/// Returns the sections and the fenced blocks of the document `text` at `path`, each in order of position. A
+/// file that is not a document is one section. Linear.
 pub fn structure(text: &str, path: &BStr) -> (Vec<DocumentSection>, Vec<DocumentCode>) {
     let language: LanguageId = language::by_path(path).unwrap_or(language::TEXT);
     markdown::structure(text, language)

@@ -1,4 +1,4 @@
-//! Fingerprints of the chunker: what a stored chunk depends on besides the bytes of its blob.
+//! Fingerprints of the chunker: everything that a stored chunk depends on besides the bytes of its blob.
 
 use std::sync::LazyLock;
 
@@ -11,18 +11,21 @@ use codeweaver_config::{ChunkerSettings, CustomDelimiter, Granularity, MarkdownS
 /// Version of the chunker. Raised whenever the same blob and settings would give other chunks.
 const VERSION: &str = "5";
 
-/// Identity of everything that decides the chunks of a language. Blobs are chunked again when it changes.
+/// Returns the identity of everything that decides the chunks of a language. Blobs are chunked again when it
+/// changes.
 pub fn fingerprint(language: LanguageId, settings: &ChunkerSettings) -> String {
     let grammar = grammar::versions_of(language.name());
     let relevant = format!("{grammar}|{}|{}", language.name(), shared_fingerprint(settings));
+
     let hash = blake3::hash(relevant.as_bytes());
     format!("{}-{VERSION}-{}", language.name(), &hash.to_hex()[..16])
 }
 
-/// Identity of everything that decides the chunks of any language.
+/// Returns the identity of everything that decides the chunks of any language.
 pub fn fingerprint_of_all(settings: &ChunkerSettings) -> String {
     let grammars: Vec<String> =
         GRAMMARS.iter().map(|one| format!("{}={}", one.name, grammar::versions_of(one.name))).collect();
+
     let relevant = format!("{}|{}", grammars.join(" "), shared_fingerprint(settings));
     blake3::hash(relevant.as_bytes()).to_hex().to_string()
 }
@@ -35,11 +38,12 @@ fn shared_fingerprint(settings: &ChunkerSettings) -> String {
         let data = concat!(include_str!("data/symbols.txt"), include_str!("data/classes.txt"));
         blake3::hash(data.as_bytes()).to_hex()[..16].to_owned()
     });
+
     let (languages, families) = (language::table_fingerprint(), families::table_fingerprint());
     format!("{VERSION}|{}|{}|{languages}|{families}|{}", tokens::NAME, *DATA, settings_key(settings))
 }
 
-/// Canonical text of the settings that decide how blobs are chunked.
+/// Returns the canonical text of the settings that decide how blobs are chunked.
 ///
 /// It is hashed into the key of every stored doc, so its form is fixed: the names and the order below are
 /// those of the file format, not of the Rust fields, and renaming a field must not change them. Lists and
@@ -58,10 +62,12 @@ fn settings_key(settings: &ChunkerSettings) -> String {
         simple_overlap,
         markdown: MarkdownSettings { chunk_size, overlap },
     } = settings;
+
     let granularity = match granularity {
         Granularity::Packed => "Packed",
         Granularity::Definition => "Definition",
     };
+
     let custom_delimiters: Vec<String> = custom_delimiters
         .iter()
         .map(|(language, delimiters)| {
@@ -70,6 +76,7 @@ fn settings_key(settings: &ChunkerSettings) -> String {
         })
         .collect();
     let custom_delimiters = custom_delimiters.join(", ");
+
     format!(
         "ChunkerSettings {{ semantic_importance_threshold: {semantic_importance_threshold:?}, \
          prefer_semantic: {prefer_semantic}, force_delimiter_for_languages: {force_delimiter_for_languages:?}, \

@@ -1,4 +1,4 @@
-//! The table of grammars: language name → tree-sitter language, loaded at first use.
+//! The table of grammars: from language name to tree-sitter language, loaded at first use.
 
 use std::sync::OnceLock;
 
@@ -6,13 +6,13 @@ use tree_sitter::Language;
 
 use super::rules::Rules;
 
-/// One grammar and the names of the languages it is used for.
+/// A grammar with the names of the languages that it is used for.
 pub struct Grammar {
     /// Section of the rules file, and the usual name of the language.
     pub name: &'static str,
-    /// Other names of languages that are parsed with it.
+    /// Other names of languages that are parsed with this grammar.
     aliases: &'static [&'static str],
-    /// Crate and version, part of the chunker fingerprint.
+    /// Crate and version; part of the chunker fingerprint.
     pub version: &'static str,
     language: fn() -> Language,
 }
@@ -78,26 +78,28 @@ grammars! {
 const COUNT: usize = GRAMMARS.len();
 static LOADED: [OnceLock<Loaded>; COUNT] = [const { OnceLock::new() }; COUNT];
 
-/// Position of the grammar of a language in [`GRAMMARS`].
+/// Returns the position in [`GRAMMARS`] of the grammar of a language.
 pub fn index_of(language: &str) -> Option<usize> {
     GRAMMARS.iter().position(|grammar| grammar.name == language || grammar.aliases.contains(&language))
 }
 
-/// The grammar of a language, compiled at the first call.
+/// Returns the grammar of a language, compiled at the first call.
 pub fn by_language(language: &str) -> Option<&'static Loaded> {
     index_of(language).map(loaded)
 }
 
-/// The grammar for a text of a language; the C++ grammar for C texts with declarations that only C++ has.
+/// Returns the grammar for a text of a language: the C++ grammar for C texts with declarations that only C++
+/// has.
 ///
 /// `.h` files are C by their path, which alone decides the language of a blob, but many are C++.
 pub fn for_text(language: &str, text: &str) -> Option<&'static Loaded> {
     by_language(if language == "c" && is_cpp(text) { "cpp" } else { language })
 }
 
-/// Versions of all grammars that [`for_text`] may return for a language.
+/// Returns the versions of all grammars that [`for_text`] may return for a language.
 pub fn versions_of(language: &str) -> String {
     let version = |name| index_of(name).map_or("none", |at| GRAMMARS[at].version);
+
     if language == "c" {
         format!("{} {}", version("c"), version("cpp"))
     } else {
@@ -105,28 +107,33 @@ pub fn versions_of(language: &str) -> String {
     }
 }
 
-/// Whether at least two lines of a text begin like declarations of C++. A single one may be inside `#ifdef
-/// __cplusplus`.
+/// Returns whether at least two lines of a text begin like declarations of C++. A single one may be inside
+/// `#ifdef __cplusplus`.
 fn is_cpp(text: &str) -> bool {
     const MIN_LINES: usize = 2;
-    let begins = |line: &&str| {
-        let line = line.trim_start();
-        let named = |keyword: &str| {
-            line.strip_prefix(keyword).is_some_and(|rest| {
-                rest.starts_with(' ') && !rest.trim_start().starts_with(['=', ';', ',', ')', '(', '*'])
-            })
-        };
-        named("class")
-            || named("namespace")
-            || line.starts_with("template <")
-            || line.starts_with("template<")
-            || line.starts_with("using namespace ")
-            || ["public:", "private:", "protected:"].contains(&line.trim_end())
-    };
-    text.lines().filter(begins).take(MIN_LINES).count() == MIN_LINES
+
+    text.lines().filter(|line| begins_like_cpp(line)).take(MIN_LINES).count() == MIN_LINES
 }
 
-/// [`by_language`] by position in [`GRAMMARS`].
+/// Returns whether a line begins like a declaration that C does not have.
+fn begins_like_cpp(line: &str) -> bool {
+    let line = line.trim_start();
+    names_scope(line, "class")
+        || names_scope(line, "namespace")
+        || line.starts_with("template <")
+        || line.starts_with("template<")
+        || line.starts_with("using namespace ")
+        || ["public:", "private:", "protected:"].contains(&line.trim_end())
+}
+
+/// Returns whether `keyword` and a name begin a line. In C, the keyword may itself be the name of a variable.
+fn names_scope(line: &str, keyword: &str) -> bool {
+    line.strip_prefix(keyword).is_some_and(|rest| {
+        rest.starts_with(' ') && !rest.trim_start().starts_with(['=', ';', ',', ')', '(', '*'])
+    })
+}
+
+/// Returns the grammar at a position in [`GRAMMARS`], compiled at the first call.
 ///
 /// # Panics
 ///
@@ -140,7 +147,7 @@ pub fn loaded(index: usize) -> &'static Loaded {
     })
 }
 
-/// All names of the languages that a grammar parses, its own first.
+/// Returns all names of the languages that a grammar parses, its own first.
 #[cfg(test)]
 pub fn names_of(grammar: &str) -> Vec<&'static str> {
     let found = GRAMMARS.iter().find(|known| known.name == grammar);

@@ -1,7 +1,7 @@
 //! Languages: names, extensions, file names, interpreters, delimiter families.
 //!
 //! The table is `data/languages.txt`. A language is a function of the path and the first line of a blob
-//! alone. Other files have no influence, so a file has the same language in every tree; for this reason `.h`
+//! alone. Other files have no influence, so a file has the same language in every tree. For this reason `.h`
 //! is always C.
 
 use std::sync::LazyLock;
@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 use gix::bstr::{BStr, ByteSlice};
 use rustc_hash::FxHashMap;
 
-/// Index into the language table. Not stored: stores keep the name.
+/// Index into the language table. It is not stored; stores keep the name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct LanguageId(pub u16);
 
@@ -17,7 +17,7 @@ pub struct LanguageId(pub u16);
 pub const TEXT: LanguageId = LanguageId(0);
 pub const MARKDOWN: LanguageId = LanguageId(1);
 
-/// Nature of the files of a language, a prior of the ranking.
+/// Nature of the files of a language, used as a prior by the ranking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Nature {
@@ -29,18 +29,18 @@ pub enum Nature {
 }
 
 impl LanguageId {
-    /// The name used in output, filters and storage, for example `rust`.
+    /// Returns the name used in output, filters and storage, for example `rust`.
     pub fn name(self) -> &'static str {
         self.row().name
     }
 
-    /// The language of that name or alias, including those of linguist (`C++`). Case is ignored; blanks, `-`
-    /// and `_` are equal.
+    /// Returns the language of that name or alias, including those of linguist (`C++`). Case is ignored;
+    /// blanks, `-` and `_` are equal.
     pub fn by_name(name: &str) -> Option<LanguageId> {
         TABLE.names.get(normalised(name).as_str()).copied()
     }
 
-    /// Name of the delimiter family, a section of `data/families.txt`.
+    /// Returns the name of the delimiter family, a section of `data/families.txt`.
     pub fn family(self) -> &'static str {
         self.row().family
     }
@@ -57,12 +57,12 @@ impl LanguageId {
         self.nature() == Nature::Data
     }
 
-    /// The other names of the language, as written in the table.
+    /// Returns the other names of the language, as written in the table.
     pub fn aliases(self) -> &'static [&'static str] {
         &self.row().aliases
     }
 
-    /// Its extensions without the leading dot, as written in the table.
+    /// Returns the extensions of the language without the leading dot, as written in the table.
     pub fn extensions(self) -> &'static [&'static str] {
         &self.row().extensions
     }
@@ -79,32 +79,33 @@ impl serde::Serialize for LanguageId {
     }
 }
 
-/// All languages in the order of the table.
+/// Returns all languages in the order of the table.
 pub fn all() -> impl Iterator<Item = LanguageId> {
     (0..TABLE.rows.len()).map(|index| LanguageId(u16::try_from(index).unwrap_or(u16::MAX)))
 }
 
-/// Hash of the table. Part of the chunker fingerprint.
+/// Returns the hash of the table, a part of the chunker fingerprint.
 pub fn table_fingerprint() -> &'static str {
     &TABLE.fingerprint
 }
 
-/// The language of a path: by whole file name, file-name pattern, then longest known extension. `None` if
-/// unknown.
+/// Returns the language of a path: by whole file name, file-name pattern, then longest known extension.
+/// `None` if unknown.
 ///
 /// Extensions are looked up as written, then in lower case (`.C` is C++, `.TXT` is text). Suffixes for
 /// templates and copies are ignored (`config.h.in`).
 pub fn by_path(path: &BStr) -> Option<LanguageId> {
     let file_name = path.rfind_byte(b'/').map_or(path.as_bytes(), |slash| &path[slash + 1..]);
     let file_name = file_name.to_str_lossy();
+
     by_file_name(path, &file_name).or_else(|| {
         let (stem, suffix) = file_name.rsplit_once('.')?;
         TRANSPARENT_SUFFIXES.contains(&suffix).then(|| by_file_name(path, stem)).flatten()
     })
 }
 
-/// The language that the first line names: by `#!`, by an editor's mode line, or by a signature such as
-/// `<?php`.
+/// Returns the language that the first line names: by `#!`, by an editor's mode line, or by a signature such
+/// as `<?php`.
 ///
 /// Reads at most [`FIRST_LINE_BYTES`] of the first line.
 pub fn by_first_line(bytes: &[u8]) -> Option<LanguageId> {
@@ -112,6 +113,7 @@ pub fn by_first_line(bytes: &[u8]) -> Option<LanguageId> {
     let line = &bytes[..bytes.len().min(FIRST_LINE_BYTES)];
     let line = line.split(|&byte| byte == b'\n').next().unwrap_or_default();
     let line = String::from_utf8_lossy(line);
+
     let line = line.trim();
     by_shebang(line).or_else(|| by_mode_line(line)).or_else(|| by_signature(line))
 }
@@ -119,7 +121,7 @@ pub fn by_first_line(bytes: &[u8]) -> Option<LanguageId> {
 /// Longer `#!` and mode lines do not occur; kernels cut the former at 256 bytes.
 const FIRST_LINE_BYTES: usize = 512;
 
-/// Suffixes of templates and copies of the file that the rest of the name stands for.
+/// Suffixes of templates and copies, before which the name of the original stands.
 const TRANSPARENT_SUFFIXES: [&str; 9] =
     ["in", "template", "example", "sample", "dist", "orig", "bak", "default", "inc"];
 
@@ -141,38 +143,41 @@ const SIGNATURES: [(&str, &str); 14] = [
     ("% -*- erlang", "erlang"),
 ];
 
-/// By whole name, then by patterns of code (`Makefile.inc` is not PHP), then by extension, then by the other
-/// patterns (`README.adoc` is AsciiDoc, `README.first` is text).
+/// Returns the language by whole name, then by patterns of code (`Makefile.inc` is not PHP), then by
+/// extension, then by the other patterns (`README.adoc` is AsciiDoc, `README.first` is text).
 fn by_file_name(path: &BStr, file_name: &str) -> Option<LanguageId> {
     let pattern = by_pattern(file_name);
+
     // `Dockerfile.md` is documentation.
-    let of_code = |language: &LanguageId| !language.is_prose() && !file_name.ends_with(".md");
     by_whole_name(path, file_name)
-        .or_else(|| pattern.filter(of_code))
+        .or_else(|| pattern.filter(|language| !language.is_prose() && !file_name.ends_with(".md")))
         .or_else(|| by_extension(file_name))
         .or(pattern)
 }
 
 fn by_whole_name(path: &BStr, file_name: &str) -> Option<LanguageId> {
+    if let Some(&language) = TABLE.file_names.get(file_name) {
+        return Some(language);
+    }
+
     // A few names include their folder (`debian/control`).
-    let fits = |name: &str| {
-        path.strip_suffix(name.as_bytes()).is_some_and(|rest| rest.is_empty() || rest.ends_with(b"/"))
-    };
-    let in_folder = || TABLE.folder_names.iter().find(|(name, _)| fits(name)).map(|&(_, language)| language);
-    TABLE.file_names.get(file_name).copied().or_else(in_folder)
+    for &(name, language) in &TABLE.folder_names {
+        let folder = path.strip_suffix(name.as_bytes());
+        if folder.is_some_and(|folder| folder.is_empty() || folder.ends_with(b"/")) {
+            return Some(language);
+        }
+    }
+    None
 }
 
 /// Scans the patterns, of which there are about a dozen.
 fn by_pattern(file_name: &str) -> Option<LanguageId> {
-    let fits = |affix: &Affix| match *affix {
-        Affix::Prefix(prefix) => file_name.len() > prefix.len() && file_name.starts_with(prefix),
-        Affix::Suffix(suffix) => file_name.len() > suffix.len() && file_name.ends_with(suffix),
-    };
-    TABLE.patterns.iter().find(|(affix, _)| fits(affix)).map(|&(_, language)| language)
+    TABLE.patterns.iter().find(|(affix, _)| affix.fits(file_name)).map(|&(_, language)| language)
 }
 
 fn by_extension(file_name: &str) -> Option<LanguageId> {
     let mut rest = file_name;
+
     // Longest first: `blade.php` before `php`.
     while let Some((_, extension)) = rest.split_once('.') {
         if let Some(&language) = TABLE.extensions.get(extension) {
@@ -183,6 +188,7 @@ fn by_extension(file_name: &str) -> Option<LanguageId> {
         }
         rest = extension;
     }
+
     None
 }
 
@@ -193,11 +199,10 @@ fn by_shebang(line: &str) -> Option<LanguageId> {
         // Options of env and assignments precede the program: `env -S FOO=1 python3 -u`.
         program = base_name(words.find(|word| !word.starts_with('-') && !word.contains('='))?);
     }
-    let known = |name: &str| TABLE.interpreters.get(name).copied();
-    known(program).or_else(|| {
-        let name = program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.' || c == '-');
-        known(name)
-    })
+
+    // `python3.12` is `python`, unless the table has the version.
+    let name = program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.' || c == '-');
+    TABLE.interpreters.get(program).or_else(|| TABLE.interpreters.get(name)).copied()
 }
 
 fn base_name(path: &str) -> &str {
@@ -205,7 +210,7 @@ fn base_name(path: &str) -> &str {
     name.strip_suffix(".exe").unwrap_or(name)
 }
 
-/// `-*- mode: ruby -*-`, `-*- ruby -*-`, `vim: set ft=ruby :`.
+/// Reads `-*- mode: ruby -*-`, `-*- ruby -*-` and `vim: set ft=ruby :`.
 fn by_mode_line(line: &str) -> Option<LanguageId> {
     if let Some((_, rest)) = line.split_once("-*-") {
         let (inside, _) = rest.split_once("-*-")?;
@@ -218,6 +223,7 @@ fn by_mode_line(line: &str) -> Option<LanguageId> {
             .unwrap_or_else(|| inside.trim());
         return LanguageId::by_name(mode);
     }
+
     let (_, rest) = line.split_once("vim:").or_else(|| line.split_once("vi:"))?;
     rest.split([' ', ':', '\t']).find_map(|word| {
         let (key, value) = word.split_once('=')?;
@@ -226,17 +232,15 @@ fn by_mode_line(line: &str) -> Option<LanguageId> {
 }
 
 fn by_signature(line: &str) -> Option<LanguageId> {
-    let starts = |prefix: &str| {
+    let (_, name) = SIGNATURES.iter().find(|(prefix, _)| {
         line.get(..prefix.len()).is_some_and(|beginning| beginning.eq_ignore_ascii_case(prefix))
-    };
-    let (_, name) = SIGNATURES.iter().find(|(prefix, _)| starts(prefix))?;
+    })?;
     LanguageId::by_name(name)
 }
 
-/// The form in which names are compared.
+/// Returns the form in which names are compared.
 fn normalised(name: &str) -> String {
-    let same = |c: char| if c == ' ' || c == '-' { '_' } else { c.to_ascii_lowercase() };
-    name.trim().chars().map(same).collect()
+    name.trim().chars().map(|c| if c == ' ' || c == '-' { '_' } else { c.to_ascii_lowercase() }).collect()
 }
 
 struct Row {
@@ -250,6 +254,16 @@ struct Row {
 enum Affix {
     Prefix(&'static str),
     Suffix(&'static str),
+}
+
+impl Affix {
+    /// Returns whether a file name has the affix and more.
+    fn fits(&self, file_name: &str) -> bool {
+        match *self {
+            Affix::Prefix(prefix) => file_name.len() > prefix.len() && file_name.starts_with(prefix),
+            Affix::Suffix(suffix) => file_name.len() > suffix.len() && file_name.ends_with(suffix),
+        }
+    }
 }
 
 struct Table {
@@ -278,10 +292,11 @@ struct Cells {
     aliases: Vec<&'static str>,
 }
 
+/// Reads the cells of a line, in the order in which the table has them.
 fn cells(line: &'static str) -> Cells {
     let mut cells = line.split('|').map(str::trim);
     let mut cell = || cells.next().unwrap_or_default();
-    let list = |cell: &'static str| cell.split(',').map(str::trim).filter(|item| !item.is_empty()).collect();
+
     Cells {
         name: cell(),
         family: cell(),
@@ -290,19 +305,25 @@ fn cells(line: &'static str) -> Cells {
             "data" => Nature::Data,
             _ => Nature::Code,
         },
-        extensions: list(cell()),
-        file_names: list(cell()),
-        interpreters: list(cell()),
-        aliases: list(cell()),
+        extensions: items(cell()),
+        file_names: items(cell()),
+        interpreters: items(cell()),
+        aliases: items(cell()),
     }
 }
 
+/// Returns the items of a cell with a list.
+fn items(cell: &'static str) -> Vec<&'static str> {
+    cell.split(',').map(str::trim).filter(|item| !item.is_empty()).collect()
+}
+
+/// Returns the lines of the table without comments and blank lines.
 fn lines(source: &'static str) -> impl Iterator<Item = &'static str> {
     source.lines().filter(|line| !line.starts_with('#') && !line.trim().is_empty())
 }
 
 impl Table {
-    /// The first claim of a key wins. A test checks that keys are unique.
+    /// Parses the table. The first claim of a key wins; a test checks that keys are unique.
     fn parse(source: &'static str) -> Table {
         let mut table = Table {
             rows: Vec::new(),
@@ -314,9 +335,11 @@ impl Table {
             interpreters: FxHashMap::default(),
             fingerprint: blake3::hash(source.as_bytes()).to_hex()[..16].to_owned(),
         };
+
         for (language, line) in (0u16..).map(LanguageId).zip(lines(source)) {
             table.add(language, cells(line));
         }
+
         // Aliases come after all names, so that none hides a language.
         for index in 0..table.rows.len() {
             for alias in table.rows[index].aliases.clone() {
@@ -324,6 +347,7 @@ impl Table {
                 table.names.entry(normalised(alias)).or_insert(language);
             }
         }
+
         table
     }
 
@@ -335,6 +359,7 @@ impl Table {
         for &interpreter in &cells.interpreters {
             self.interpreters.entry(interpreter).or_insert(language);
         }
+
         for file_name in cells.file_names {
             if let Some(prefix) = file_name.strip_suffix('*') {
                 self.patterns.push((Affix::Prefix(prefix), language));
@@ -346,6 +371,7 @@ impl Table {
                 self.file_names.entry(file_name).or_insert(language);
             }
         }
+
         let Cells { name, family, nature, extensions, aliases, .. } = cells;
         self.rows.push(Row { name, family, nature, extensions, aliases });
     }

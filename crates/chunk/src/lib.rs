@@ -1,4 +1,4 @@
-//! Bytes of a blob → chunks with their symbols.
+//! From the bytes of a blob to its chunks with their symbols.
 //!
 //! A blob goes down a [`chain`] of chunkers until one applies: semantic (tree-sitter), delimiters of the
 //! language family, generic delimiters, text split. Markup is chunked by its headings. Chunks are a function
@@ -26,7 +26,7 @@ pub enum ChunkSource {
     Markdown = 4,
 }
 
-/// What a symbol is. Discriminants are stored in segments: append only.
+/// The kind of a symbol. Discriminants are stored in segments: append only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 #[repr(u8)]
@@ -106,19 +106,19 @@ pub struct Chunk {
     /// The language of this text; differs from the blob's for fenced code in Markdown.
     pub language: LanguageId,
     pub source: ChunkSource,
-    /// The most important class of what the chunk holds; written with its category and importance.
+    /// The most important class in the chunk; written with its category and importance.
     #[serde(flatten, serialize_with = "class_facts")]
     pub class: SemanticClass,
     /// Number of tokens by [`tokens::count`].
     pub token_count: u32,
-    /// Readable, for example `fn parse_header` or `Installation > From source`.
+    /// A title for readers, for example `fn parse_header` or `Installation > From source`.
     pub title: String,
     pub symbols: Vec<Symbol>,
     /// Names of the definitions or headings around the chunk, outermost first.
     pub enclosing: Vec<String>,
-    /// True if the chunk begins a definition of which later members are in other chunks.
+    /// True if the chunk begins a definition whose later members are in other chunks.
     pub is_container: bool,
-    /// Title of the definition of which the chunk is a part, if a definition exceeded the limit.
+    /// Title of the definition that the chunk is a part of, if that definition exceeded the limit.
     pub parent_semantic_node: Option<String>,
     /// Class and grammar kind of that definition.
     pub semantic_context: Option<SemanticContext>,
@@ -129,22 +129,22 @@ fn class_facts<S: serde::Serializer>(class: &SemanticClass, serializer: S) -> Re
     serde::Serialize::serialize(&class.facts(), serializer)
 }
 
-/// Why a blob or a part of it went one step down the chain.
+/// The reason why a blob, or a part of it, went one step down the chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DegradationReason {
     NoGrammar,
     /// More of the tree than `max_error_share` is errors.
     ErrorShare,
-    /// Larger than a parser is given, or more work than a parse may do.
+    /// Larger than a parser is given, or more work than one parse may cost.
     ParseBudget,
-    /// Nested more deeply than a parser is given.
+    /// Nested more deeply than a parser is allowed to go.
     TooDeep,
     NotUtf8,
-    /// By the settings.
+    /// The settings ask for delimiters.
     Forced,
     NoDelimiters,
-    /// A node without parts that fit a chunk.
+    /// A node that has no parts small enough for a chunk.
     OversizedNode,
 }
 
@@ -246,7 +246,7 @@ impl SymbolKind {
         SymbolKind::Other,
     ];
 
-    /// The kind of a stored discriminant.
+    /// Returns the kind of a stored discriminant.
     pub fn from_u8(number: u8) -> Option<SymbolKind> {
         SymbolKind::ALL.get(usize::from(number)).copied()
     }

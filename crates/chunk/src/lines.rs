@@ -1,4 +1,4 @@
-//! Lines, token counts and shape of a text, so that any range is counted without reading it again.
+//! Lines, token counts and shape of a text, kept so that any range is counted without reading it again.
 
 use std::ops::Range;
 
@@ -12,18 +12,18 @@ const LONG_RUN: u32 = 32;
 pub struct TextIndex<'a> {
     bytes: &'a [u8],
     lines: LineIndex,
-    /// As returned by [`tokens_before_lines`].
+    /// The result of [`tokens_before_lines`].
     tokens_before: Vec<u32>,
     pub shape: TextShape,
 }
 
-/// Measures by which a parser refuses texts that would cost it too much.
+/// Measures by which a parser refuses texts that would be too costly.
 #[derive(Default)]
 pub struct TextShape {
     /// Deepest nesting of `(`, `[` and `{`; those in strings and comments count.
     pub bracket_depth: u32,
-    /// Punctuation in long runs: of each run between letters or digits the part beyond [`LONG_RUN`], summed.
-    /// White space is not counted, and a repeated character counts once.
+    /// Punctuation in long runs: the sum of the parts beyond [`LONG_RUN`] of each run between letters or
+    /// digits. White space is not counted, and a repeated character counts once.
     pub punctuation: u32,
     /// Deepest nesting of indentation. List markers at the start of a line count as levels.
     pub indent_depth: u32,
@@ -45,30 +45,33 @@ impl<'a> TextIndex<'a> {
         self.bytes
     }
 
-    /// 0-based line of a byte offset.
+    /// Returns the 0-based line of a byte offset.
     pub fn line_of(&self, offset: u32) -> usize {
         self.lines.line_of(offset as usize)
     }
 
-    /// Byte offset where the 0-based line starts.
+    /// Returns the byte offset at which the 0-based line starts.
     pub fn line_start(&self, line: usize) -> u32 {
         self.lines.start(line) as u32
     }
 
-    /// 1-based inclusive lines of a non-empty byte range.
+    /// Returns the 1-based inclusive lines of a non-empty byte range.
     pub fn span(&self, range: &Range<u32>) -> LineSpan {
         line_span(&self.lines, range.start as usize..range.end as usize)
     }
 
-    /// Tokens of a byte range, equal to counting its text.
+    /// Returns the number of tokens in a byte range, equal to counting its text.
     pub fn tokens(&self, range: Range<u32>) -> u32 {
         if range.start >= range.end {
             return 0;
         }
+
         let range = range.start as usize..range.end as usize;
         let first = self.lines.line_of(range.start);
         let last = self.lines.line_of(range.end - 1);
         let count = |part: Range<usize>| tokens::count_bytes(&self.bytes[part]);
+
+        // A range inside one line is counted, unless it is the line.
         if first == last {
             return if self.lines.range(first) == range {
                 self.tokens_before[first + 1] - self.tokens_before[first]
@@ -76,17 +79,20 @@ impl<'a> TextIndex<'a> {
                 count(range)
             };
         }
-        // Whole lines by their sums; a partial first or last line is counted.
+
+        // The sums of whole lines are known; only a partial first or last line is counted.
         let head_is_whole = self.lines.start(first) == range.start;
         let from = if head_is_whole { first } else { first + 1 };
         let head = if head_is_whole { 0 } else { count(range.start..self.lines.start(first + 1)) };
+
         let tail_is_whole = self.lines.start(last + 1) == range.end;
         let to = if tail_is_whole { last + 1 } else { last };
         let tail = if tail_is_whole { 0 } else { count(self.lines.start(last)..range.end) };
+
         head + (self.tokens_before[to] - self.tokens_before[from]) + tail
     }
 
-    /// True if only blanks precede `offset` on its line.
+    /// Returns true if only blanks precede `offset` on its line.
     pub fn starts_line(&self, offset: u32) -> bool {
         self.bytes[..offset as usize]
             .iter()
@@ -95,50 +101,63 @@ impl<'a> TextIndex<'a> {
             .is_none_or(|&byte| byte == b'\n')
     }
 
-    /// The start of the line of `offset` if only blanks precede it, otherwise `offset`.
+    /// Returns the start of the line of `offset` if only blanks precede it, otherwise `offset`.
     pub fn back_to_line_start(&self, offset: u32) -> u32 {
         let blanks = self.bytes[..offset as usize]
             .iter()
             .rev()
             .take_while(|byte| matches!(byte, b' ' | b'\t'))
             .count();
+
         let start = offset as usize - blanks;
         if start == 0 || self.bytes[start - 1] == b'\n' { start as u32 } else { offset }
     }
 
-    /// `range` without blank lines at either end and without trailing white space; `None` if all of it is
-    /// blank. Leading indentation is kept.
+    /// Returns `range` without blank lines at either end and without trailing white space; `None` if all of
+    /// it is blank. Leading indentation is kept.
     pub fn trim(&self, range: Range<u32>) -> Option<Range<u32>> {
         let text = &self.bytes[range.start as usize..range.end as usize];
         let first = text.iter().position(|byte| !byte.is_ascii_whitespace())? as u32;
         let last = text.iter().rposition(|byte| !byte.is_ascii_whitespace())? as u32;
+
         let start = self.back_to_line_start(range.start + first).max(range.start);
         Some(start..range.start + last + 1)
     }
 }
 
-/// 1-based inclusive lines of a non-empty byte range.
+/// Returns the 1-based inclusive lines of a non-empty byte range.
 pub(super) fn line_span(lines: &LineIndex, range: Range<usize>) -> LineSpan {
-    let number = |offset: usize| u32::try_from(lines.line_of(offset) + 1).unwrap_or(u32::MAX);
-    LineSpan { start: number(range.start), end: number(range.end.saturating_sub(1).max(range.start)) }
+    LineSpan {
+        start: line_number(lines, range.start),
+        end: line_number(lines, range.end.saturating_sub(1).max(range.start)),
+    }
 }
 
-/// Number of tokens before each line, and at the end that of the whole text.
+/// Returns the 1-based line of a byte offset, saturating.
+fn line_number(lines: &LineIndex, offset: usize) -> u32 {
+    u32::try_from(lines.line_of(offset) + 1).unwrap_or(u32::MAX)
+}
+
+/// Returns the number of tokens before each line, followed by the number in the whole text.
 pub(super) fn tokens_before_lines(bytes: &[u8], lines: &LineIndex) -> Vec<u32> {
     let mut before = Vec::with_capacity(lines.count() + 1);
     let mut sum = 0;
     before.push(0);
+
     for line in 0..lines.count() {
         sum += tokens::count_bytes(&bytes[lines.range(line)]);
         before.push(sum);
     }
+
     before
 }
 
 impl TextShape {
+    /// Measures a text in one pass over its bytes.
     fn of(bytes: &[u8], lines: &LineIndex) -> TextShape {
         let (mut shape, mut indents) = (TextShape::default(), Indents::default());
         let (mut depth, mut run, mut last_mark) = (0u32, 0u32, 0u8);
+
         for line in 0..lines.count() {
             let line = &bytes[lines.range(line)];
             for &byte in line {
@@ -150,6 +169,7 @@ impl TextShape {
                 } else if byte > b' ' {
                     (run, last_mark) = (0, 0);
                 }
+
                 match byte {
                     b'(' | b'[' | b'{' => {
                         depth += 1;
@@ -159,9 +179,11 @@ impl TextShape {
                     _ => {}
                 }
             }
+
             indents.line(line);
             shape.longest_line = shape.longest_line.max(line.len() as u32);
         }
+
         shape.indent_depth = indents.deepest;
         shape
     }
@@ -175,9 +197,11 @@ struct Indents {
 }
 
 impl Indents {
+    /// Opens the levels that a line begins with: its indentation and that after each list marker.
     fn line(&mut self, line: &[u8]) {
         for (at, byte) in line.iter().enumerate() {
             let is_marker = matches!(byte, b'-' | b'?' | b':') && line.get(at + 1) == Some(&b' ');
+
             match byte {
                 b'\n' | b'\r' => return,
                 b' ' | b'\t' => {}
@@ -191,10 +215,12 @@ impl Indents {
         }
     }
 
+    /// Closes the levels at or right of `column` and opens one there.
     fn open(&mut self, column: u32) {
         while self.columns.last().is_some_and(|&last| last >= column) {
             self.columns.pop();
         }
+
         self.columns.push(column);
         self.deepest = self.deepest.max(self.columns.len() as u32);
     }

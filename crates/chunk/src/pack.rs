@@ -1,4 +1,4 @@
-//! Packing: a sequence of atoms with the cost of every boundary → chunks near the target size.
+//! Packs a sequence of atoms, with the cost of every boundary, into chunks near the target size.
 //!
 //! Dynamic programming over the sequence minimises the sum of the distances of the chunks from the target
 //! size and of the costs of their boundaries (0 between top-level siblings, high inside a function).
@@ -35,7 +35,7 @@ pub(crate) struct Bounds {
 }
 
 impl Bounds {
-    /// The bounds of the settings, with the limit at least 16 and the target between 8 and the limit.
+    /// Returns the bounds of the settings, with the limit at least 16 and the target between 8 and the limit.
     pub fn new(target_tokens: u32, token_limit: u32) -> Self {
         let hard = token_limit.max(16);
         let target = target_tokens.clamp(8, hard);
@@ -43,76 +43,92 @@ impl Bounds {
     }
 }
 
-/// Cost of the size of a chunk: the squared relative distance to the target, in thousandths, with steps at
-/// the soft and the hard bound and below 2/5 of the target.
+/// Returns the cost of the size of a chunk: the squared relative distance to the target, in thousandths, with
+/// steps at the soft and the hard bound and below 2/5 of the target.
 fn size_cost(tokens: u32, bounds: &Bounds) -> u64 {
     let distance = u64::from(tokens.abs_diff(bounds.target)) * 1000 / u64::from(bounds.target);
+
     let mut cost = distance * distance / 1000;
+
     if tokens * 5 < bounds.target * 2 {
         cost += 500;
     }
     if tokens > bounds.soft {
         cost += 20_000;
     }
+    // A chunk over the hard bound is the last resort.
     if tokens > bounds.hard {
         cost += 1_000_000_000;
     }
+
     cost
 }
 
-/// Atoms are joined before packing up to this fraction of the target, which bounds the work of [`pack`].
+/// Fraction of the target up to which atoms are joined before packing, which bounds the work of [`pack`].
 const GRAIN: u32 = 24;
 
 /// Joins runs of tiny atoms at the same level.
 pub(crate) fn coarsen(atoms: &mut Vec<Atom>, bounds: &Bounds) {
     let grain = bounds.target / GRAIN;
-    let mut kept = 0;
+    let mut last_at = 0;
+
     for at in 1..atoms.len() {
         let atom = atoms[at];
-        let last = &mut atoms[kept];
+        let last = &mut atoms[last_at];
+        // A boundary inside the joined atom must not be cheaper than the one before it.
         let is_same_level = atom.cut >= last.cut && atom.crossing == 0 && !atom.forced;
+
         if is_same_level && last.tokens + atom.tokens <= grain {
             last.tokens += atom.tokens;
         } else {
-            kept += 1;
-            atoms[kept] = atom;
+            last_at += 1;
+            atoms[last_at] = atom;
         }
     }
-    atoms.truncate(kept + 1);
+
+    atoms.truncate(last_at + 1);
 }
 
-/// Groups of consecutive atoms, in order, that cover all of them. Cost: O(n × atoms in a chunk).
+/// Returns groups of consecutive atoms, in order, that cover all of them. Cost: O(n × atoms in a chunk).
 pub(crate) fn pack(atoms: &[Atom], bounds: &Bounds) -> Vec<Range<usize>> {
     let n = atoms.len();
-    // best[i]: cheapest grouping of the first i atoms; from[i]: where its last group starts.
+
+    // `best[i]`: cost of the cheapest grouping of the first `i` atoms; `from[i]`: start of its last group.
     let mut best = vec![u64::MAX; n + 1];
     let mut from = vec![0usize; n + 1];
     best[0] = 0;
+
     for end in 1..=n {
         let (mut tokens, mut crossing) = (0u32, 0u64);
         for start in (0..end).rev() {
             tokens = tokens.saturating_add(atoms[start].tokens);
+            // A group of several atoms stays within the soft bound; one atom over it has no alternative.
             if start + 1 < end && tokens > bounds.soft {
                 break;
             }
+
             let cut = if start == 0 { 0 } else { u64::from(atoms[start].cut) };
             let cost = best[start].saturating_add(size_cost(tokens, bounds)).saturating_add(cut + crossing);
             if cost < best[end] {
                 best[end] = cost;
                 from[end] = start;
             }
+
+            // No group may reach back over an obligatory boundary.
             if atoms[start].forced {
                 break;
             }
             crossing += u64::from(atoms[start].crossing);
         }
     }
+
     let mut groups = Vec::new();
     let mut end = n;
     while end > 0 {
         groups.push(from[end]..end);
         end = from[end];
     }
+
     groups.reverse();
     groups
 }

@@ -17,15 +17,16 @@ pub struct Piece {
     pub delimiter: Option<DelimiterMatch>,
 }
 
-/// `range` without blank lines at its beginning and blanks at its end; empty if all of it is blank.
+/// Returns `range` without blank lines at its beginning and blanks at its end; empty if all of it is blank.
 pub(crate) fn trimmed(text: &str, range: Range<usize>) -> Range<usize> {
     let inside = &text[range.clone()];
     if inside.trim().is_empty() {
         return range.start..range.start;
     }
-    let blank = |c: char| c.is_ascii_whitespace();
-    let end = range.start + inside.trim_end_matches(blank).len();
-    let first = range.start + inside.len() - inside.trim_start_matches(blank).len();
+
+    let end = range.start + inside.trim_ascii_end().len();
+    let first = range.start + inside.len() - inside.trim_ascii_start().len();
+
     // Indentation is kept as part of the first line, but not where a piece begins inside a line.
     let line_start = text[range.start..first].rfind('\n').map(|at| range.start + at + 1);
     let at_line_start = range.start == 0 || text.as_bytes()[range.start - 1] == b'\n';
@@ -33,7 +34,8 @@ pub(crate) fn trimmed(text: &str, range: Range<usize>) -> Range<usize> {
     start..end
 }
 
-/// Offset in the blob, saturating: the policy skips blobs whose offsets would not fit 32 bits.
+/// Returns the offset in the blob. It saturates: blobs whose offsets would not fit 32 bits are skipped
+/// before.
 pub(crate) fn offset(base: u32, at: usize) -> u32 {
     base.saturating_add(u32::try_from(at).unwrap_or(u32::MAX))
 }

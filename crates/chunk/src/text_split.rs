@@ -1,4 +1,4 @@
-//! The last step of the chain: text without usable delimiters, split at the coarsest break that fills half a
+//! The last step of the chain: splits text without usable delimiters at the coarsest break that fills half a
 //! piece.
 
 use std::ops::Range;
@@ -7,38 +7,39 @@ use super::pieces::{Piece, offset, trimmed};
 use super::tokens;
 use codeweaver_config::ChunkerSettings;
 
-/// Splits `text` into pieces of at most `limit_tokens`, at paragraphs, else lines, sentences, words,
+/// Splits `text` into pieces of at most `limit_tokens`: at paragraphs, else lines, sentences, words,
 /// characters.
 ///
 /// The coarsest break that leaves a piece at least half full is used. `base` is the offset of `text` in its
-/// blob. Every piece but the first repeats up to `settings.simple_overlap` tokens of the text before it.
-/// Empty if the text is blank. Only a single character that alone exceeds the limit is a piece over it.
-/// Linear.
+/// blob. Every piece but the first repeats up to `settings.simple_overlap` tokens of the text before it. The
+/// result is empty if the text is blank. A piece exceeds the limit only if it is a single character that
+/// alone does. Linear.
 pub fn split_text(text: &str, base: u32, limit_tokens: u32, settings: &ChunkerSettings) -> Vec<Piece> {
     let ranges = split_ranges(text, 0..text.len(), limit_tokens);
     let ranges = with_overlap(text, ranges, settings.simple_overlap, limit_tokens);
-    let piece = |range: Range<usize>| Piece {
-        byte_range: offset(base, range.start)..offset(base, range.end),
-        delimiter: None,
-    };
-    ranges.into_iter().map(piece).collect()
+    let mut pieces = Vec::with_capacity(ranges.len());
+
+    for range in ranges {
+        let byte_range = offset(base, range.start)..offset(base, range.end);
+        pieces.push(Piece { byte_range, delimiter: None });
+    }
+
+    pieces
 }
 
 /// Number of kinds of breaks: paragraph, line, sentence, word.
 const N_BREAKS: usize = 4;
 
-/// [`split_text`] for a part of a text and without overlap. The ranges are trimmed and not blank.
+/// Does the work of [`split_text`] for a part of a text, without overlap. The ranges are trimmed and not
+/// blank.
 pub(crate) fn split_ranges(text: &str, range: Range<usize>, limit: u32) -> Vec<Range<usize>> {
     let limit = limit.max(1);
     let mut ranges = Vec::new();
-    let mut emit = |range: Range<usize>| {
-        let range = trimmed(text, range);
-        if !range.is_empty() {
-            ranges.push(range);
-        }
-    };
+    // The piece being filled begins at `start` and reaches to `at`; `cost` counts its tokens.
     let (mut start, mut at, mut cost) = (range.start, range.start, 0);
+    // The last break of each kind, coarsest first, with the cost up to it.
     let mut breaks: [Option<(usize, u32)>; N_BREAKS] = [None; N_BREAKS];
+
     while at < range.end {
         let word = next_word(text, at..range.end);
         let word_cost = tokens::count(&text[at..word.text_end]);
@@ -48,48 +49,64 @@ pub(crate) fn split_ranges(text: &str, range: Range<usize>, limit: u32) -> Vec<R
             breaks[word.break_after] = Some((at, cost));
             continue;
         }
+
         if start < at {
-            let full_enough =
-                |found: &&Option<(usize, u32)>| found.is_some_and(|(_, cost)| cost >= limit / 2);
-            let cut = breaks.iter().find(full_enough).copied().flatten().map_or(at, |(cut, _)| cut);
-            emit(start..cut);
+            let cut =
+                breaks.iter().flatten().find(|(_, cost)| *cost >= limit / 2).map_or(at, |&(cut, _)| cut);
+            push_trimmed(&mut ranges, text, start..cut);
             start = cut;
         } else {
             // A single word over the limit is cut by characters.
             let cut = fitting_prefix(text, at..word.text_end, limit);
-            emit(at..cut);
+            push_trimmed(&mut ranges, text, at..cut);
             start = cut;
         }
+        // Words after the cut are read again, so that they count from the new start.
         (at, cost, breaks) = (start, 0, [None; N_BREAKS]);
     }
-    emit(start..range.end);
+    push_trimmed(&mut ranges, text, start..range.end);
+
     ranges
 }
 
+/// Appends `range` without its surrounding blanks, unless all of it is blank.
+fn push_trimmed(ranges: &mut Vec<Range<usize>>, text: &str, range: Range<usize>) {
+    let range = trimmed(text, range);
+    if !range.is_empty() {
+        ranges.push(range);
+    }
+}
+
+/// The end of a word and the break after it.
 struct Word {
     text_end: usize,
-    /// After the white space that follows.
+    /// End of the white space after the word.
     end: usize,
-    /// Kind of the break after it, coarsest first: 0 paragraph, 1 line, 2 sentence, 3 word.
+    /// Kind of the break after the word, coarsest first: 0 paragraph, 1 line, 2 sentence, 3 word.
     break_after: usize,
 }
 
+/// Reads a word and the white space before and after it.
 fn next_word(text: &str, range: Range<usize>) -> Word {
     let bytes = text.as_bytes();
-    let blank = |at: usize| bytes[at].is_ascii_whitespace();
+
+    let is_blank = |at: usize| bytes[at].is_ascii_whitespace();
     let mut at = range.start;
-    while at < range.end && blank(at) {
+    while at < range.end && is_blank(at) {
         at += 1;
     }
-    while at < range.end && !blank(at) {
+    while at < range.end && !is_blank(at) {
         at += 1;
     }
     let text_end = at;
+
     let mut newlines = 0;
-    while at < range.end && blank(at) {
+    while at < range.end && is_blank(at) {
         newlines += usize::from(bytes[at] == b'\n');
         at += 1;
     }
+
+    // Closing quotes and brackets may follow the end of a sentence.
     let word = text[range.start..text_end].trim_end_matches(['"', '\'', ')', '*', '_']);
     let break_after = match newlines {
         0 if word.ends_with(['.', '!', '?', '。']) => 2,
@@ -97,21 +114,23 @@ fn next_word(text: &str, range: Range<usize>) -> Word {
         1 => 1,
         _ => 0,
     };
+
     Word { text_end, end: at, break_after }
 }
 
-/// End of a prefix of a word: at most `limit` tokens, at least one character, and after a separator if one is
-/// near.
+/// Returns the end of a prefix of a word: at most `limit` tokens, at least one character, and after a
+/// separator if one is near.
 fn fitting_prefix(text: &str, range: Range<usize>, limit: u32) -> usize {
     let word = &text[range.clone()];
     let one = word.chars().next().map_or(word.len(), char::len_utf8);
-    let floor = |at: usize| (0..=at.min(word.len())).rev().find(|&at| word.is_char_boundary(at)).unwrap_or(0);
-    let mut size = floor((limit as usize).saturating_mul(4)).max(one);
+    // Longer prefixes than 4 bytes per token are not tried; the size is halved until it fits.
+    let mut size = word.floor_char_boundary((limit as usize).saturating_mul(4)).max(one);
     while size > one && tokens::count(&word[..size]) > limit {
-        size = floor(size / 2).max(one);
+        size = word.floor_char_boundary(size / 2).max(one);
     }
+
     // Avoids cutting names in minified code and lists.
-    let near = floor(size - size / 4);
+    let near = word.floor_char_boundary(size - size / 4);
     match word[near..size].rfind([';', '}', ',', '>', '。', '、']) {
         Some(at) if size < word.len() => {
             let separator = word[near + at..].chars().next().map_or(1, char::len_utf8);
@@ -121,10 +140,10 @@ fn fitting_prefix(text: &str, range: Range<usize>, limit: u32) -> usize {
     }
 }
 
-/// Extends each range but the first to the left by up to `overlap` tokens: whole lines if possible, else
-/// whole words.
+/// Extends each range but the first to the left by up to `overlap` tokens: by whole lines if possible, else
+/// by whole words.
 ///
-/// Stays after the start of the range before, and within `limit` tokens.
+/// A range stays after the start of the range before it, and within `limit` tokens.
 pub(crate) fn with_overlap(
     text: &str,
     ranges: Vec<Range<usize>>,
@@ -134,39 +153,46 @@ pub(crate) fn with_overlap(
     if overlap == 0 {
         return ranges;
     }
+
     let mut extended = Vec::with_capacity(ranges.len());
     for (index, range) in ranges.iter().enumerate() {
         let Some(before) = index.checked_sub(1).map(|index| &ranges[index]) else {
             extended.push(range.clone());
             continue;
         };
+
         let room = overlap.min(limit.saturating_sub(tokens::count(&text[range.clone()])));
         let start = overlap_start(text, before.start + 1..range.start, room);
         extended.push(trimmed(text, start..range.end));
     }
+
     extended
 }
 
-/// The smallest start in `within` from which at most `room` tokens precede its end.
+/// Returns the smallest start in `within` that has at most `room` tokens between it and the end.
 fn overlap_start(text: &str, within: Range<usize>, room: u32) -> usize {
     let bytes = text.as_bytes();
-    // Tokens are shorter on average; this bounds the search in long lines.
+    // A token is much shorter on average; this bounds the search in long lines.
     let furthest = within.end.saturating_sub(room as usize * 16 + 64).max(within.start);
     let (mut by_line, mut by_word, mut cost, mut counted) = (within.end, within.end, 0, within.end);
+
     for at in (furthest..within.end).rev() {
         if !bytes[at].is_ascii_whitespace() || at + 1 >= counted {
             continue;
         }
+
         cost += tokens::count(&text[at + 1..counted]);
         counted = at + 1;
         if cost > room {
             break;
         }
+
         by_word = at + 1;
         if bytes[at] == b'\n' {
             by_line = at + 1;
         }
     }
+
     if by_line < within.end { by_line } else { by_word }
 }
 

@@ -10,6 +10,7 @@ impl SymbolKind {
     /// The word for this kind in titles and filters.
     pub fn name(self) -> &'static str {
         use SymbolKind as K;
+
         match self {
             K::Function => "function",
             K::Method => "method",
@@ -41,25 +42,28 @@ impl SymbolKind {
     }
 }
 
-/// The title of a definition: `function Type::parse`.
+/// Returns the title of a definition: `function Type::parse`.
 pub(crate) fn of_symbol(symbol: &Symbol) -> String {
     title(std::slice::from_ref(symbol), &[], "")
 }
 
-/// The title of a chunk: `function Type::parse, render (+3)`; without symbols the enclosing names, else the
-/// first line with a letter or digit.
+/// Returns the title of a chunk: `function Type::parse, render (+3)`. Without symbols it is made of the
+/// enclosing names, else of the first line with a letter or digit.
 pub(crate) fn title(symbols: &[Symbol], enclosing: &[String], text: &str) -> String {
-    let mut title = String::new();
-    // Of nested definitions the outermost is named; modules and namespaces only if there is nothing else.
+    // Among nested definitions only the outermost is named; modules and namespaces are named only if there
+    // is nothing else.
     let mut named: Vec<&Symbol> = Vec::new();
     for symbol in symbols.iter().filter(|symbol| !is_namespace(symbol.kind)) {
         if named.last().is_none_or(|last| symbol.byte_range.start >= last.byte_range.end) {
             named.push(symbol);
         }
     }
+
     if named.is_empty() {
         named = symbols.iter().collect();
     }
+
+    let mut title = String::new();
     if let Some(first) = named.first() {
         title.push_str(first.kind.name());
         title.push(' ');
@@ -79,11 +83,14 @@ pub(crate) fn title(symbols: &[Symbol], enclosing: &[String], text: &str) -> Str
         let first = lines.clone().next().unwrap_or("…");
         let line = lines.find(|line| line.chars().any(char::is_alphanumeric)).unwrap_or(first);
         let end = line.char_indices().nth(MAX_TITLE_CHARS * 2).map_or(line.len(), |(at, _)| at);
+        // Collapsing blanks shortens the line, so twice the limit is enough input.
         doc::collapse(&mut title, &line[..end]);
     }
+
     if let Some((at, _)) = title.char_indices().nth(MAX_TITLE_CHARS) {
         title.truncate(at);
     }
+
     title
 }
 

@@ -21,7 +21,7 @@ const DIGITS_PER_TOKEN: u32 = 3;
 const REPEATS_PER_TOKEN: u32 = 4;
 const OTHER_BYTES_PER_TOKEN: u32 = 3;
 
-/// Number of tokens in `text`, at most one per byte. Linear, without allocation.
+/// Returns the number of tokens in `text`, at most one per byte. Linear, without allocation.
 pub fn count(text: &str) -> u32 {
     count_bytes(text.as_bytes())
 }
@@ -58,10 +58,12 @@ const CLASSES: [Class; 256] = {
 pub(crate) fn count_bytes(bytes: &[u8]) -> u32 {
     let mut tokens = 0;
     let mut at = 0;
+
     while at < bytes.len() {
         let first = bytes[at];
         let start = at;
         at += 1;
+
         match CLASSES[first as usize] {
             Class::Space => continue,
             Class::Lower => {
@@ -97,6 +99,7 @@ pub(crate) fn count_bytes(bytes: &[u8]) -> u32 {
                         CLASSES[bytes[start - 1] as usize],
                         Class::Lower | Class::Upper | Class::Digit
                     );
+
                 if !joins {
                     tokens += pieces(at - start, REPEATS_PER_TOKEN);
                 }
@@ -107,6 +110,7 @@ pub(crate) fn count_bytes(bytes: &[u8]) -> u32 {
             }
         }
     }
+
     tokens
 }
 

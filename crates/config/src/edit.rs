@@ -1,4 +1,4 @@
-//! Changing one key of a settings file. Comments and order are kept.
+//! Changes one key of a settings file. Comments and order are kept.
 
 use std::path::{Path, PathBuf};
 
@@ -21,41 +21,35 @@ use codeweaver_base::durable::Replacement;
 /// The value is parsed as on the command line (lists separated by commas or as in TOML). The file is replaced
 /// atomically, and only if the result is valid. A file named `codeweaver.toml` belongs to a repository:
 /// user-only keys are rejected there, and so is a symbolic link, which could point outside the repository.
-/// YAML beside `file` is not edited; the error says what to write.
+/// YAML beside `file` is not edited; the error gives the lines to write.
 pub fn set(file: &Path, key: &str, value: &str) -> Result<(), ConfigError> {
     let (spec, value) = check_assignment(key, value).map_err(|error| {
         let origin = "command line".to_owned();
         ConfigError::Invalid(vec![Problem { origin, message: error.message, suggestion: error.suggestion }])
     })?;
+
     if spec.user_only && is_repository_file(file) {
         return Err(ConfigError::UserOnly { key: key.to_owned() });
     }
+
     if let Some(path) = yaml_of(file)? {
         let change = format!("write there:\n{}", yaml::assignment(key, &value));
         return Err(ConfigError::Yaml { path, change });
     }
-    edit(file, |document| match value {
-        Value::Table(entries) if find(key).is_some_and(|(_, entry)| entry.is_some()) => {
-            for (entry, text) in entries {
-                put(document, &[&path_segments(spec.path)[..], &[entry.as_str()]].concat(), text.into());
-            }
-        }
-        value => {
-            if let Some(value) = value.to_toml() {
-                put(document, &path_segments(spec.path), value);
-            }
-        }
-    })
+
+    edit(file, |document| put_setting(document, spec.path, key, value))
 }
 
-/// Removes `key` from `file`, so that sources of lower precedence apply, and the tables that it leaves empty.
-/// Does nothing if the key is absent.
+/// Removes `key` from `file`, so that sources of lower precedence apply, together with the tables that become
+/// empty. Does nothing if the key is absent.
 pub fn unset(file: &Path, key: &str) -> Result<(), ConfigError> {
     let Some((spec, entry)) = find(key) else {
         return set(file, key, ""); // fails with the error for unknown keys
     };
+
     let mut segments = path_segments(spec.path);
     segments.extend(entry);
+
     if let Some(path) = yaml_of(file)? {
         let loaded = load(&path)?;
         return match loaded.origins.get(key) {
@@ -65,15 +59,36 @@ pub fn unset(file: &Path, key: &str) -> Result<(), ConfigError> {
             _ => Ok(()),
         };
     }
+
     if !file.exists() {
         return Ok(());
     }
+
     edit(file, |document| {
         remove(document.as_table_mut(), &segments);
     })
 }
 
-/// Removes the value at a path, and each table on the way that is empty then and has no comment. Returns
+/// Puts the value of `key`, which is the key at `path` or an entry of the table there, into a document.
+fn put_setting(document: &mut DocumentMut, path: &str, key: &str, value: Value) {
+    let segments = path_segments(path);
+
+    match value {
+        // An entry of a table is added; the others stay.
+        Value::Table(entries) if find(key).is_some_and(|(_, entry)| entry.is_some()) => {
+            for (entry, text) in entries {
+                put(document, &[&segments[..], &[entry.as_str()]].concat(), text.into());
+            }
+        }
+        value => {
+            if let Some(value) = value.to_toml() {
+                put(document, &segments, value);
+            }
+        }
+    }
+}
+
+/// Removes the value at a path, and each table on the way that becomes empty and has no comment. Returns
 /// whether there was such a value.
 fn remove(table: &mut dyn TableLike, segments: &[&str]) -> bool {
     match segments {
@@ -82,6 +97,7 @@ fn remove(table: &mut dyn TableLike, segments: &[&str]) -> bool {
         [first, rest @ ..] => {
             let Some(item) = table.get_mut(first) else { return false };
             let removed = item.as_table_like_mut().is_some_and(|inner| remove(inner, rest));
+
             if removed && item.as_table_like().is_some_and(TableLike::is_empty) && !has_comment(item) {
                 table.remove(first);
             }
@@ -90,21 +106,24 @@ fn remove(table: &mut dyn TableLike, segments: &[&str]) -> bool {
     }
 }
 
+/// Returns whether a comment stands before or after a table.
 fn has_comment(table: &Item) -> bool {
     let decor = match table {
         Item::Table(table) => table.decor(),
         Item::Value(value) => value.decor(),
         Item::ArrayOfTables(_) | Item::None => return false,
     };
+
     [decor.prefix(), decor.suffix()]
         .into_iter()
         .flatten()
         .any(|text| text.as_str().is_none_or(|text| text.contains('#')))
 }
 
-/// The YAML file that has the settings of `file`.
+/// Returns the YAML file that has the settings of `file`.
 ///
 /// # Errors
+///
 /// If there are several files.
 fn yaml_of(file: &Path) -> Result<Option<PathBuf>, ConfigError> {
     Ok(files::present(file)?.filter(|path| files::is_yaml(path)))
@@ -122,24 +141,30 @@ fn is_repository_file(file: &Path) -> bool {
 fn put(document: &mut DocumentMut, segments: &[&str], mut value: toml_edit::Value) {
     let Some((last, parents)) = segments.split_last() else { return };
     let mut at: &mut dyn TableLike = document.as_table_mut();
+
     for parent in parents {
-        let inside_inline = at.get(parent).is_some_and(|item| item.is_inline_table());
-        let missing = at.get(parent).is_none_or(|item| item.as_table_like().is_none());
-        if missing {
+        let is_inside_inline = at.get(parent).is_some_and(|item| item.is_inline_table());
+        let is_missing = at.get(parent).is_none_or(|item| item.as_table_like().is_none());
+        if is_missing {
+            // An implicit table has no header of its own until a value is put into it.
             let mut table = Table::new();
             table.set_implicit(true);
-            let fresh =
-                if inside_inline { Item::Value(InlineTable::new().into()) } else { Item::Table(table) };
-            at.insert(parent, fresh);
+            let created =
+                if is_inside_inline { Item::Value(InlineTable::new().into()) } else { Item::Table(table) };
+            at.insert(parent, created);
         }
+
         match at.get_mut(parent).and_then(Item::as_table_like_mut) {
             Some(table) => at = table,
             None => return,
         }
     }
+
     if let Some(existing) = at.get(last).and_then(Item::as_value) {
         *value.decor_mut() = existing.decor().clone();
     }
+
+    // An existing item keeps its key, and with it the comments above.
     match at.get_mut(last) {
         Some(item) => *item = Item::Value(value),
         None => {
@@ -148,37 +173,44 @@ fn put(document: &mut DocumentMut, segments: &[&str], mut value: toml_edit::Valu
     }
 }
 
+/// Changes the document of a file and writes it if the result is valid.
 fn edit(file: &Path, change: impl FnOnce(&mut DocumentMut)) -> Result<(), ConfigError> {
     let is_link = std::fs::symlink_metadata(file).is_ok_and(|metadata| metadata.is_symlink());
     if is_link && is_repository_file(file) {
         return Err(ConfigError::Symlink { path: file.to_owned() });
     }
+
     // A user file may be a link into a directory of dot files: the link is kept and its target changed.
     let target: PathBuf =
         if is_link { file.canonicalize().unwrap_or_else(|_| file.to_owned()) } else { file.to_owned() };
+
     let before = match std::fs::read(&target) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
         Err(source) => return Err(ConfigError::Read { path: file.to_owned(), source }),
     };
+
     validate(file)?;
+
     let text = String::from_utf8_lossy(&before);
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-    let invalid = |message: String| {
-        let origin = file.display().to_string();
+    let mut document: DocumentMut = text.parse().map_err(|error: toml_edit::TomlError| {
+        let (origin, message) = (file.display().to_string(), error.message().to_owned());
         ConfigError::Invalid(vec![Problem { origin, message, suggestion: None }])
-    };
-    let mut document: DocumentMut =
-        text.parse().map_err(|error: toml_edit::TomlError| invalid(error.message().to_owned()))?;
+    })?;
     change(&mut document);
+
     let mut after = document.to_string();
     if !text.starts_with('\n') {
-        // The blank lines above a table that is first now.
+        // Removes the blank lines above a table that has become the first.
         after.drain(..after.len() - after.trim_start_matches('\n').len());
     }
+
+    // The editor writes `\n` only; files from Windows keep their line ends.
     if text.contains("\r\n") {
         after = after.replace("\r\n", "\n").replace('\n', "\r\n");
     }
+
     write_atomically(file, &target, after.as_bytes())
 }
 
@@ -194,31 +226,40 @@ fn load(file: &Path) -> Result<Loaded, ConfigError> {
 /// Writes `bytes` to a temporary file beside `target`, validates it, and renames it over `target`.
 fn write_atomically(file: &Path, target: &Path, bytes: &[u8]) -> Result<(), ConfigError> {
     let write_error = |source| ConfigError::Write { path: file.to_owned(), source };
+
     let dir = target.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
     std::fs::create_dir_all(dir).map_err(write_error)?;
+
     let replacement = Replacement::of(target).named(".codeweaver-", ".toml").mode(0o644);
     let staged = replacement.stage(bytes).map_err(write_error)?;
     staged.sync().map_err(write_error)?;
+
     let temporary = staged.temporary_path();
+    // The new file is read as any other before it replaces the old one.
     validate(temporary).map_err(|error| with_final_path(error, temporary, file))?;
+
+    // The file keeps its permissions; failing that is no reason not to write it.
     if let Ok(metadata) = std::fs::metadata(target) {
         let _ = staged.set_permissions(metadata.permissions());
     }
+
     staged.commit().map_err(write_error)
 }
 
 /// Replaces the path of the temporary file by `file` in an error.
 fn with_final_path(error: ConfigError, temporary: &Path, file: &Path) -> ConfigError {
     match error {
-        ConfigError::Invalid(problems) => ConfigError::Invalid(
-            problems
-                .into_iter()
-                .map(|problem| Problem {
-                    origin: problem.origin.replace(&*temporary.to_string_lossy(), &file.to_string_lossy()),
-                    ..problem
-                })
-                .collect(),
-        ),
+        ConfigError::Invalid(problems) => {
+            let (temporary, file) = (temporary.to_string_lossy(), file.to_string_lossy());
+            let mut named = Vec::with_capacity(problems.len());
+
+            for problem in problems {
+                let origin = problem.origin.replace(&*temporary, &file);
+                named.push(Problem { origin, ..problem });
+            }
+
+            ConfigError::Invalid(named)
+        }
         other => other,
     }
 }

@@ -25,7 +25,7 @@ pub enum ConfigError {
 }
 
 impl ConfigError {
-    /// One line that states what failed. `Display` gives the reason.
+    /// Returns one line that states what failed. `Display` gives the reason.
     pub fn what(&self) -> &'static str {
         match self {
             Self::Read { .. } | Self::TooLarge { .. } => "the settings cannot be read",
@@ -37,13 +37,15 @@ impl ConfigError {
         }
     }
 
-    /// One line that states how to fix it.
+    /// Returns one line that states how to fix it.
     pub fn fix(&self) -> String {
         match self {
             Self::Read { path, .. } => format!("make {} readable, or remove it", path.display()),
             Self::TooLarge { path, .. } => format!("shorten {}", path.display()),
             Self::Invalid(problems) => {
-                problems.iter().find_map(|problem| problem.suggestion.clone()).unwrap_or_else(|| {
+                let suggestion = problems.iter().find_map(|problem| problem.suggestion.clone());
+
+                suggestion.unwrap_or_else(|| {
                     "correct the value; `git codeweaver config --show` lists every key".to_owned()
                 })
             }
@@ -68,7 +70,7 @@ pub struct Problem {
     pub origin: String,
     /// The value found and the value expected.
     pub message: String,
-    /// For example ``did you mean `token_limit`?``.
+    /// A suggestion, for example ``did you mean `token_limit`?``.
     pub suggestion: Option<String>,
 }
 
@@ -104,9 +106,11 @@ pub(super) fn excerpt(text: &str) -> String {
 /// difference: at most one edit for three characters, and at most four. Ties go to the alphabetically first
 /// candidate.
 pub fn did_you_mean<'a>(found: &str, candidates: impl Iterator<Item = &'a str>) -> Option<String> {
+    // Distances cost the product of both lengths.
     if found.len() > 80 {
         return None;
     }
+
     let found = found.to_ascii_lowercase().replace('-', "_");
     let allowed = (found.len() / 3).clamp(1, 4);
     candidates

@@ -1,4 +1,4 @@
-//! Files of settings: their names, and reading them safely.
+//! Names of settings files, and reading them safely.
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -13,22 +13,23 @@ pub const MAX_FILE_BYTES: u64 = 1 << 20;
 /// Extensions under which YAML is looked for beside a TOML file.
 const YAML_EXTENSIONS: [&str; 2] = ["yaml", "yml"];
 
-/// Whether a settings file is YAML.
+/// Returns whether a settings file is YAML.
 pub(super) fn is_yaml(path: &Path) -> bool {
     path.extension().is_some_and(|extension| YAML_EXTENSIONS.iter().any(|yaml| extension == *yaml))
 }
 
-/// The paths at which the settings of `file` can be: itself, and YAML beside TOML.
+/// Returns the paths at which the settings of `file` can be: the file itself, and YAML beside TOML.
 pub(super) fn candidates(file: &Path) -> Vec<PathBuf> {
     let beside: &[&str] = if is_yaml(file) { &[] } else { &YAML_EXTENSIONS };
     let beside = beside.iter().map(|extension| file.with_extension(extension));
     std::iter::once(file.to_owned()).chain(beside).collect()
 }
 
-/// The one path at which the settings of `file` are; `None` if there is none.
+/// Returns the one path at which the settings of `file` are; `None` if there is none.
 ///
 /// # Errors
-/// [`ConfigError::Several`] if there are several: one of them would be ignored.
+///
+/// [`ConfigError::Several`] if there are several, because all but one would be ignored.
 pub(super) fn present(file: &Path) -> Result<Option<PathBuf>, ConfigError> {
     let mut found = candidates(file);
     found.retain(|path| std::fs::symlink_metadata(path).is_ok());
@@ -47,14 +48,14 @@ pub(super) fn read_user_file(path: &Path) -> Result<Option<Vec<u8>>, ConfigError
     }
 }
 
-/// Content of the file of a repository, or why it must not be read.
+/// Content of the file of a repository, or the reason why it must not be read.
 pub(super) enum Untrusted {
     Absent,
     Refused { reason: String },
     Bytes(Vec<u8>),
 }
 
-/// Reads a file of a repository: no link, no pipe, nothing large.
+/// Reads a file of a repository, unless it is a link, a pipe or too large.
 pub(super) fn read_repository_file(path: &Path) -> Result<Untrusted, ConfigError> {
     Ok(match open_regular_file(path) {
         Ok(Some((file, size))) if size <= MAX_FILE_BYTES => Untrusted::Bytes(read_bounded(path, file)?),
@@ -67,15 +68,19 @@ pub(super) fn read_repository_file(path: &Path) -> Result<Untrusted, ConfigError
     })
 }
 
+/// Reads a file of at most [`MAX_FILE_BYTES`].
 fn read_bounded(path: &Path, file: std::fs::File) -> Result<Vec<u8>, ConfigError> {
     let mut bytes = Vec::new();
+    // One byte more than allowed shows that a file is too large.
     file.take(MAX_FILE_BYTES + 1)
         .read_to_end(&mut bytes)
         .map_err(|source| ConfigError::Read { path: path.to_owned(), source })?;
+
     if bytes.len() as u64 > MAX_FILE_BYTES {
         let size = std::fs::metadata(path).map_or(bytes.len() as u64, |metadata| metadata.len());
         return Err(ConfigError::TooLarge { path: path.to_owned(), size, limit: MAX_FILE_BYTES });
     }
+
     Ok(bytes)
 }
 
@@ -85,6 +90,7 @@ fn open_regular_file(path: &Path) -> std::io::Result<Option<(std::fs::File, u64)
     if !std::fs::symlink_metadata(path)?.is_file() {
         return Ok(None);
     }
+
     let mut options = std::fs::OpenOptions::new();
     options.read(true);
     #[cfg(unix)]
@@ -93,7 +99,9 @@ fn open_regular_file(path: &Path) -> std::io::Result<Option<(std::fs::File, u64)
         let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
         options.custom_flags(flags.bits() as i32);
     }
+
     let file = options.open(path)?;
+    // The path may have been replaced since it was looked at.
     let metadata = file.metadata()?;
     Ok(metadata.is_file().then_some((file, metadata.len())))
 }

@@ -1,4 +1,4 @@
-//! The table of all keys, and lookups in it.
+//! The table of all keys, and look-ups in it.
 
 use std::fmt::Write as _;
 
@@ -8,24 +8,25 @@ use KeyKind::{Bool, Choice, Delimiters, Integer, List, Number, Path, Table, Text
 
 /// A key: its name, kind, scope, and field in [`Settings`].
 pub struct KeySpec {
-    /// `section.key`.
+    /// The name `section.key`.
     pub path: &'static str,
     pub kind: KeyKind,
     /// One or two sentences in Markdown.
     pub doc: &'static str,
-    /// Ignored in the file of a repository, because it decides what runs on the user's machine.
+    /// True if the key is ignored in the file of a repository, because it decides what runs on the user's
+    /// machine.
     pub user_only: bool,
     pub(super) read: fn(&Settings) -> Value,
     pub(super) assign: fn(&mut Settings, Value) -> bool,
 }
 
 impl KeySpec {
-    /// Name of the environment variable of this key.
+    /// Returns the name of the environment variable of this key.
     pub fn environment_name(&self) -> String {
         format!("CODEWEAVER_{}", self.path.replace('.', "_").to_ascii_uppercase())
     }
 
-    /// The default in TOML form; `unset` if there is none.
+    /// Returns the default in TOML form; `unset` if there is none.
     pub fn default_text(&self) -> String {
         toml_text(&(self.read)(&Settings::default()))
     }
@@ -173,7 +174,7 @@ static KEYS: &[KeySpec] = &[
         "Time between two looks of `serve --ask` for changed documents, in seconds."),
 ];
 
-/// Every key, grouped by section.
+/// Returns every key, grouped by section.
 pub fn keys() -> &'static [KeySpec] {
     KEYS
 }
@@ -183,6 +184,7 @@ pub fn keys() -> &'static [KeySpec] {
 pub(super) fn find(path: &str) -> Option<(&'static KeySpec, Option<&str>)> {
     KEYS.iter().find_map(|spec| match path.strip_prefix(spec.path)? {
         "" => Some((spec, None)),
+        // Only the entries of a table of texts are keys of their own.
         rest if spec.kind == Table => {
             rest.strip_prefix('.').filter(|entry| !entry.is_empty()).map(|e| (spec, Some(e)))
         }
@@ -195,8 +197,10 @@ pub(super) fn find(path: &str) -> Option<(&'static KeySpec, Option<&str>)> {
 pub fn get(settings: &Settings, path: &str) -> Option<String> {
     let (spec, entry) = find(path)?;
     let value = (spec.read)(settings);
+
     match (entry, value) {
         (None, value) => Some(value.to_plain()),
+        // File extensions are stored without their dot.
         (Some(entry), Value::Table(table)) => table.get(entry.trim_start_matches('.')).cloned(),
         _ => None,
     }
@@ -206,6 +210,7 @@ pub fn get(settings: &Settings, path: &str) -> Option<String> {
 pub fn documentation() -> String {
     let mut out = String::new();
     let mut section = "";
+
     for spec in KEYS {
         let section_of_key = spec.path.split('.').next().unwrap_or_default();
         if section_of_key != section {
@@ -215,14 +220,17 @@ pub fn documentation() -> String {
                 "\n### `[{section}]`\n\n| key | takes | default | meaning |\n|---|---|---|---|\n"
             );
         }
+
         let key = spec.path.trim_start_matches(section).trim_start_matches('.');
         let mark = if spec.user_only { " (user only)" } else { "" };
         let takes = spec.kind.to_string().replace('"', "`");
         let _ = writeln!(out, "| `{key}`{mark} | {takes} | `{}` | {} |", spec.default_text(), spec.doc);
     }
+
     out
 }
 
+/// Returns a value in TOML form; `unset` if there is none.
 pub(super) fn toml_text(value: &Value) -> String {
     value.to_toml().map_or_else(|| "unset".to_owned(), |value| value.to_string().trim().to_owned())
 }

@@ -1,4 +1,4 @@
-//! The source of a value: names it in `config --show` and in problems.
+//! The source of a value, as named in `config --show` and in problems.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ pub enum Origin {
     Default,
     /// The name of the variable.
     Environment(String),
-    /// 1-based line and column, the latter in characters.
+    /// The 1-based line and column, the latter in characters.
     File {
         path: PathBuf,
         line: usize,
@@ -36,7 +36,7 @@ impl Origin {
         Origin::File { path: path.to_owned(), line: at.line, column: at.column }
     }
 
-    /// As it is displayed, with the column.
+    /// Returns the origin as it is displayed, with the column.
     pub(super) fn exact(&self) -> String {
         match self {
             Self::File { column, .. } => format!("{self}:{column}"),

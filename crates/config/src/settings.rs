@@ -19,20 +19,20 @@ pub struct Settings {
     pub qa: QaSettings,
 }
 
-/// How blobs are split into chunks.
+/// Settings for splitting blobs into chunks.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ChunkerSettings {
     pub semantic_importance_threshold: f32,
     pub prefer_semantic: bool,
     pub force_delimiter_for_languages: Vec<String>,
     pub enable_hybrid_chunking: bool,
-    /// By language name.
+    /// Delimiters by language name.
     pub custom_delimiters: BTreeMap<String, Vec<CustomDelimiter>>,
     pub granularity: Granularity,
     pub target_tokens: u32,
     pub token_limit: u32,
     pub max_error_share: f32,
-    /// In tokens.
+    /// Overlap in tokens.
     pub simple_overlap: u32,
     pub markdown: MarkdownSettings,
 }
@@ -45,17 +45,19 @@ impl Default for ChunkerSettings {
             force_delimiter_for_languages: Vec::new(),
             enable_hybrid_chunking: true,
             custom_delimiters: BTreeMap::new(),
+
             granularity: Granularity::Packed,
             target_tokens: 500,
             token_limit: 4000,
             max_error_share: 0.3,
             simple_overlap: 0,
+
             markdown: MarkdownSettings::default(),
         }
     }
 }
 
-/// Whether small siblings share a chunk.
+/// The rule by which small siblings share a chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Granularity {
@@ -68,9 +70,9 @@ pub enum Granularity {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct MarkdownSettings {
-    /// In characters.
+    /// Size in characters.
     pub chunk_size: u32,
-    /// In characters, smaller than `chunk_size`.
+    /// Overlap in characters, smaller than `chunk_size`.
     pub overlap: u32,
 }
 
@@ -92,12 +94,12 @@ pub struct CustomDelimiter {
     pub nestable: bool,
 }
 
-/// Which files are indexed.
+/// Settings for selecting the files to index.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PolicySettings {
     pub include: Vec<String>,
     pub exclude: Vec<String>,
-    /// Extension without its dot → language name.
+    /// Maps an extension without its dot to a language name.
     pub file_extensions: BTreeMap<String, String>,
     pub max_blob_bytes: u64,
     /// Paths that are indexed although they look like credentials.
@@ -129,8 +131,8 @@ pub struct ModelSettings {
     /// Path of the ONNX Runtime library.
     pub ort_library: Option<PathBuf>,
     pub threads: Option<usize>,
-    /// Dimension of vectors. A model of more dimensions whose vectors may be cut is cut; any other of another
-    /// dimension is an error.
+    /// Dimension of vectors. Vectors of a larger model are cut if the model allows it; any other difference
+    /// is an error.
     pub dimension: Option<usize>,
     /// Base URL of an OpenAI-compatible API that embeds; none for a model on this machine.
     pub api_base_url: Option<String>,
@@ -148,12 +150,12 @@ impl ModelSettings {
     /// Name of the model that is part of the program.
     pub const BUILTIN: &'static str = "builtin";
 
-    /// True if the model that is part of the program is selected.
+    /// Returns true if the model that is part of the program is selected.
     pub fn is_builtin(&self) -> bool {
         self.name == Self::BUILTIN && self.path.is_none() && !self.is_api()
     }
 
-    /// True if an API embeds.
+    /// Returns true if an API embeds.
     pub fn is_api(&self) -> bool {
         self.api_base_url.as_ref().is_some_and(|url| !url.trim().is_empty())
     }
@@ -167,6 +169,7 @@ impl Default for ModelSettings {
             ort_library: None,
             threads: None,
             dimension: None,
+
             api_base_url: None,
             api_key_command: None,
             api_consent: None,
@@ -190,11 +193,11 @@ impl Default for IndexSettings {
     }
 }
 
-/// When HNSW graphs are built.
+/// The stores for which HNSW graphs are built.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HnswMode {
-    /// For stores larger than every size at which scans were measured to be faster.
+    /// Stores larger than every size at which scans were measured to be faster.
     #[default]
     Auto,
     Always,
@@ -217,7 +220,7 @@ pub struct SearchSettings {
     pub rerank: Option<String>,
     /// Number of best files that are reranked.
     pub rerank_top: u32,
-    /// Time after which the first ranking stands.
+    /// Time after which the first ranking is kept.
     pub rerank_ms: u64,
 }
 
@@ -230,6 +233,7 @@ impl Default for SearchSettings {
             limit: 10,
             include_tests: true,
             weights: None,
+
             rerank: None,
             rerank_top: 30,
             rerank_ms: 2000,
@@ -286,9 +290,9 @@ pub struct QaSettings {
     pub directories: Vec<String>,
     /// Port of the server.
     pub port: u16,
-    /// Name of the index that queries without a name ask.
+    /// Name of the index for queries that name none.
     pub index_name: String,
-    /// Seconds between two looks for changed documents.
+    /// Seconds between two checks for changed documents.
     pub reload_interval: u64,
 }
 
@@ -300,6 +304,7 @@ impl Default for QaSettings {
             api_key_command: None,
             llm_model: "qwen-flash".to_owned(),
             timeout_ms: 30_000,
+
             directories: Vec::new(),
             port: 8765,
             index_name: "default".to_owned(),
@@ -308,14 +313,14 @@ impl Default for QaSettings {
     }
 }
 
-/// How calls of agents are answered while the first index or a reindex is being built.
+/// The answer to calls of agents while the first index or a reindex is being built.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GateMode {
-    /// With the status envelope only.
+    /// The status envelope only.
     #[default]
     Strict,
-    /// From what is indexed so far, marked as degraded.
+    /// Results from the part that is indexed so far, marked as degraded.
     Partial,
 }
 

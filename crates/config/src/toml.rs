@@ -1,14 +1,14 @@
-//! TOML as a tree of settings.
+//! Reads TOML as a tree of settings.
 
 use toml_edit::{Item, TableLike, Value};
 
 use super::tree::{Entry, Node, Position, SyntaxError, parser_message};
 use codeweaver_text::LineIndex;
 
-/// Levels that are read: more than any setting has.
+/// Maximum nesting that is read, more than any setting has.
 const MAX_DEPTH: usize = 16;
 
-/// The tables of a file.
+/// Returns the tables of a file.
 pub(super) fn parse(text: &str) -> Result<Vec<Entry>, SyntaxError> {
     let places = Places { text, lines: LineIndex::new(text.as_bytes()) };
     match toml_edit::Document::parse(text) {
@@ -20,9 +20,9 @@ pub(super) fn parse(text: &str) -> Result<Vec<Entry>, SyntaxError> {
     }
 }
 
-/// The value of an assignment, as written after `=`.
+/// Returns the value of an assignment, as written after `=`.
 pub(super) fn parse_value(text: &str) -> Result<Node, SyntaxError> {
-    // Several assignments are no value; the parser rejects a line break within one.
+    // Several assignments are no value. The parser rejects a line break within one.
     let mut entries = parse(&format!("value = {text}"))?;
     match (entries.pop(), entries.is_empty()) {
         (Some(entry), true) => Ok(entry.value),
@@ -30,6 +30,7 @@ pub(super) fn parse_value(text: &str) -> Result<Node, SyntaxError> {
     }
 }
 
+/// A text whose nodes are given positions.
 struct Places<'a> {
     text: &'a str,
     lines: LineIndex,
@@ -41,12 +42,15 @@ impl Places<'_> {
     }
 
     fn table(&self, table: &dyn TableLike, depth: usize) -> Vec<Entry> {
-        let entry = |(name, item): (&str, &Item)| {
+        let mut entries = Vec::new();
+
+        for (name, item) in table.iter() {
             let span = table.get_key_value(name).and_then(|(key, _)| key.span()).or_else(|| item.span());
             let at = self.position(span.map_or(0, |span| span.start));
-            Entry { key: name.to_owned(), at, value: self.item(item, depth + 1) }
-        };
-        table.iter().map(entry).collect()
+            entries.push(Entry { key: name.to_owned(), at, value: self.item(item, depth + 1) });
+        }
+
+        entries
     }
 
     fn item(&self, item: &Item, depth: usize) -> Node {
@@ -69,6 +73,7 @@ impl Places<'_> {
             Value::Float(number) => Node::Number(*number.value()),
             Value::Boolean(bool) => Node::Bool(*bool.value()),
             Value::Datetime(_) => Node::Date,
+
             Value::Array(array) => {
                 Node::List(array.iter().map(|value| self.value(value, depth + 1)).collect())
             }

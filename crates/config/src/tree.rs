@@ -1,9 +1,9 @@
-//! A settings file as a tree of values with their positions, the same for every format.
+//! A settings file as a tree of values with their positions, which is the same for every format.
 
 use super::error::excerpt;
 use codeweaver_text::LineIndex;
 
-/// A place in a file, counted from 1, the column in characters.
+/// A place in a file, counted from 1. The column is in characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Position {
     pub line: usize,
@@ -13,7 +13,7 @@ pub(super) struct Position {
 impl Position {
     pub const START: Position = Position { line: 1, column: 1 };
 
-    /// The position of a byte offset of `text`.
+    /// Returns the position of a byte offset of `text`.
     pub fn of(text: &str, lines: &LineIndex, offset: usize) -> Position {
         let line = lines.editor_line(offset);
         let before = text.get(lines.start(line - 1)..offset);
@@ -24,7 +24,7 @@ impl Position {
 /// A value.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Node {
-    /// The null of YAML; also what is nested deeper than any setting.
+    /// The null of YAML, or a value that is nested deeper than any setting.
     Nothing,
     Bool(bool),
     Integer(i64),
@@ -39,12 +39,12 @@ pub(super) enum Node {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Entry {
     pub key: String,
-    /// Where the key is.
+    /// Position of the key.
     pub at: Position,
     pub value: Node,
 }
 
-/// Why a file is not a tree.
+/// The reason why a file is not a tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct SyntaxError {
     pub at: Position,
@@ -60,7 +60,7 @@ impl Node {
         if let Node::Integer(integer) = self { Some(*integer) } else { None }
     }
 
-    /// The value of a number, also of an integer.
+    /// Returns the value of a number or an integer.
     pub fn as_number(&self) -> Option<f64> {
         match self {
             Node::Number(number) => Some(*number),
@@ -81,25 +81,25 @@ impl Node {
         if let Node::Table(table) = self { Some(table) } else { None }
     }
 
-    /// What an error says was found.
+    /// Returns the description of the value in an error.
     pub fn describe(&self) -> String {
-        match self {
-            Node::Nothing => "nothing".to_owned(),
-            Node::Bool(bool) => bool.to_string(),
-            Node::Integer(integer) => format!("the integer {integer}"),
-            Node::Number(number) => format!("the number {number}"),
-            Node::Text(text) => format!("the text \"{}\"", excerpt(text)),
-            Node::Date => "a date".to_owned(),
-            Node::List(list) if list.iter().any(|node| node.as_table().is_some()) => {
-                "a list of tables".to_owned()
-            }
-            Node::List(_) => "a list".to_owned(),
-            Node::Table(_) => "a table".to_owned(),
-        }
+        let name = match self {
+            Node::Bool(bool) => return bool.to_string(),
+            Node::Integer(integer) => return format!("the integer {integer}"),
+            Node::Number(number) => return format!("the number {number}"),
+            Node::Text(text) => return format!("the text \"{}\"", excerpt(text)),
+            Node::Nothing => "nothing",
+            Node::Date => "a date",
+            Node::List(list) if list.iter().any(|node| node.as_table().is_some()) => "a list of tables",
+            Node::List(_) => "a list",
+            Node::Table(_) => "a table",
+        };
+
+        name.to_owned()
     }
 }
 
-/// The value of `key` in a table.
+/// Returns the value of `key` in a table.
 pub(super) fn get<'a>(table: &'a [Entry], key: &str) -> Option<&'a Node> {
     table.iter().find(|entry| entry.key == key).map(|entry| &entry.value)
 }

@@ -1,5 +1,4 @@
-//! Values of settings: parsing from a file or plain text, validation against the kind of a key, and
-//! formatting.
+//! Values of settings: parsing from a file or plain text, validation by the kind of a key, and formatting.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -16,12 +15,12 @@ use super::tree::{Entry, Node, get};
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum KeyKind {
     Bool,
-    /// Inclusive on both ends.
+    /// Both bounds are inclusive.
     Integer {
         min: i64,
         max: i64,
     },
-    /// Inclusive on both ends.
+    /// Both bounds are inclusive.
     Number {
         min: f32,
         max: f32,
@@ -31,28 +30,30 @@ pub enum KeyKind {
     Path,
     Choice(&'static [&'static str]),
     List,
-    /// Text to text.
+    /// Maps text to text.
     Table,
-    /// Language name to a list of delimiters.
+    /// Maps a language name to a list of delimiters.
     Delimiters,
 }
 
 impl fmt::Display for KeyKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Bool => f.write_str("true or false"),
-            Self::Integer { min, max } => write!(f, "an integer from {min} to {max}"),
-            Self::Number { min, max } => write!(f, "a number from {min} to {max}"),
-            Self::Text => f.write_str("text"),
-            Self::Path => f.write_str("a path"),
+        let name = match self {
+            Self::Integer { min, max } => return write!(f, "an integer from {min} to {max}"),
+            Self::Number { min, max } => return write!(f, "a number from {min} to {max}"),
             Self::Choice(names) => {
                 let names: Vec<String> = names.iter().map(|name| format!("\"{name}\"")).collect();
-                write!(f, "one of {}", names.join(", "))
+                return write!(f, "one of {}", names.join(", "));
             }
-            Self::List => f.write_str("a list of texts"),
-            Self::Table => f.write_str("a table of texts"),
-            Self::Delimiters => f.write_str("a table of lists of delimiters"),
-        }
+            Self::Bool => "true or false",
+            Self::Text => "text",
+            Self::Path => "a path",
+            Self::List => "a list of texts",
+            Self::Table => "a table of texts",
+            Self::Delimiters => "a table of lists of delimiters",
+        };
+
+        f.write_str(name)
     }
 }
 
@@ -69,7 +70,7 @@ pub(super) enum Value {
     Delimiters(BTreeMap<String, Vec<CustomDelimiter>>),
 }
 
-/// Why a value is invalid, with a suggestion if there is a likely intended value.
+/// The reason why a value is invalid, with a suggestion if there is a likely intended value.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct ValueError {
     pub message: String,
@@ -94,6 +95,7 @@ impl KeyKind {
     /// Validates a value of a file.
     pub(super) fn check_node(&self, node: &Node) -> Result<Value, ValueError> {
         let mismatch = || ValueError::new(format!("expected {self}, found {}", node.describe()));
+
         match self {
             Self::Bool => node.as_bool().map(Value::Bool).ok_or_else(mismatch),
             Self::Integer { .. } => self.check_integer(node.as_integer().ok_or_else(mismatch)?),
@@ -102,21 +104,8 @@ impl KeyKind {
                 self.check_text(node.as_text().ok_or_else(mismatch)?)
             }
             Self::List => texts(node, MAX_LIST_ENTRIES, MAX_TEXT_BYTES).map(Value::List),
-            Self::Table => {
-                let table = node.as_table().ok_or_else(mismatch)?;
-                if table.len() > MAX_LIST_ENTRIES {
-                    return Err(ValueError::new(format!("more than {MAX_LIST_ENTRIES} entries")));
-                }
-                let mut entries = BTreeMap::new();
-                for Entry { key, value, .. } in table {
-                    let text = value.as_text().ok_or_else(|| {
-                        let (key, found) = (excerpt(key), value.describe());
-                        ValueError::new(format!("expected text for `{key}`, found {found}"))
-                    })?;
-                    entries.insert(table_key(key)?, bounded(text, MAX_TEXT_BYTES)?.to_owned());
-                }
-                Ok(Value::Table(entries))
-            }
+            Self::Table => table(node.as_table().ok_or_else(mismatch)?).map(Value::Table),
+
             Self::Delimiters => {
                 let mut languages = BTreeMap::new();
                 for Entry { key, value, .. } in node.as_table().ok_or_else(mismatch)? {
@@ -132,6 +121,7 @@ impl KeyKind {
     pub(super) fn check_plain(&self, text: &str) -> Result<Value, ValueError> {
         let mismatch = || ValueError::new(format!("expected {self}, found \"{}\"", excerpt(text)));
         let trimmed = text.trim();
+
         match self {
             Self::Bool => match trimmed.to_ascii_lowercase().as_str() {
                 "true" | "yes" | "on" | "1" => Ok(Value::Bool(true)),
@@ -143,6 +133,7 @@ impl KeyKind {
             }
             Self::Number { .. } => self.check_number(trimmed.parse().map_err(|_| mismatch())?),
             Self::Text | Self::Path | Self::Choice(_) => self.check_text(trimmed),
+
             Self::List if !trimmed.starts_with('[') => {
                 let list: Vec<String> = trimmed
                     .split(',')
@@ -152,7 +143,9 @@ impl KeyKind {
                     .collect();
                 Ok(Value::List(list))
             }
+
             Self::List | Self::Table | Self::Delimiters => {
+                // The parser of TOML checks quoting and nesting.
                 let node = toml::parse_value(trimmed).map_err(|error| {
                     ValueError::new(format!("expected {self} as in TOML: {}", error.message))
                 })?;
@@ -177,8 +170,10 @@ impl KeyKind {
         }
     }
 
+    /// Validates a text, which must not be empty.
     fn check_text(&self, text: &str) -> Result<Value, ValueError> {
         let text = bounded(text, MAX_TEXT_BYTES)?;
+
         match self {
             Self::Choice(names) if !names.contains(&text) => Err(ValueError {
                 message: format!("expected {self}, found \"{}\"", excerpt(text)),
@@ -192,6 +187,7 @@ impl KeyKind {
     }
 }
 
+/// Returns `text`, or an error if it is longer than `limit` bytes.
 fn bounded(text: &str, limit: usize) -> Result<&str, ValueError> {
     if text.len() > limit {
         return Err(ValueError::new(format!(
@@ -211,24 +207,44 @@ pub(super) fn table_key(key: &str) -> Result<String, ValueError> {
     Ok(key.to_owned())
 }
 
+/// Validates the entries of a table of texts.
+fn table(entries: &[Entry]) -> Result<BTreeMap<String, String>, ValueError> {
+    if entries.len() > MAX_LIST_ENTRIES {
+        return Err(ValueError::new(format!("more than {MAX_LIST_ENTRIES} entries")));
+    }
+
+    let mut table = BTreeMap::new();
+    for Entry { key, value, .. } in entries {
+        let text = value.as_text().ok_or_else(|| {
+            let (key, found) = (excerpt(key), value.describe());
+            ValueError::new(format!("expected text for `{key}`, found {found}"))
+        })?;
+        table.insert(table_key(key)?, bounded(text, MAX_TEXT_BYTES)?.to_owned());
+    }
+    Ok(table)
+}
+
+/// Validates a list of texts of at most `max_bytes` each.
 fn texts(node: &Node, max_entries: usize, max_bytes: usize) -> Result<Vec<String>, ValueError> {
     let list = node
         .as_list()
         .ok_or_else(|| ValueError::new(format!("expected {}, found {}", KeyKind::List, node.describe())))?;
+
     if list.len() > max_entries {
         return Err(ValueError::new(format!(
             "the list has {} entries; at most {max_entries} are allowed",
             list.len()
         )));
     }
-    list.iter()
-        .map(|entry| {
-            let text = entry.as_text().ok_or_else(|| {
-                ValueError::new(format!("expected {}, found {} in it", KeyKind::List, entry.describe()))
-            })?;
-            bounded(text, max_bytes).map(str::to_owned)
-        })
-        .collect()
+
+    let mut texts = Vec::with_capacity(list.len());
+    for entry in list {
+        let text = entry.as_text().ok_or_else(|| {
+            ValueError::new(format!("expected {}, found {} in it", KeyKind::List, entry.describe()))
+        })?;
+        texts.push(bounded(text, max_bytes)?.to_owned());
+    }
+    Ok(texts)
 }
 
 /// Parses the delimiters of a language, a list of tables.
@@ -238,12 +254,14 @@ fn delimiters(node: &Node) -> Result<Vec<CustomDelimiter>, ValueError> {
     let tables = tables.ok_or_else(|| {
         ValueError::new(format!("expected a list of delimiter tables, found {}", node.describe()))
     })?;
+
     if tables.len() > MAX_DELIMITERS {
         return Err(ValueError::new(format!("more than {MAX_DELIMITERS} delimiters for one language")));
     }
     tables.into_iter().map(delimiter).collect()
 }
 
+/// Validates a table that describes a delimiter.
 fn delimiter(table: &[Entry]) -> Result<CustomDelimiter, ValueError> {
     for Entry { key, .. } in table {
         if !DELIMITER_KEYS.contains(&key.as_str()) {
@@ -253,28 +271,19 @@ fn delimiter(table: &[Entry]) -> Result<CustomDelimiter, ValueError> {
             });
         }
     }
-    let mismatch = |expected: &str, key: &str, node: &Node| {
-        ValueError::new(format!("expected {expected} for `{key}`, found {}", node.describe()))
-    };
-    let list = |key: &str| match get(table, key) {
-        Some(node) => texts(node, MAX_DELIMITERS, MAX_DELIMITER_BYTES),
-        None => Ok(Vec::new()),
-    };
-    let flag = |key: &str| match get(table, key) {
-        Some(node) => node.as_bool().ok_or_else(|| mismatch("true or false", key, node)),
-        None => Ok(false),
-    };
-    let starts = list("starts")?;
-    let ends = list("ends")?;
+
+    let starts = list_field(table, "starts")?;
+    let ends = list_field(table, "ends")?;
     if starts.is_empty() || starts.iter().chain(&ends).any(String::is_empty) {
         return Err(ValueError::new(
             "a delimiter needs `starts`, and none of its texts may be empty".to_owned(),
         ));
     }
+
     let kind = match get(table, "kind") {
         Some(node) => match node.as_text() {
             Some(kind) if !kind.is_empty() => bounded(kind, 64)?.to_owned(),
-            _ => return Err(mismatch("text", "kind", node)),
+            _ => return Err(field_mismatch("text", "kind", node)),
         },
         None => "generic".to_owned(),
     };
@@ -282,24 +291,45 @@ fn delimiter(table: &[Entry]) -> Result<CustomDelimiter, ValueError> {
         Some(node) => node
             .as_integer()
             .and_then(|integer| u8::try_from(integer).ok())
-            .ok_or_else(|| mismatch("an integer from 0 to 255", "priority", node))?,
+            .ok_or_else(|| field_mismatch("an integer from 0 to 255", "priority", node))?,
         None => DEFAULT_DELIMITER_PRIORITY,
     };
+
     Ok(CustomDelimiter {
         starts,
         ends,
         kind,
         priority,
-        inclusive: flag("inclusive")?,
-        take_whole_lines: flag("take_whole_lines")?,
-        nestable: flag("nestable")?,
+        inclusive: flag_field(table, "inclusive")?,
+        take_whole_lines: flag_field(table, "take_whole_lines")?,
+        nestable: flag_field(table, "nestable")?,
     })
 }
 
+/// Returns the texts of an optional field of a delimiter.
+fn list_field(table: &[Entry], key: &str) -> Result<Vec<String>, ValueError> {
+    match get(table, key) {
+        Some(node) => texts(node, MAX_DELIMITERS, MAX_DELIMITER_BYTES),
+        None => Ok(Vec::new()),
+    }
+}
+
+/// Returns the value of an optional flag of a delimiter, false by default.
+fn flag_field(table: &[Entry], key: &str) -> Result<bool, ValueError> {
+    match get(table, key) {
+        Some(node) => node.as_bool().ok_or_else(|| field_mismatch("true or false", key, node)),
+        None => Ok(false),
+    }
+}
+
+fn field_mismatch(expected: &str, key: &str, node: &Node) -> ValueError {
+    ValueError::new(format!("expected {expected} for `{key}`, found {}", node.describe()))
+}
+
 impl Value {
-    /// The TOML form of the value; `None` if it is unset.
+    /// Returns the TOML form of the value; `None` if it is unset.
     pub(super) fn to_toml(&self) -> Option<toml_edit::Value> {
-        Some(match self {
+        let value = match self {
             Self::Unset => return None,
             Self::Bool(boolean) => (*boolean).into(),
             Self::Integer(integer) => (*integer).into(),
@@ -318,9 +348,12 @@ impl Value {
                 })
                 .collect::<InlineTable>()
                 .into(),
-        })
+        };
+
+        Some(value)
     }
 
+    /// Returns the JSON form of the value; null if it is unset.
     pub(super) fn to_json(&self) -> serde_json::Value {
         match self {
             Self::Unset => serde_json::Value::Null,
@@ -329,13 +362,14 @@ impl Value {
             // As for TOML: widening to f64 would add digits.
             Self::Number(number) => number.to_string().parse::<f64>().unwrap_or(f64::from(*number)).into(),
             Self::Text(text) => text.as_str().into(),
+
             Self::List(list) => list.as_slice().into(),
             Self::Table(table) => serde_json::json!(table),
             Self::Delimiters(languages) => serde_json::json!(languages),
         }
     }
 
-    /// The form printed by `config get`: text unquoted, other values as in TOML, empty if unset.
+    /// Returns the form printed by `config get`: text unquoted, other values as in TOML, empty if unset.
     pub(super) fn to_plain(&self) -> String {
         match self {
             Self::Text(text) => text.clone(),
@@ -357,7 +391,7 @@ fn delimiter_toml(delimiter: &CustomDelimiter) -> toml_edit::Value {
     table.into()
 }
 
-/// A field of the settings, as accessed through its key.
+/// A field of the settings that is accessed by its key.
 pub(super) trait Field {
     fn read(&self) -> Value;
     /// Sets the field. Returns false if the kind of the value does not fit. Tables are merged entry by entry.
@@ -475,9 +509,9 @@ impl Field for BTreeMap<String, Vec<CustomDelimiter>> {
 macro_rules! choice_fields {
     ($($type:ident { $($variant:ident = $name:literal),* })*) => {$(
         impl $type {
-            /// The names of all variants in settings.
+            /// Names of all variants in settings.
             pub const NAMES: &'static [&'static str] = &[$($name),*];
-            /// The name of the variant in settings.
+            /// Returns the name of the variant in settings.
             pub fn name(self) -> &'static str {
                 match self {
                     $(Self::$variant => $name),*

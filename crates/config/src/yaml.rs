@@ -1,7 +1,7 @@
-//! YAML as a tree of settings.
+//! Reads YAML as a tree of settings.
 //!
-//! A file of a repository may be hostile: aliases count as often as they are used, and what a file may add up
-//! to is bounded well below what harms. Scalars have the types of YAML 1.2, so `no` is a text.
+//! A file of a repository may be hostile. Aliases count as often as they are used, and the size that a file
+//! may expand to is bounded far below any harm. Scalars have the types of YAML 1.2, so `no` is a text.
 
 use std::fmt::{self, Write as _};
 
@@ -13,15 +13,15 @@ use super::keys::find;
 use super::tree::{Entry, Node, Position, SyntaxError, parser_message};
 use super::value::Value;
 
-/// Levels of nesting: more than any setting has.
+/// Maximum nesting, more than any setting has.
 const MAX_DEPTH: usize = 32;
-/// Values of a file, with those of aliases.
+/// Maximum number of values of a file, including those of aliases.
 const MAX_NODES: usize = 100_000;
-/// Bytes of all texts of a file, with those of aliases.
+/// Maximum number of bytes of all texts of a file, including those of aliases.
 const MAX_TEXT_BYTES: usize = 4 << 20;
 const MAX_ALIASES: usize = 1000;
 
-/// The tables of a file.
+/// Returns the tables of a file.
 pub(super) fn parse(text: &str) -> Result<Vec<Entry>, SyntaxError> {
     let options = serde_saphyr::options! {
         budget: serde_saphyr::budget! {
@@ -43,10 +43,12 @@ pub(super) fn parse(text: &str) -> Result<Vec<Entry>, SyntaxError> {
         reject_unsupported_tags: true,
         with_snippet: false,
     };
+
     let root: Spanned<Node> = serde_saphyr::from_str_with_options(text, options).map_err(|error| {
         let at = error.location().map_or(Position::START, position);
         SyntaxError { at, message: parser_message(&UserMessageFormatter.format_message(&error)) }
     })?;
+
     match root.value {
         Node::Table(table) => Ok(table),
         Node::Nothing => Ok(Vec::new()),
@@ -57,15 +59,16 @@ pub(super) fn parse(text: &str) -> Result<Vec<Entry>, SyntaxError> {
     }
 }
 
-/// The lines that set `key` to `value`.
+/// Returns the lines that set `key` to `value`.
 pub(super) fn assignment(key: &str, value: &Value) -> String {
+    let mut sections: Vec<&str> = key.split('.').collect();
+    let name = sections.pop().unwrap_or_default();
+
     let mut lines = String::new();
-    let segments = || key.split('.');
-    let n_sections = segments().count() - 1;
-    for (depth, section) in segments().take(n_sections).enumerate() {
+    for (depth, section) in sections.iter().enumerate() {
         let _ = writeln!(lines, "{}{section}:", "  ".repeat(depth));
     }
-    let name = segments().next_back().unwrap_or_default();
+
     // An entry of a table is set by itself. JSON is YAML.
     let value = match value {
         Value::Table(table) if find(key).is_some_and(|(_, entry)| entry.is_some()) => {
@@ -73,7 +76,8 @@ pub(super) fn assignment(key: &str, value: &Value) -> String {
         }
         value => value.to_json(),
     };
-    let _ = write!(lines, "{}{name}: {value}", "  ".repeat(n_sections));
+    let _ = write!(lines, "{}{name}: {value}", "  ".repeat(sections.len()));
+
     lines
 }
 
@@ -110,6 +114,7 @@ impl<'de> Visitor<'de> for NodeVisitor {
     }
 
     fn visit_u64<E>(self, integer: u64) -> Result<Node, E> {
+        // No setting takes an integer beyond `i64`, so its exact value does not matter.
         Ok(i64::try_from(integer).map_or(Node::Number(integer as f64), Node::Integer))
     }
 

@@ -1,9 +1,9 @@
-//! The stand-in for a model that cannot be used, so that changed files are still found by their words.
+//! The stand-in for a model that cannot be used. With it, changed files are still found by their words.
 
 use super::{EmbedCost, EmbedError, Embedder};
 
-/// Embeds every text as the zero vector of a vector space. Its rows are in memory only: nothing that is
-/// published is built with it.
+/// Embeds every text as the zero vector of a vector space. Its rows stay in memory: nothing that is published
+/// is built with it.
 pub struct Absent<'a> {
     /// Fingerprint of the space, so that stored vectors of the same model input are reused.
     pub fingerprint: &'a str,

@@ -1,24 +1,25 @@
 //! Text → bag: the entries of a [`Vocabulary`] in it, with their counts. Training and embedding use the same
 //! bags.
 //!
-//! Joined names and words without their numbered tail are left out of the terms of a text, because their
-//! parts are terms too. Words and parts that are not entries count by their pieces. Numbers and characters of
-//! scripts without spaces count only if they are entries.
+//! Joined names, and words with a numbered tail, are left out of the terms of a text, because their parts are
+//! terms too. Words and parts that are not entries count by their pieces. Numbers and characters of scripts
+//! without spaces count only if they are entries.
 
 use super::vocabulary::Vocabulary;
 use codeweaver_text::{TermCount, TermKind, TermTable, TermUse, visit_path_terms, visit_terms};
 
 /// Calls `visit` with the terms of `text` that enter its bag, in order and with repetitions, and with whether
-/// the term may be cut into pieces. For choosing the entries of a vocabulary.
+/// the term may be split into pieces. Used to choose the entries of a vocabulary.
 pub fn bag_terms(text: &str, mut visit: impl FnMut(&str, bool)) {
     visit_terms(text, |term, kind| with_kind(term, kind, &mut visit));
 }
 
-/// [`bag_terms`] of the folders of a path and of the file name without its last extension.
+/// As [`bag_terms`], for the folders of a path and the file name without its last extension.
 pub fn bag_terms_of_path(path: &str, mut visit: impl FnMut(&str, bool)) {
     visit_path_terms(path, |term, kind| with_kind(term, kind, &mut visit));
 }
 
+/// Passes a term on, unless its parts stand for it.
 #[inline]
 fn with_kind(term: &str, kind: TermKind, visit: &mut impl FnMut(&str, bool)) {
     match kind.usage() {
@@ -38,13 +39,14 @@ pub fn bag_of(text: &str, vocabulary: &Vocabulary, out: &mut Vec<(u32, u32)>) {
     count_up(out);
 }
 
-/// [`bag_of`] for a path: its folders and the file name without its last extension.
+/// As [`bag_of`], for a path: its folders and the file name without its last extension.
 pub fn bag_of_path(path: &str, vocabulary: &Vocabulary, out: &mut Vec<(u32, u32)>) {
     out.clear();
     bag_terms_of_path(path, |term, may_split| push(term, may_split, vocabulary, out));
     count_up(out);
 }
 
+/// Appends the ids of a term, each counted once.
 #[inline]
 fn push(term: &str, may_split: bool, vocabulary: &Vocabulary, out: &mut Vec<(u32, u32)>) {
     if may_split {
@@ -57,9 +59,9 @@ fn push(term: &str, may_split: bool, vocabulary: &Vocabulary, out: &mut Vec<(u32
 /// The entries of the terms of a [`TermTable`], each looked up once.
 pub struct TermEntries<'v> {
     vocabulary: Vocabulary<'v>,
-    /// The table that the numbers of terms are of.
+    /// The table that numbers the terms.
     table: u64,
-    /// By term; `None` if it was not looked up yet.
+    /// Places by the number of the term; `None` if it was not looked up yet.
     places: Vec<Option<Place>>,
     ids: Vec<u32>,
 }
@@ -74,11 +76,12 @@ struct Place {
 }
 
 impl<'v> TermEntries<'v> {
+    /// Creates an empty cache of look-ups.
     pub fn new(vocabulary: Vocabulary<'v>) -> TermEntries<'v> {
         TermEntries { vocabulary, table: 0, places: Vec::new(), ids: Vec::new() }
     }
 
-    /// [`bag_of`] a text with these terms.
+    /// As [`bag_of`], for a text with these terms.
     pub fn bag_of<'c>(
         &mut self,
         table: &TermTable,
@@ -91,19 +94,24 @@ impl<'v> TermEntries<'v> {
             self.ids.clear();
         }
         out.clear();
+
         for count in counts {
             let [words, entries, _] = count.uses;
             if words == 0 && entries == 0 {
                 continue;
             }
+
             let place = self.place(table, count.term);
+            // A use as entry alone does not count by pieces.
             let n = if place.is_entry { words.saturating_add(entries) } else { words };
             let ids = &self.ids[place.start as usize..place.end as usize];
             out.extend(ids.iter().filter(|_| n > 0).map(|&id| (id, n)));
         }
+
         count_up(out);
     }
 
+    /// Returns the place of a term, which the first call looks up.
     fn place(&mut self, table: &TermTable, term: u32) -> Place {
         if self.places.len() <= term as usize {
             self.places.resize(term as usize + 1, None);
@@ -111,6 +119,7 @@ impl<'v> TermEntries<'v> {
         if let Some(place) = self.places[term as usize] {
             return place;
         }
+
         let (spelling, start) = (table.term(term), self.ids.len() as u32);
         self.vocabulary.ids(spelling, &mut |id| self.ids.push(id));
         let is_entry = self.vocabulary.id(spelling).is_some();
@@ -123,12 +132,12 @@ impl<'v> TermEntries<'v> {
 /// Sorts occurrences by id and adds them up.
 fn count_up(out: &mut Vec<(u32, u32)>) {
     out.sort_unstable_by_key(|&(id, _)| id);
-    out.dedup_by(|next, kept| {
-        let same = next.0 == kept.0;
-        if same {
-            kept.1 = kept.1.saturating_add(next.1);
+    out.dedup_by(|next, first| {
+        let is_same = next.0 == first.0;
+        if is_same {
+            first.1 = first.1.saturating_add(next.1);
         }
-        same
+        is_same
     });
 }
 

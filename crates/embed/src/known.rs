@@ -14,7 +14,7 @@ pub(super) struct KnownModel {
     pub passage_prefix: &'static str,
 }
 
-/// How the vector of a text is computed from those of its tokens.
+/// The computation of the vector of a text from those of its tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Pooling {
     /// The vector of the first token.
@@ -71,7 +71,7 @@ pub(super) static KNOWN: &[KnownModel] = &[
     known!("snowflake-arctic-embed-m", "Snowflake/snowflake-arctic-embed-m", Cls, 512, BGE_QUERY, ""),
 ];
 
-/// Defaults for a model that is not in [`KNOWN`].
+/// Defaults of a model that is not in [`KNOWN`].
 pub(super) static UNKNOWN: KnownModel = known!("", "", Mean, 512, "", "");
 
 /// Published static models with their repositories on huggingface.co. Their files state all requirements.
@@ -96,7 +96,7 @@ static API_DIMENSIONS: &[(&str, usize)] = &[
     ("codestral-embed", 1536),
 ];
 
-/// The dimension of a model of an API.
+/// Returns the dimension of a model of an API, if it is known.
 pub(super) fn api_dimension(name: &str) -> Option<usize> {
     let short = name.rsplit('/').next().unwrap_or_default();
     API_DIMENSIONS.iter().find(|(known, _)| *known == short).map(|(_, dim)| *dim)
@@ -121,13 +121,13 @@ static MATRYOSHKA: &[&str] = &[
     "potion-",
 ];
 
-/// Whether vectors of the model may be cut.
+/// Returns whether vectors of the model may be cut.
 pub(super) fn is_matryoshka(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     MATRYOSHKA.iter().any(|part| name.contains(part))
 }
 
-/// Whether vectors of the model are standardised before they are cut.
+/// Returns whether vectors of the model are standardised before they are cut.
 pub(super) fn has_layer_norm(name: &str) -> bool {
     name.to_ascii_lowercase().contains("nomic-embed-text-v1.5")
 }

@@ -15,7 +15,7 @@
 //!   either.
 //! * [`ort_library`]: finding ONNX Runtime (feature `onnx`).
 //! * [`model_input`]: chunk → model input. [`mod@quantise`]: f32 → int8.
-//! * [`absent`]: stands in for a model that cannot be used.
+//! * [`absent`]: the stand-in for a model that cannot be used.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -62,8 +62,8 @@ pub enum EmbedCost {
     Table,
     /// Milliseconds and more: a transformer. Vectors are reused by the hash of their model input.
     Model,
-    /// A request to a server, and money. As [`EmbedCost::Model`]; queries embed nothing but themselves, and
-    /// nothing that looks like a secret is embedded.
+    /// A request to a server, and money. As [`EmbedCost::Model`], but queries embed only themselves, and text
+    /// that looks like a secret is not embedded.
     Api,
 }
 
@@ -78,23 +78,24 @@ pub trait Embedder: Send + Sync {
     fn name(&self) -> &str;
     /// Components of a vector.
     fn dim(&self) -> usize;
-    /// The real value of a component is `int8 / scale`.
+    /// Scale of the components: the real value of one is `int8 / scale`.
     fn scale(&self) -> f32 {
         scale_for(self.dim())
     }
+    /// Cost of a vector.
     fn cost(&self) -> EmbedCost;
     /// Appends one row of [`Self::dim`] components per input to `out`, in order. After an error `out` has the
     /// rows of the first inputs, as far as they were computed.
     fn embed_documents(&self, inputs: &[&str], out: &mut Vec<i8>) -> Result<(), EmbedError>;
-    /// One row for a query.
+    /// Returns one row for a query.
     fn embed_query(&self, query: &str) -> Result<Vec<i8>, EmbedError>;
-    /// One row for a path; `None` for models that cannot embed paths (transformers).
+    /// Returns one row for a path; `None` for models that cannot embed paths (transformers).
     fn embed_path(&self, path: &str) -> Option<Vec<i8>>;
-    /// The table of the model, if its vectors are those of the terms of a text; `None` for other models.
+    /// The table of the model, if its vectors are sums over the terms of a text; `None` for other models.
     fn table(&self) -> Option<&TableModel<'_>> {
         None
     }
-    /// What became of the requests to the API of the model; `None` if it has none.
+    /// Figures on the requests to the API of the model; `None` if it has none.
     fn api_figures(&self) -> Option<ApiFigures> {
         None
     }
@@ -115,6 +116,7 @@ pub fn open(settings: &ModelSettings) -> Result<Arc<dyn Embedder>, EmbedError> {
     }
 }
 
+/// Opens the model without a check of its dimension.
 fn open_any(settings: &ModelSettings) -> Result<Arc<dyn Embedder>, EmbedError> {
     if settings.is_builtin() {
         return Ok(Arc::new(builtin::open()));
@@ -122,6 +124,7 @@ fn open_any(settings: &ModelSettings) -> Result<Arc<dyn Embedder>, EmbedError> {
     if settings.is_api() {
         return Ok(Arc::new(api::ApiModel::open(settings, std::env::var(api::KEY_VARIABLE).ok())?));
     }
+
     match local::LocalModel::find(settings, &local::ModelDirs::from_environment())? {
         #[cfg(feature = "onnx")]
         local::LocalModel::Transformer(files) => Ok(Arc::new(onnx::OnnxModel::open(&files, settings)?)),
@@ -133,7 +136,7 @@ fn open_any(settings: &ModelSettings) -> Result<Arc<dyn Embedder>, EmbedError> {
     }
 }
 
-/// The name of the model that [`open`] would open, without loading it.
+/// Returns the name of the model that [`open`] would open, without loading it.
 pub fn name_of(settings: &ModelSettings) -> String {
     match () {
         () if settings.is_builtin() => builtin::open().name().to_owned(),
@@ -142,8 +145,8 @@ pub fn name_of(settings: &ModelSettings) -> String {
     }
 }
 
-/// The fingerprint of the model that [`open`] would open, without loading it. The files of a model in a
-/// folder are hashed once per process, and again when they change.
+/// Returns the fingerprint of the model that [`open`] would open, without loading it. The files of a model in
+/// a folder are hashed once per process, and again when they change.
 pub fn fingerprint_of(settings: &ModelSettings) -> Result<String, EmbedError> {
     if settings.is_builtin() {
         return Ok(builtin::open().fingerprint().to_owned());
@@ -154,13 +157,13 @@ pub fn fingerprint_of(settings: &ModelSettings) -> Result<String, EmbedError> {
     local::LocalModel::find(settings, &local::ModelDirs::from_environment())?.fingerprint()
 }
 
-/// The components of a vector of the model that [`open`] would open. Loads a model on this machine; asks an
-/// API nothing.
+/// Returns the number of components of a vector of the model that [`open`] would open. Loads a model on this
+/// machine; sends an API no request.
 pub fn dim_of(settings: &ModelSettings) -> Result<usize, EmbedError> {
     if settings.is_api() { api::dimension(settings) } else { Ok(open(settings)?.dim()) }
 }
 
-/// What a vector of the model that [`open`] would open costs, without loading it.
+/// Returns the cost of a vector of the model that [`open`] would open, without loading it.
 pub fn cost_of(settings: &ModelSettings) -> Result<EmbedCost, EmbedError> {
     if settings.is_api() {
         return Ok(EmbedCost::Api);
@@ -174,13 +177,13 @@ pub fn cost_of(settings: &ModelSettings) -> Result<EmbedCost, EmbedError> {
     }
 }
 
-/// What the fingerprint of every version of the model that the settings name begins with. Needs no file of
-/// it.
+/// Returns the prefix that the fingerprints of all versions of the model of the settings have. Needs no file
+/// of the model.
 pub fn fingerprint_prefix(settings: &ModelSettings) -> String {
     format!("{}-", local::file_safe(&name_of(settings).to_ascii_lowercase()))
 }
 
-/// Why a model cannot be opened or failed. In three parts: [`EmbedError::what`], [`EmbedError::why`],
+/// The failure to open or to use a model. In three parts: [`EmbedError::what`], [`EmbedError::why`],
 /// [`EmbedError::fix`]; `Display` is the first two.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("{}: {}", self.what(), self.why())]
@@ -232,7 +235,7 @@ pub enum EmbedError {
     Consent {
         url: String,
     },
-    /// The API has failed so often that it is not asked for `pause`. `failure` is the last failure.
+    /// The API has failed so often that it gets no requests for `pause`. `failure` is the last failure.
     CircuitOpen {
         url: String,
         pause: std::time::Duration,
@@ -250,7 +253,7 @@ pub enum EmbedError {
 }
 
 impl EmbedError {
-    /// One line: what does not work.
+    /// Returns one line: the part that does not work.
     pub fn what(&self) -> String {
         match self {
             Self::UnknownModel { name, .. } => format!("the embedding model `{name}` is not known"),
@@ -265,6 +268,7 @@ impl EmbedError {
                 format!("the embedding model `{name}` does not fit `model.dimension`")
             }
             Self::Inference { name, .. } => format!("the embedding model `{name}` failed"),
+
             Self::Api { name, .. } => format!("the embedding model `{name}` gives no vectors"),
             Self::Consent { url } => format!("nothing is sent to {url}"),
             Self::CircuitOpen { url, .. } => format!("{url} is not asked for vectors"),
@@ -274,7 +278,7 @@ impl EmbedError {
         }
     }
 
-    /// One line: why.
+    /// Returns one line: the reason.
     pub fn why(&self) -> String {
         match self {
             Self::UnknownModel { known, .. } => {
@@ -292,6 +296,7 @@ impl EmbedError {
                 .map(|(path, message)| format!("{} ({message})", path.display()))
                 .collect::<Vec<_>>()
                 .join("; "),
+
             Self::Download { error, .. } => error.to_string(),
             Self::Api { error, .. } => error.to_string(),
             Self::Consent { .. } => {
@@ -314,7 +319,7 @@ impl EmbedError {
         }
     }
 
-    /// One line: what to do.
+    /// Returns one line: the remedy.
     pub fn fix(&self) -> String {
         match self {
             Self::UnknownModel { suggestion: Some(name), .. } => format!("did you mean `{name}`?"),
@@ -330,6 +335,7 @@ impl EmbedError {
             Self::MissingFiles { name, .. } => {
                 format!("git codeweaver model get {name}, or set `model.path` to a folder that has them")
             }
+
             Self::Download { error, .. } => error.fix().to_owned(),
             Self::Api { error, .. } => error.fix(&api::NAMES),
             Self::Consent { url } => format!("git codeweaver config set --user model.api_consent {url}"),
@@ -338,6 +344,7 @@ impl EmbedError {
             Self::DimensionUnknown { .. } => {
                 "git codeweaver config set --user model.dimension N, as the documentation of the model says".to_owned()
             }
+
             Self::NotBuiltIn { .. } => {
                 "set `model.name` to `builtin`, or build with `--features onnx`".to_owned()
             }
@@ -358,7 +365,7 @@ impl EmbedError {
     }
 }
 
-/// Stands for cross-encoders in a build that cannot run them.
+/// Stand-in for cross-encoders in a build that cannot run them.
 #[cfg(not(feature = "onnx"))]
 pub enum Reranker {}
 

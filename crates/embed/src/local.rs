@@ -63,16 +63,19 @@ impl LocalModel {
         let name = model_name(settings);
         let known = KNOWN.iter().find(|known| known.name == name);
         let known_static = KNOWN_STATIC.iter().find(|(known, _)| *known == name);
+
         let folder = match (&settings.path, &dirs.model_cache) {
             (Some(path), _) => path.clone(),
             (None, Some(cache)) if is_plain_name(&name) => cache.join(&name),
             (None, _) => PathBuf::new(),
         };
+
         let is_known = known.is_some() || known_static.is_some();
         let is_there = settings.path.is_some() || is_plain_name(&name) && folder.is_dir();
         if !is_known && !is_there && hub::repository(&settings.name).is_err() {
             return Err(unknown(name));
         }
+
         let from_settings = settings.path.is_some();
         let cut = settings.dimension.filter(|_| is_matryoshka(&name));
         if known_static.is_some() || is_static(&folder) {
@@ -92,15 +95,18 @@ impl LocalModel {
     }
 }
 
-/// Whether a folder holds a static model. Some of those also have an ONNX file, for other programs.
+/// Returns whether a folder holds a static model. Some of them also have an ONNX file, for other programs.
 fn is_static(folder: &Path) -> bool {
-    let has_static_type = || {
-        let config = std::fs::read(folder.join("config.json")).ok()?;
-        let json: serde_json::Value = serde_json::from_slice(&config).ok()?;
-        Some(json["model_type"].as_str() == Some(STATIC_TYPE))
-    };
     STATIC_FILES.iter().all(|file| folder.join(file).is_file())
-        && (ONNX_FILES.iter().all(|file| !folder.join(file).is_file()) || has_static_type() == Some(true))
+        && (ONNX_FILES.iter().all(|file| !folder.join(file).is_file())
+            || has_static_type(folder) == Some(true))
+}
+
+/// Returns whether `config.json` states the type of a static model; `None` if it cannot be read.
+fn has_static_type(folder: &Path) -> Option<bool> {
+    let config = std::fs::read(folder.join("config.json")).ok()?;
+    let json: serde_json::Value = serde_json::from_slice(&config).ok()?;
+    Some(json["model_type"].as_str() == Some(STATIC_TYPE))
 }
 
 /// The files of a static model.
@@ -109,11 +115,12 @@ pub(super) struct StaticFiles {
     pub name: String,
     pub weights: PathBuf,
     pub tokenizer: PathBuf,
-    /// The components that are kept; `None` for all.
+    /// Number of components that are kept; `None` for all.
     pub cut: Option<usize>,
 }
 
 impl StaticFiles {
+    /// Finds the files in a folder.
     fn in_folder(
         name: String,
         folder: &Path,
@@ -125,6 +132,7 @@ impl StaticFiles {
         if !missing.is_empty() {
             return Err(missing_files(name, folder, missing, repository, from_settings));
         }
+
         let [weights, tokenizer] = STATIC_FILES.map(|file| folder.join(file));
         Ok(Self { name, weights, tokenizer, cut: None })
     }
@@ -135,10 +143,12 @@ impl StaticFiles {
     }
 }
 
+/// The part of a fingerprint that a limit on components adds.
 fn cut_text(cut: Option<usize>) -> String {
     cut.map_or_else(String::new, |dim| format!("|first {dim}"))
 }
 
+/// The error for files that a folder lacks.
 fn missing_files(
     name: String,
     folder: &Path,
@@ -152,16 +162,18 @@ fn missing_files(
     EmbedError::MissingFiles { name, folder: folder.to_owned(), missing, source_hint, from_settings }
 }
 
-/// The fingerprint of a model: its name with a hash of the contents of `files` and of `rest`.
+/// Returns the fingerprint of a model: its name with a hash of the contents of `files` and of `rest`.
 pub(super) fn fingerprint<'a>(
     name: &str,
     files: impl IntoIterator<Item = &'a PathBuf>,
     rest: &str,
 ) -> Result<String, EmbedError> {
     let mut hasher = blake3::Hasher::new();
+
     for path in files {
         hasher.update(hash_file(path)?.as_bytes());
     }
+
     hasher.update(rest.as_bytes());
     Ok(format!("{}-{}", file_safe(name), &hasher.finalize().to_hex()[..16]))
 }
@@ -179,11 +191,13 @@ pub(super) struct TransformerFiles {
     pub max_tokens: usize,
     pub query_prefix: &'static str,
     pub passage_prefix: &'static str,
-    /// The components that are kept; `None` for all.
+    /// Number of components that are kept; `None` for all.
     pub cut: Option<usize>,
 }
 
 impl TransformerFiles {
+    /// Finds the files in a folder. Requirements that they do not state are those of `known`, or of the
+    /// family that the name suggests.
     pub(super) fn in_folder(
         name: String,
         folder: &Path,
@@ -193,26 +207,31 @@ impl TransformerFiles {
         let onnx_file = ONNX_FILES.iter().map(|file| folder.join(file)).find(|path| path.is_file());
         let tokenizer = TOKENIZER_FILES.map(|file| folder.join(file));
         let mut missing = Vec::new();
+
         if onnx_file.is_none() {
             missing.push(ONNX_FILES[0]);
         }
         missing.extend(
             TOKENIZER_FILES.iter().zip(&tokenizer).filter(|(_, path)| !path.is_file()).map(|(file, _)| *file),
         );
+
         let (Some(onnx_file), true) = (onnx_file, missing.is_empty()) else {
             let repository = known.map(|known| known.repository);
             return Err(missing_files(name, folder, missing, repository, from_settings));
         };
+
         let parent = onnx_file.parent().unwrap_or(folder);
         let external_data = EXTERNAL_DATA_FILES
             .iter()
             .map(|file| ((*file).to_owned(), parent.join(file)))
             .filter(|(_, path)| path.is_file())
             .collect();
+
         let defaults = known.unwrap_or(&UNKNOWN);
         let family = FAMILIES.iter().find(|(piece, ..)| known.is_none() && name.contains(piece));
         let (query_prefix, passage_prefix) = family
             .map_or((defaults.query_prefix, defaults.passage_prefix), |(_, query, passage)| (query, passage));
+
         Ok(Self {
             pooling: declared_pooling(folder)?.unwrap_or(defaults.pooling),
             max_tokens: defaults.max_tokens,
@@ -240,8 +259,8 @@ impl TransformerFiles {
     }
 }
 
-/// The name in the settings, in lower case and without the publisher. With a folder alone, the name of the
-/// folder.
+/// Returns the name in the settings, in lower case and without the publisher. With a folder alone, the name
+/// of the folder.
 pub(super) fn model_name(settings: &ModelSettings) -> String {
     let name = if settings.name == ModelSettings::BUILTIN {
         settings.path.as_deref().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned())
@@ -251,55 +270,60 @@ pub(super) fn model_name(settings: &ModelSettings) -> String {
     name.filter(|name| !name.is_empty()).unwrap_or_else(|| "local".to_owned()).to_ascii_lowercase()
 }
 
-/// The error for a name that is none of the known ones.
+/// The error for a name that is not a known one.
 pub(super) fn unknown(name: String) -> EmbedError {
     unknown_among(name, KNOWN.iter().map(|known| known.name).chain(KNOWN_STATIC.iter().map(|known| known.0)))
 }
 
-/// The error for a name that is none of `known`.
+/// The error for a name that is not in `known`.
 pub(super) fn unknown_among(name: String, known: impl Iterator<Item = &'static str>) -> EmbedError {
     let known: Vec<&'static str> = known.collect();
     let suggestion = nearest(&name, &known);
     EmbedError::UnknownModel { name, known, suggestion }
 }
 
-/// The name of the folder of a model: its name in lower case and without the publisher.
+/// Returns the name of the folder of a model: its name in lower case and without the publisher.
 pub(super) fn short_name(name: &str) -> String {
     name.rsplit('/').next().unwrap_or_default().to_ascii_lowercase()
 }
 
-/// The paths, of those in the repository of a model, that running it needs.
+/// Selects the paths that running a model needs from those in its repository.
 ///
 /// # Errors
-/// What is missing.
+/// The missing file.
 pub(super) fn choose<'p>(paths: &[&'p str], is_static: bool) -> Result<Vec<&'p str>, String> {
     let find = |wanted: &str| paths.iter().copied().find(|path| *path == wanted);
-    let all = |wanted: &[&'static str]| {
-        wanted.iter().map(|name| find(name).ok_or(*name)).collect::<Result<Vec<_>, _>>()
-    };
     let Some(onnx) = ONNX_FILES.iter().find_map(|name| find(name)).filter(|_| !is_static) else {
         let config = find("config.json");
-        let files = all(&STATIC_FILES).map_err(|missing| match missing {
+        let files = find_all(paths, &STATIC_FILES).map_err(|missing| match missing {
             "model.safetensors" => "ONNX file".to_owned(),
             missing => missing.to_owned(),
         })?;
         return Ok(files.into_iter().chain(config).collect());
     };
+
     let folder = onnx.rsplit_once('/').map_or(String::new(), |(folder, _)| format!("{folder}/"));
     let external = EXTERNAL_DATA_FILES.iter().filter_map(|name| find(&format!("{folder}{name}")));
+
     let mut chosen = vec![onnx];
     chosen.extend(external);
-    chosen.extend(all(&TOKENIZER_FILES).map_err(str::to_owned)?);
+    chosen.extend(find_all(paths, &TOKENIZER_FILES).map_err(str::to_owned)?);
     chosen.extend(find(POOLING_FILE));
     Ok(chosen)
 }
 
-/// Whether a name is a plain file name, which does not lead out of the cache.
+/// Finds all files in `paths`; the first missing one is the error.
+fn find_all<'p>(paths: &[&'p str], wanted: &[&'static str]) -> Result<Vec<&'p str>, &'static str> {
+    wanted.iter().map(|name| paths.iter().copied().find(|path| path == name).ok_or(*name)).collect()
+}
+
+/// Returns whether a name is a plain file name, which does not lead out of the cache.
 pub(super) fn is_plain_name(name: &str) -> bool {
     !name.starts_with('.')
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'))
 }
 
+/// Replaces characters that a file name should not have.
 pub(super) fn file_safe(name: &str) -> String {
     name.chars()
         .take(64)
@@ -307,24 +331,27 @@ pub(super) fn file_safe(name: &str) -> String {
         .collect()
 }
 
-/// The known name with the most letter pairs in common (Dice coefficient), if that is more than half.
+/// Finds the known name with the most letter pairs in common (Dice coefficient), if that is more than half.
 fn nearest(name: &str, known: &[&'static str]) -> Option<&'static str> {
-    let pairs = |text: &str| text.as_bytes().windows(2).map(|pair| [pair[0], pair[1]]).collect::<Vec<_>>();
-    let wanted = pairs(name);
-    let share = |candidate: &str| {
-        let theirs = pairs(candidate);
-        let common = wanted.iter().filter(|pair| theirs.contains(pair)).count();
-        200 * common / (wanted.len() + theirs.len()).max(1)
-    };
+    let pairs = letter_pairs(name);
     known
         .iter()
-        .map(|known| (share(known), *known))
-        .max_by_key(|(share, _)| *share)
-        .filter(|(s, _)| *s > 50)
-        .map(|(_, k)| k)
+        .map(|known| (dice_percent(&pairs, &letter_pairs(known)), *known))
+        .max_by_key(|(percent, _)| *percent)
+        .filter(|(percent, _)| *percent > 50)
+        .map(|(_, known)| known)
 }
 
-/// The pooling in the configuration of sentence-transformers; `None` without one.
+fn letter_pairs(text: &str) -> Vec<[u8; 2]> {
+    text.as_bytes().windows(2).map(|pair| [pair[0], pair[1]]).collect()
+}
+
+fn dice_percent(one: &[[u8; 2]], other: &[[u8; 2]]) -> usize {
+    let common = one.iter().filter(|pair| other.contains(pair)).count();
+    200 * common / (one.len() + other.len()).max(1)
+}
+
+/// Reads the pooling in the configuration of sentence-transformers; `None` without one.
 fn declared_pooling(folder: &Path) -> Result<Option<Pooling>, EmbedError> {
     let path = folder.join(POOLING_FILE);
     let bytes = match std::fs::read(&path) {
@@ -332,30 +359,37 @@ fn declared_pooling(folder: &Path) -> Result<Option<Pooling>, EmbedError> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(EmbedError::BadFile { path, message: error.to_string() }),
     };
+
     let bad = |message: String| EmbedError::BadFile { path: path.clone(), message };
     let json: serde_json::Value = serde_json::from_slice(&bytes).map_err(|error| bad(error.to_string()))?;
-    let is_set = |key: &str| json[key].as_bool() == Some(true);
-    match (is_set("pooling_mode_cls_token"), is_set("pooling_mode_mean_tokens")) {
+
+    let [is_cls, is_mean] =
+        ["pooling_mode_cls_token", "pooling_mode_mean_tokens"].map(|key| json[key].as_bool() == Some(true));
+    match (is_cls, is_mean) {
         (true, false) => Ok(Some(Pooling::Cls)),
         (false, true) => Ok(Some(Pooling::Mean)),
         _ => Err(bad("it asks for a pooling other than of the first token or the mean".to_owned())),
     }
 }
 
-/// BLAKE3 hash of a file, cached for the process by size and modification time.
+/// Returns the BLAKE3 hash of a file, cached for the process by size and modification time.
 fn hash_file(path: &Path) -> Result<blake3::Hash, EmbedError> {
     type Known = HashMap<PathBuf, (u64, Option<SystemTime>, blake3::Hash)>;
     static HASHES: LazyLock<Mutex<Known>> = LazyLock::new(Mutex::default);
+
     let bad =
         |error: std::io::Error| EmbedError::BadFile { path: path.to_owned(), message: error.to_string() };
+
     let metadata = std::fs::metadata(path).map_err(bad)?;
     let stamp = (metadata.len(), metadata.modified().ok());
+
     let mut hashes = sync::lock(&HASHES);
     if let Some((size, time, hash)) = hashes.get(path)
         && (*size, *time) == stamp
     {
         return Ok(*hash);
     }
+
     let mut hasher = blake3::Hasher::new();
     hasher.update_reader(std::fs::File::open(path).map_err(bad)?).map_err(bad)?;
     let hash = hasher.finalize();

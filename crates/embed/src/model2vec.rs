@@ -18,6 +18,7 @@ const MAX_DIM: usize = 1024;
 /// Names of the table in files of model2vec and of sentence-transformers.
 const TABLE_NAMES: [&str; 2] = ["embeddings", "embedding.weight"];
 
+/// A static model, loaded into memory.
 pub(super) struct StaticModel {
     name: String,
     fingerprint: String,
@@ -44,51 +45,55 @@ impl StaticModel {
     /// Reads both files.
     pub(super) fn open(files: &StaticFiles) -> Result<Self, EmbedError> {
         let fingerprint = files.fingerprint()?;
-        let bad =
-            |path: &std::path::PathBuf, message: String| EmbedError::BadFile { path: path.clone(), message };
-        let read = |path| std::fs::read(path).map_err(|error| bad(path, error.to_string()));
-        let table = Table::read(&read(&files.weights)?).map_err(|message| bad(&files.weights, message))?;
+        let weights = read_file(&files.weights)?;
+        let table = Table::read(&weights).map_err(|message| bad_file(&files.weights, message))?;
+        let tokenizer = read_file(&files.tokenizer)?;
         let (tokenizer, unknown) =
-            read_tokenizer(&read(&files.tokenizer)?).map_err(|message| bad(&files.tokenizer, message))?;
+            read_tokenizer(&tokenizer).map_err(|message| bad_file(&files.tokenizer, message))?;
+
         let (known, tokens) = (table.tokens(), tokenizer.get_vocab_size(true));
         if tokens > known {
             let message = format!("it has vectors for {known} tokens, and tokenizer.json has {tokens}");
-            return Err(bad(&files.weights, message));
+            return Err(bad_file(&files.weights, message));
         }
+
         let dim = files.cut.map_or(table.dim, |cut| cut.min(table.dim));
         Ok(Self { name: files.name.clone(), fingerprint, table, dim, tokenizer, unknown })
     }
 
+    /// Appends the row of a text.
     fn row(&self, text: &str, out: &mut Vec<i8>) -> Result<(), EmbedError> {
         let tokens = self.tokenizer.encode_fast(text, false).map_err(|error| EmbedError::Inference {
             name: self.name.clone(),
             message: format!("its tokeniser: {error}"),
         })?;
+
         let mut sums = [0f32; MAX_DIM];
         let sums = &mut sums[..self.table.dim];
         for &token in tokens.get_ids().iter().filter(|&&token| Some(token) != self.unknown) {
             self.table.add(token as usize, sums);
         }
+
         let sums = &mut sums[..self.dim];
         let norm = sums.iter().map(|&sum| f64::from(sum) * f64::from(sum)).sum::<f64>().sqrt();
         if norm > 0.0 {
             sums.iter_mut().for_each(|sum| *sum = (f64::from(*sum) / norm) as f32);
         }
+
         quantise(sums, scale_for(self.dim), out);
         Ok(())
     }
 }
 
 impl Table {
+    /// Reads a safetensors file and checks that its tensors fit together.
     fn read(bytes: &[u8]) -> Result<Table, String> {
         let file =
             SafeTensors::deserialize(bytes).map_err(|error| format!("not a safetensors file: {error}"))?;
-        let find = |name: &str| file.tensor(name).ok();
-        let table = TABLE_NAMES.iter().find_map(|name| find(name)).ok_or_else(|| {
-            format!(
-                "it has no tensor `{}`, so it is no static model; a transformer needs model.onnx",
-                TABLE_NAMES[0]
-            )
+
+        let table = TABLE_NAMES.iter().find_map(|name| file.tensor(name).ok()).ok_or_else(|| {
+            let wanted = TABLE_NAMES[0];
+            format!("it has no tensor `{wanted}`, so it is no static model; a transformer needs model.onnx")
         })?;
         let &[n_rows, dim] = table.shape() else {
             return Err(format!("its table has the shape {:?}, not rows × dimension", table.shape()));
@@ -96,10 +101,13 @@ impl Table {
         if !(1..=MAX_DIM).contains(&dim) {
             return Err(format!("its vectors have {dim} components; 1 to {MAX_DIM} are possible"));
         }
+
         let rows = numbers(&table, finite)?;
-        let weights = find("weights").map(|weights| numbers(&weights, finite)).transpose()?;
-        let mapping =
-            find("mapping").map(|mapping| numbers(&mapping, |row| row_below(n_rows, row))).transpose()?;
+        let weights = file.tensor("weights").ok();
+        let weights = weights.map(|weights| numbers(&weights, finite)).transpose()?;
+        let mapping = file.tensor("mapping").ok();
+        let mapping = mapping.map(|mapping| numbers(&mapping, |row| row_below(n_rows, row))).transpose()?;
+
         let table = Table { dim, rows, mapping, weights };
         match &table.weights {
             Some(weights) if weights.len() != table.tokens() => {
@@ -114,13 +122,14 @@ impl Table {
         self.mapping.as_ref().map_or(self.rows.len() / self.dim, Vec::len)
     }
 
-    /// Adds the weighted row of a token; nothing if there is none.
+    /// Adds the weighted row of a token, if it has one.
     fn add(&self, token: usize, sums: &mut [f32]) {
         let row = match &self.mapping {
             Some(mapping) => mapping.get(token).copied(),
             None => Some(token),
         };
         let Some(row) = row.and_then(|row| self.rows.chunks_exact(self.dim).nth(row)) else { return };
+
         let weight = self.weights.as_ref().and_then(|weights| weights.get(token)).copied().unwrap_or(1.0);
         for (sum, component) in sums.iter_mut().zip(row) {
             *sum += weight * component;
@@ -128,11 +137,21 @@ impl Table {
     }
 }
 
+fn read_file(path: &std::path::Path) -> Result<Vec<u8>, EmbedError> {
+    std::fs::read(path).map_err(|error| bad_file(path, error.to_string()))
+}
+
+fn bad_file(path: &std::path::Path, message: String) -> EmbedError {
+    EmbedError::BadFile { path: path.to_owned(), message }
+}
+
+/// Accepts a finite number.
 fn finite(number: f64) -> Result<f32, String> {
     let number = number as f32;
     if number.is_finite() { Ok(number) } else { Err("it has a number that is not finite".to_owned()) }
 }
 
+/// Accepts the number of a row.
 fn row_below(n_rows: usize, row: f64) -> Result<usize, String> {
     if row >= 0.0 && row < n_rows as f64 {
         Ok(row as usize)
@@ -141,7 +160,7 @@ fn row_below(n_rows: usize, row: f64) -> Result<usize, String> {
     }
 }
 
-/// The numbers of a tensor of any type that such models use, each converted by `make`.
+/// Reads the numbers of a tensor of any type that such models use, each converted by `make`.
 fn numbers<T>(tensor: &TensorView, make: impl Fn(f64) -> Result<T, String>) -> Result<Vec<T>, String> {
     fn each<T, const N: usize>(
         data: &[u8],
@@ -150,6 +169,7 @@ fn numbers<T>(tensor: &TensorView, make: impl Fn(f64) -> Result<T, String>) -> R
     ) -> Result<Vec<T>, String> {
         data.as_chunks().0.iter().map(|bytes| make(number(*bytes))).collect()
     }
+
     let data = tensor.data();
     match tensor.dtype() {
         Dtype::F64 => each(data, f64::from_le_bytes, make),
@@ -164,26 +184,29 @@ fn numbers<T>(tensor: &TensorView, make: impl Fn(f64) -> Result<T, String>) -> R
     }
 }
 
-/// IEEE 754 half precision: 1 bit of sign, 5 of exponent, 10 of fraction.
+/// Decodes IEEE 754 half precision: 1 bit of sign, 5 of exponent, 10 of fraction.
 fn from_half(bits: u16) -> f64 {
     let sign = if bits >> 15 == 0 { 1.0 } else { -1.0 };
     let (exponent, fraction) = (i32::from(bits >> 10 & 0x1f), f64::from(bits & 0x3ff));
+
     let size = match exponent {
         0 => fraction * 2f64.powi(-24),
         31 if fraction == 0.0 => f64::INFINITY,
         31 => f64::NAN,
         _ => (1024.0 + fraction) * 2f64.powi(exponent - 25),
     };
+
     sign * size
 }
 
-/// The tokeniser without truncation and padding, and its token for unknown text.
+/// Reads the tokeniser, without truncation and padding, and its token for unknown text.
 fn read_tokenizer(bytes: &[u8]) -> Result<(Tokenizer, Option<u32>), String> {
     let json: serde_json::Value =
         serde_json::from_slice(bytes).map_err(|error| format!("not a tokeniser: {error}"))?;
     let mut tokenizer = Tokenizer::from_bytes(bytes).map_err(|error| format!("not a tokeniser: {error}"))?;
     tokenizer.with_truncation(None).map_err(|error| error.to_string())?;
     tokenizer.with_padding(None);
+
     let model = &json["model"];
     let by_name = model["unk_token"].as_str().and_then(|token| tokenizer.token_to_id(token));
     let by_id = model["unk_id"].as_u64().and_then(|id| u32::try_from(id).ok());
@@ -213,11 +236,12 @@ impl Embedder for StaticModel {
 
     fn embed_query(&self, query: &str) -> Result<Vec<i8>, EmbedError> {
         let mut row = Vec::with_capacity(self.dim);
+
         self.row(query, &mut row)?;
         Ok(row)
     }
 
-    /// The path as text, with spaces for separators.
+    /// Embeds the path as text, with spaces for separators.
     fn embed_path(&self, path: &str) -> Option<Vec<i8>> {
         self.embed_query(&path.replace(['/', '\\', '_', '-', '.'], " ")).ok()
     }

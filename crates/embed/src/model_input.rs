@@ -12,8 +12,8 @@ pub const MODEL_INPUT_VERSION: u32 = 1;
 const MAX_BODY_BYTES: usize = 16 << 10;
 const MAX_DOC_BYTES: usize = 200;
 
-/// Replaces `out` by the model input of a chunk with the given text, and returns where that text begins in
-/// it. Nothing before it is part of a word in it.
+/// Replaces `out` by the model input of a chunk with the given text, and returns the position of that text in
+/// it. The bytes before it are not part of a word of the text.
 ///
 /// Lines: the enclosing names, outermost first, with the title; the first sentence of documentation, unless
 /// the text contains it; at most [`MAX_BODY_BYTES`] of the text. Names come first because transformers cut
@@ -26,12 +26,14 @@ pub fn document_input(chunk: &Chunk, text: &str, out: &mut String) -> usize {
     }
     out.push_str(&chunk.title);
     out.push('\n');
+
     let doc = chunk.symbols.first().map(|symbol| up_to(&symbol.doc, MAX_DOC_BYTES)).unwrap_or_default();
     let body = up_to(text, MAX_BODY_BYTES);
     if !doc.is_empty() && !body.contains(doc) {
         out.push_str(doc);
         out.push('\n');
     }
+
     out.push_str(body);
     out.len() - body.len()
 }
@@ -42,11 +44,13 @@ pub fn input_hash(fingerprint: &str, input: &str) -> [u8; 16] {
     hasher.update(&(fingerprint.len() as u64).to_le_bytes());
     hasher.update(fingerprint.as_bytes());
     hasher.update(input.as_bytes());
+
     let mut short = [0; 16];
     hasher.finalize_xof().fill(&mut short);
     short
 }
 
+/// The first `max_bytes` of a text, or a few less at a character of several bytes.
 fn up_to(text: &str, max_bytes: usize) -> &str {
     &text[..text.floor_char_boundary(max_bytes)]
 }
@@ -69,6 +73,7 @@ pub(super) mod tests {
             line_span,
             nesting: 0,
         };
+
         Chunk {
             byte_range: 0..1,
             line_span,

@@ -23,11 +23,12 @@ use codeweaver_config::ModelSettings;
 /// Maximum memory of the sessions of one model together. One session is always created.
 const MAX_SESSIONS_BYTES: usize = 1 << 30;
 
+/// A transformer with the sessions that run it.
 pub(super) struct OnnxModel {
     name: String,
     fingerprint: String,
     dim: usize,
-    /// Components that the model gives, of which the first `dim` are kept.
+    /// Number of components that the model returns, of which the first `dim` are kept.
     native: usize,
     query_prefix: &'static str,
     passage_prefix: &'static str,
@@ -35,15 +36,17 @@ pub(super) struct OnnxModel {
 }
 
 impl OnnxModel {
-    /// Loads ONNX Runtime and one session, and asks it for the dimension of its vectors.
+    /// Loads ONNX Runtime and one session, which reveals the dimension of its vectors.
     pub(super) fn open(files: &TransformerFiles, settings: &ModelSettings) -> Result<Self, EmbedError> {
         let fingerprint = files.fingerprint()?;
         ort_library::load(settings.ort_library.as_deref())?;
         let source = SessionSource::read(files)?;
+
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let by_memory = MAX_SESSIONS_BYTES / source.bytes().max(1);
         let max = settings.threads.unwrap_or(cores).min(by_memory).max(1);
         let sessions = Pool::new(max, move || source.session())?;
+
         let native = embed(sessions.take()?.get(), &files.name, "x")?.len();
         let dim = files.cut.map_or(native, |cut| cut.min(native));
         Ok(Self {
@@ -57,24 +60,28 @@ impl OnnxModel {
         })
     }
 
+    /// Appends the row of a text.
     fn row(&self, session: &mut TextEmbedding, text: &str, out: &mut Vec<i8>) -> Result<(), EmbedError> {
         let vector = embed(session, &self.name, text)?;
         if vector.len() != self.native {
             let message = format!("a vector of {} components instead of {}", vector.len(), self.native);
-            return Err(EmbedError::Inference { name: self.name.clone(), message });
+            return Err(inference_error(&self.name, message));
         }
+
         let is_cut = self.dim < self.native;
         let vector =
             if is_cut { shorten(vector, self.dim, known::has_layer_norm(&self.name)) } else { vector };
+
         quantise(&vector, scale_for(self.dim), out);
         Ok(())
     }
 
-    /// Rows of `inputs`, computed in one session.
+    /// Computes the rows of `inputs` in one session.
     fn rows(&self, inputs: &[&str]) -> Result<Vec<i8>, EmbedError> {
         let mut session = self.sessions.take()?;
         let mut out = Vec::with_capacity(inputs.len() * self.dim);
         let mut prefixed = String::new();
+
         for input in inputs {
             prefixed.clear();
             prefixed.push_str(self.passage_prefix);
@@ -82,6 +89,10 @@ impl OnnxModel {
             self.row(session.get(), &prefixed, &mut out)?;
         }
         Ok(out)
+    }
+
+    fn panicked(&self) -> EmbedError {
+        inference_error(&self.name, "a worker panicked".to_owned())
     }
 }
 
@@ -109,21 +120,15 @@ impl Embedder for OnnxModel {
             out.extend(self.rows(inputs)?);
             return Ok(());
         }
+
         let parts: Vec<Result<Vec<i8>, EmbedError>> = std::thread::scope(|scope| {
             let running: Vec<_> = inputs
                 .chunks(inputs.len().div_ceil(workers))
                 .map(|part| scope.spawn(move || self.rows(part)))
                 .collect();
-            running
-                .into_iter()
-                .map(|worker| {
-                    worker.join().unwrap_or_else(|_| {
-                        let message = "a worker panicked".to_owned();
-                        Err(EmbedError::Inference { name: self.name.clone(), message })
-                    })
-                })
-                .collect()
+            running.into_iter().map(|worker| worker.join().unwrap_or_else(|_| Err(self.panicked()))).collect()
         });
+
         let rows = parts.into_iter().collect::<Result<Vec<_>, _>>()?;
         rows.iter().for_each(|row| out.extend(row));
         Ok(())
@@ -141,10 +146,16 @@ impl Embedder for OnnxModel {
     }
 }
 
+/// Computes the vector of a text.
 fn embed(session: &mut TextEmbedding, name: &str, text: &str) -> Result<Vec<f32>, EmbedError> {
-    let failed = |message: String| EmbedError::Inference { name: name.to_owned(), message };
-    let mut vectors = session.embed([text], Some(1)).map_err(|error| failed(error.to_string()))?;
-    vectors.pop().filter(|vector| !vector.is_empty()).ok_or_else(|| failed("no vector came back".to_owned()))
+    let vectors = session.embed([text], Some(1));
+    let mut vectors = vectors.map_err(|error| inference_error(name, error.to_string()))?;
+    let vector = vectors.pop().filter(|vector| !vector.is_empty());
+    vector.ok_or_else(|| inference_error(name, "no vector came back".to_owned()))
+}
+
+fn inference_error(name: &str, message: String) -> EmbedError {
+    EmbedError::Inference { name: name.to_owned(), message }
 }
 
 /// Files and options of a session, from which further sessions are created.
@@ -158,8 +169,10 @@ struct SessionSource {
 }
 
 impl SessionSource {
+    /// Reads the files of a model into memory.
     fn read(files: &TransformerFiles) -> Result<Self, EmbedError> {
         let [tokenizer, config, special_tokens, tokenizer_config] = &files.tokenizer;
+
         Ok(Self {
             onnx_path: files.onnx_file.clone(),
             onnx: read(&files.onnx_file)?,
@@ -177,20 +190,24 @@ impl SessionSource {
         })
     }
 
+    /// Memory of the weights, of which each session has a copy.
     fn bytes(&self) -> usize {
         self.onnx.len() + self.external_data.iter().map(|(_, data)| data.len()).sum::<usize>()
     }
 
+    /// Creates a session.
     fn session(&self) -> Result<TextEmbedding, EmbedError> {
         let [tokenizer_file, config_file, special_tokens_map_file, tokenizer_config_file] =
             self.tokenizer.clone();
         let tokenizer =
             TokenizerFiles { tokenizer_file, config_file, special_tokens_map_file, tokenizer_config_file };
+
         let mut model =
             UserDefinedEmbeddingModel::new(self.onnx.clone(), tokenizer).with_pooling(self.pooling.clone());
         for (name, data) in &self.external_data {
             model = model.with_external_initializer(name.clone(), data.clone());
         }
+
         let options = InitOptionsUserDefined::new().with_max_length(self.max_tokens).with_intra_threads(1);
         TextEmbedding::try_new_from_user_defined(model, options)
             .map_err(|error| EmbedError::BadFile { path: self.onnx_path.clone(), message: error.to_string() })

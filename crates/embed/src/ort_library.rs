@@ -1,8 +1,8 @@
 //! Finding ONNX Runtime on this machine and loading it once.
 //!
 //! By themselves the bindings look for the library at first use and panic if it is missing or too old.
-//! Loading it first makes that an error. No program is run to find it: Python packages are found by their
-//! folders.
+//! Loading it earlier turns that into an error. No program is run to find it: Python packages are found by
+//! their folders.
 
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -18,14 +18,17 @@ pub(super) fn load(configured: Option<&Path>) -> Result<(), EmbedError> {
     if *loaded {
         return Ok(());
     }
+
     let explicit = configured
         .map(Path::to_owned)
         .or_else(|| std::env::var_os("ORT_DYLIB_PATH").filter(|path| !path.is_empty()).map(PathBuf::from));
+
     let required = explicit.is_some();
     let candidates = match explicit {
         Some(path) => vec![path],
         None => fetched().into_iter().chain(candidates(&site_packages())).collect(),
     };
+
     let mut tried = Vec::new();
     for candidate in candidates {
         // The loader resolves relative paths against the folder of the executable.
@@ -34,6 +37,7 @@ pub(super) fn load(configured: Option<&Path>) -> Result<(), EmbedError> {
             tried.push((path, "no such file".to_owned()));
             continue;
         }
+
         match ort::init_from(&path) {
             Ok(_) => {
                 *loaded = true;
@@ -42,10 +46,11 @@ pub(super) fn load(configured: Option<&Path>) -> Result<(), EmbedError> {
             Err(error) => tried.push((path, brief(&error))),
         }
     }
+
     Err(EmbedError::RuntimeMissing { tried, required })
 }
 
-/// The error on one line and without the path, which is shown next to it.
+/// Shortens an error to one line without the path, which is shown next to it.
 fn brief(error: &ort::LoadDynamicError) -> String {
     match error {
         ort::LoadDynamicError::BadVersion { version_str, .. } => format!("version {version_str} is too old"),
@@ -55,37 +60,36 @@ fn brief(error: &ort::LoadDynamicError) -> String {
     }
 }
 
-/// The libraries that `model get onnxruntime` put into the cache.
+/// Lists the libraries that `model get onnxruntime` put into the cache.
 fn fetched() -> Vec<PathBuf> {
     let cache = ModelDirs::from_environment().model_cache;
     cache.map_or_else(Vec::new, |cache| libraries(&cache.join(hub::runtime::NAME)))
 }
 
-/// The libraries in a folder, newest version first.
+/// Lists the libraries in a folder, newest version first.
 fn libraries(folder: &Path) -> Vec<PathBuf> {
-    let name =
-        |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let mut found: Vec<PathBuf> =
-        entries(folder).into_iter().filter(|path| is_library_name(&name(path))).collect();
+    let mut found = entries(folder);
+    found.retain(|path| path.file_name().is_some_and(|name| is_library_name(&name.to_string_lossy())));
     found.sort_by_key(|path| std::cmp::Reverse(version_in(&path.to_string_lossy())));
     found
 }
 
-/// The names for the system loader, then the libraries in Python packages, newest version first.
+/// Lists the names for the system loader, then the libraries in Python packages, newest version first.
 fn candidates(site_packages: &[PathBuf]) -> Vec<PathBuf> {
     let plain = format!("{}onnxruntime{}", std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX);
     let mut found = vec![PathBuf::from(&plain)];
     if cfg!(target_os = "linux") {
         found.push(PathBuf::from(format!("{plain}.1")));
     }
+
     for folder in site_packages {
         found.extend(libraries(&folder.join("onnxruntime").join("capi")));
     }
     found
 }
 
-/// `libonnxruntime.so.1.24.0`, `libonnxruntime.1.24.0.dylib`, `onnxruntime.dll`; not the provider plug-ins
-/// next to them.
+/// Returns whether a file is the library: `libonnxruntime.so.1.24.0`, `libonnxruntime.1.24.0.dylib` or
+/// `onnxruntime.dll`, and not one of the provider plug-ins next to them.
 fn is_library_name(name: &str) -> bool {
     let Some(rest) = name.strip_prefix("libonnxruntime").or_else(|| name.strip_prefix("onnxruntime")) else {
         return false;
@@ -93,35 +97,46 @@ fn is_library_name(name: &str) -> bool {
     rest.starts_with('.') && [".so", ".dylib", ".dll"].iter().any(|kind| rest.contains(kind))
 }
 
+/// The numbers in a file name, as a version.
 fn version_in(path: &str) -> Vec<u32> {
     let name = path.rsplit(['/', '\\']).next().unwrap_or_default();
     name.split('.').filter_map(|piece| piece.parse().ok()).collect()
 }
 
-/// Folders of Python packages: of the active environment first, then the user's, then the system's.
+/// The absolute folder that an environment variable names.
+fn folder_variable(name: &str) -> Option<PathBuf> {
+    std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute())
+}
+
+/// Lists folders of Python packages: those of the active environment first, then the user's, then the
+/// system's.
 fn site_packages() -> Vec<PathBuf> {
-    let folder = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let mut prefixes: Vec<PathBuf> = ["VIRTUAL_ENV", "CONDA_PREFIX"].into_iter().filter_map(folder).collect();
-    if let Some(home) = folder("HOME") {
+    let active = ["VIRTUAL_ENV", "CONDA_PREFIX"].into_iter().filter_map(folder_variable);
+    let mut prefixes: Vec<PathBuf> = active.collect();
+
+    if let Some(home) = folder_variable("HOME") {
         prefixes.push(home.join(".local"));
         let mut versions = entries(&home.join(".pyenv").join("versions"));
         versions.sort();
         prefixes.extend(versions.into_iter().rev());
     }
+
     prefixes.extend(["/usr/local", "/opt/homebrew", "/usr"].map(PathBuf::from));
     prefixes.iter().flat_map(|prefix| packages_of(prefix)).collect()
 }
 
-/// `lib/python3.*/{site,dist}-packages`, newest Python first, and the layouts of Debian and Windows.
+/// Lists `lib/python3.*/{site,dist}-packages`, newest Python first, and the layouts of Debian and Windows.
 fn packages_of(prefix: &Path) -> Vec<PathBuf> {
     let mut pythons: Vec<PathBuf> =
         ["lib", "lib64"].iter().flat_map(|lib| entries(&prefix.join(lib))).collect();
     pythons.retain(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("python3")));
     pythons.sort_by_key(|path| std::cmp::Reverse(version_in(&path.to_string_lossy().replace("python", ""))));
+
     let mut found: Vec<PathBuf> = pythons
         .iter()
         .flat_map(|python| ["site-packages", "dist-packages"].map(|kind| python.join(kind)))
         .collect();
+
     found.push(prefix.join("Lib").join("site-packages"));
     found.retain(|path| path.is_dir());
     found

@@ -1,4 +1,4 @@
-//! A pool of sessions of a model, made on demand.
+//! A pool of sessions of a model, created on demand.
 
 use super::EmbedError;
 use codeweaver_base::sync;
@@ -14,12 +14,12 @@ pub(super) struct Pool<T> {
 
 struct State<T> {
     idle: Vec<T>,
-    /// Sessions that exist, idle or in use.
+    /// Number of sessions that exist, idle or in use.
     n_created: usize,
 }
 
 impl<T> Pool<T> {
-    /// Makes the first session.
+    /// Creates the pool and its first session.
     pub(super) fn new(
         max: usize,
         make: impl Fn() -> Result<T, EmbedError> + Send + Sync + 'static,
@@ -29,6 +29,7 @@ impl<T> Pool<T> {
         Ok(Self { make: Box::new(make), max: max.max(1), state, returned: Condvar::new() })
     }
 
+    /// Maximum number of sessions.
     pub(super) fn max(&self) -> usize {
         self.max
     }
@@ -37,7 +38,7 @@ impl<T> Pool<T> {
         sync::lock(&self.state)
     }
 
-    /// Takes an idle session, makes one, or waits for one if all are in use.
+    /// Takes an idle session, creates one, or waits for one if all are in use.
     pub(super) fn take(&self) -> Result<Lease<'_, T>, EmbedError> {
         let mut state = self.lock();
         loop {
@@ -47,11 +48,12 @@ impl<T> Pool<T> {
             if state.n_created < self.max {
                 state.n_created += 1;
                 drop(state);
-                // On an error or panic the lease returns the place without a session.
+                // On an error or panic the lease is dropped without a session, which makes room for another.
                 let mut lease = Lease { pool: self, session: None };
                 lease.session = Some((self.make)()?);
                 return Ok(lease);
             }
+
             state = self.returned.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
     }
@@ -64,6 +66,7 @@ pub(super) struct Lease<'a, T> {
 }
 
 impl<T> Lease<'_, T> {
+    /// The session.
     pub(super) fn get(&mut self) -> &mut T {
         self.session.as_mut().expect("`take` hands out leases with a session only")
     }

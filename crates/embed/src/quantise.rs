@@ -8,13 +8,14 @@
 /// differently.
 pub const QUANTISATION: &str = "i8-4sd";
 
-/// The scale of a space of `dim` dimensions: the real value of a component is `int8 / scale`.
+/// Returns the scale of a space of `dim` dimensions: the real value of a component is `int8 / scale`.
 pub fn scale_for(dim: usize) -> f32 {
     127.0 * (dim as f32).sqrt() / 4.0
 }
 
-/// The first `dim` components of `vector`, as a unit vector. `has_layer_norm`: of all components, the mean is
-/// subtracted first and the standard deviation divided by. The zero vector stays zero.
+/// Cuts `vector` to its first `dim` components, as a unit vector. With `has_layer_norm` all components are
+/// standardised first: their mean is subtracted, and they are divided by their standard deviation. The zero
+/// vector stays zero.
 pub fn shorten(mut vector: Vec<f32>, dim: usize, has_layer_norm: bool) -> Vec<f32> {
     if has_layer_norm && vector.len() > dim {
         let n = vector.len() as f64;
@@ -23,11 +24,14 @@ pub fn shorten(mut vector: Vec<f32>, dim: usize, has_layer_norm: bool) -> Vec<f3
         let deviation = variance.sqrt().max(f64::MIN_POSITIVE);
         vector.iter_mut().for_each(|x| *x = ((f64::from(*x) - mean) / deviation) as f32);
     }
+
     vector.truncate(dim);
+
     let norm = vector.iter().map(|x| f64::from(*x) * f64::from(*x)).sum::<f64>().sqrt();
     if norm > 0.0 {
         vector.iter_mut().for_each(|x| *x = (f64::from(*x) / norm) as f32);
     }
+
     vector
 }
 
@@ -38,8 +42,8 @@ pub fn quantise(unit: &[f32], scale: f32, out: &mut Vec<i8>) {
     out.extend(unit.iter().map(|component| round((component * scale).clamp(-127.0, 127.0))));
 }
 
-/// `x.round() as i8` for numbers from −127 to 127. `round` itself is a function call on processors without
-/// SSE 4.1.
+/// Returns `x.round() as i8` for numbers from −127 to 127. `round` itself is a function call on processors
+/// without SSE 4.1.
 fn round(x: f32) -> i8 {
     // `as` maps NaN to zero.
     let whole = x as i32;

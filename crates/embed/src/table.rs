@@ -29,8 +29,8 @@ const MAX_DIM: usize = 1024;
 /// Maximum weight, and maximum sum of weights, of a bag: `2^23 · 127` is half of the range of a sum.
 const MAX_WEIGHT: f32 = 32_767.0;
 const MAX_SUM: f32 = 8_388_608.0;
-/// A thread keeps buffers for bags of at most this many entries, so that one huge text does not occupy memory
-/// for good.
+/// Buffers for bags of at most this many entries stay allocated in a thread, so that one huge text does not
+/// occupy memory for good.
 const KEPT_ENTRIES: usize = 1 << 16;
 
 /// A view over the bytes of a model file; see the module documentation.
@@ -45,7 +45,7 @@ pub struct TableModel<'a> {
     scales: &'a [u8],
 }
 
-/// Why bytes are not a model, or numbers cannot be encoded as one.
+/// The reason why bytes are not a model, or numbers cannot be encoded as one.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TableError {
     #[error("not a table of vectors: {0}")]
@@ -72,55 +72,63 @@ impl<'a> TableModel<'a> {
         if header[..8] != MAGIC {
             return Err(damaged("wrong magic number"));
         }
-        let field = |index: usize| match header[8 + 4 * index..].first_chunk() {
-            Some(bytes) => u32::from_le_bytes(*bytes),
-            None => 0,
-        };
-        if field(0) != VERSION {
-            return Err(TableError::Version { found: field(0) });
+
+        let [version, dim, n, vocabulary_bytes] = [0, 1, 2, 3].map(|index| header_field(header, index));
+        if version != VERSION {
+            return Err(TableError::Version { found: version });
         }
-        let [dim, n, vocabulary_bytes] = [1, 2, 3].map(|index| field(index) as usize);
+        let [dim, n, vocabulary_bytes] = [dim, n, vocabulary_bytes].map(|field| field as usize);
         check_dim(dim)?;
+
         let (vocabulary, rest) =
             rest.split_at_checked(vocabulary_bytes).ok_or(damaged("its vocabulary is cut off"))?;
         let vocabulary = Vocabulary::new(vocabulary)?;
         if vocabulary.len() != n || rest.len() != n * (dim + 4) {
             return Err(damaged("its length does not match its header"));
         }
+
         let (rows, scales) = rest.split_at(n * dim);
+
         let hash: String = header[HASH].iter().take(6).map(|byte| format!("{byte:02x}")).collect();
         let fingerprint =
             format!("{name}-{hash}-{dim}-{QUANTISATION}-t{TERMS_VERSION}-r{MODEL_INPUT_VERSION}");
+
         let rows = bytemuck::cast_slice(rows);
         Ok(TableModel { name: name.to_owned(), fingerprint, dim, vocabulary, rows, scales })
     }
 
+    /// The vocabulary of the model.
     pub fn vocabulary(&self) -> Vocabulary<'a> {
         self.vocabulary
     }
 
-    /// Appends the row of a bag: distinct ids with their counts, in a fixed order. Zero for an empty bag and
-    /// for one whose rows cancel out.
+    /// Appends the row of a bag: distinct ids with their counts, in a fixed order. The row is zero for an
+    /// empty bag and for one whose rows cancel out.
     pub fn embed_bag(&self, bag: &[(u32, u32)], out: &mut Vec<i8>) {
         SCRATCH.with_borrow_mut(|scratch| self.embed(bag, &mut scratch.weighted, out));
     }
 
+    /// As [`Self::embed_bag`], with a buffer for the weights.
     fn embed(&self, bag: &[(u32, u32)], weighted: &mut Vec<(u32, i16)>, out: &mut Vec<i8>) {
         let weight = |&(id, count): &(u32, u32)| (count as f32).sqrt() * self.row_scale(id);
         let (max, sum) = bag.iter().map(weight).fold((0f32, 0f32), |(max, sum), w| (max.max(w), sum + w));
+
         // `as` saturates and maps NaN to zero, so damaged scales give a wrong vector but no panic.
         let steps = (MAX_WEIGHT / max).min(MAX_SUM / sum);
         weighted.clear();
         weighted.extend(bag.iter().map(|entry| (entry.0, (weight(entry) * steps).round() as i16)));
+
         let mut sums = [0i32; MAX_DIM];
         let sums = &mut sums[..self.dim];
         add_rows(self.rows, weighted, sums);
+
         let squares: f64 = sums.iter().map(|&sum| f64::from(sum) * f64::from(sum)).sum();
         let norm = if squares == 0.0 { 1.0 } else { squares.sqrt() };
         let mut unit = [0f32; MAX_DIM];
         for (to, &sum) in unit.iter_mut().zip(&*sums) {
             *to = (f64::from(sum) / norm) as f32;
         }
+
         quantise(&unit[..self.dim], scale_for(self.dim), out);
     }
 
@@ -130,11 +138,14 @@ impl<'a> TableModel<'a> {
         bytes.map_or(0.0, |bytes| f32::from_le_bytes(*bytes))
     }
 
+    /// Appends the row of the bag that `fill` writes.
     fn embed_into(&self, fill: impl FnOnce(&Vocabulary, &mut Vec<(u32, u32)>), out: &mut Vec<i8>) {
         // Filling a bag does not embed anything, so the cell is not borrowed.
         SCRATCH.with_borrow_mut(|Scratch { bag, weighted }| {
             fill(&self.vocabulary, bag);
             self.embed(bag, weighted, out);
+
+            // A huge bag is rare, so its buffers are freed.
             if bag.capacity() > KEPT_ENTRIES {
                 (*bag, *weighted) = Default::default();
             }
@@ -151,33 +162,39 @@ pub fn verify_table(bytes: &[u8]) -> Result<(), TableError> {
     Ok(())
 }
 
-/// The file of a model. Row `i` (`rows[i * dim..][..dim]`) belongs to entry `i` of the vocabulary (see
-/// [`Vocabulary::encode`]); its norm is a weight. Each row is quantised by its largest component.
+/// Encodes the file of a model. Row `i` (`rows[i * dim..][..dim]`) belongs to entry `i` of the vocabulary
+/// (see [`Vocabulary::encode`]); its norm is a weight. Each row is quantised by its largest component.
 pub fn encode_table(entries: &[String], rows: &[f32], dim: usize) -> Result<Vec<u8>, TableError> {
     check_dim(dim)?;
     if rows.len() != entries.len() * dim {
         return Err(TableError::Shape { entries: entries.len(), dim, found: rows.len() });
     }
+
     let vocabulary = Vocabulary::encode(entries)?;
+
     let mut out = MAGIC.to_vec();
     for number in [VERSION as usize, dim, entries.len(), vocabulary.len()] {
         out.extend((number as u32).to_le_bytes());
     }
     out.resize(HEADER_BYTES, 0);
     out.extend(vocabulary);
+
     let mut scales = Vec::with_capacity(entries.len() * 4);
     for (number, row) in rows.chunks_exact(dim).enumerate() {
         if !row.iter().all(|component| component.is_finite()) {
             return Err(TableError::NotFinite(number));
         }
+
         let largest = row.iter().fold(0f32, |largest, component| largest.max(component.abs()));
         let scale = largest / 127.0;
         // A row whose scale is subnormal becomes zero.
         let inverse = if scale.is_normal() { 1.0 / scale } else { 0.0 };
-        let quantised = |component: &f32| (component * inverse).round().clamp(-127.0, 127.0) as i8;
-        out.extend(row.iter().map(|component| quantised(component).cast_unsigned()));
+
+        let quantised = row.iter().map(|component| (component * inverse).round().clamp(-127.0, 127.0) as i8);
+        out.extend(quantised.map(i8::cast_unsigned));
         scales.extend(if inverse > 0.0 { scale } else { 0.0 }.to_le_bytes());
     }
+
     out.extend(scales);
     let hash = hash_of(&out);
     out[HASH].copy_from_slice(&hash);
@@ -192,13 +209,22 @@ fn check_dim(dim: usize) -> Result<(), TableError> {
     }
 }
 
-/// The hash of a file, which must be at least as long as its header.
+/// Returns the number at `index` in the header, behind the magic number; 0 if there is none.
+fn header_field(header: &[u8], index: usize) -> u32 {
+    match header[8 + 4 * index..].first_chunk() {
+        Some(bytes) => u32::from_le_bytes(*bytes),
+        None => 0,
+    }
+}
+
+/// Returns the hash of a file, which must be at least as long as its header.
 fn hash_of(bytes: &[u8]) -> [u8; 32] {
     let mut hasher = blake3::Hasher::new();
     hasher.update(&bytes[..HASH.start]).update(&bytes[HASH.end..]);
     *hasher.finalize().as_bytes()
 }
 
+/// Buffers of a thread.
 #[derive(Default)]
 struct Scratch {
     bag: Vec<(u32, u32)>,

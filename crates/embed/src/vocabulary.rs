@@ -2,7 +2,7 @@
 //!
 //! A word of the vocabulary is one id. Any other word is split into pieces, the longest possible first: the
 //! piece at the beginning of the word is an ordinary entry, later pieces are entries with a leading `##`.
-//! Characters that no piece covers are left out.
+//! Characters without a piece are left out.
 //!
 //! Layout, integers little-endian: a header of 32 bytes (magic, entries, slots, bytes of text, longest probe,
 //! longest entry without and with `##`), the slots (tag and id of 16 bits each, 0 if empty), the ends of the
@@ -32,7 +32,7 @@ pub struct Vocabulary<'a> {
     longest: [usize; 2],
 }
 
-/// Why bytes or entries are not a vocabulary.
+/// The reason why bytes or entries are not a vocabulary.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum VocabularyError {
     #[error("not a vocabulary: {0}")]
@@ -51,25 +51,24 @@ impl<'a> Vocabulary<'a> {
         if header[..8] != MAGIC {
             return Err(damaged("wrong magic number"));
         }
+
         let field = |index: usize| u32_at(header, 2 + index).unwrap_or(0);
         let (n, slots, text, max_probe) = (field(0), field(1), field(2), field(3));
         let longest = [field(4), field(5)].map(|bytes| (bytes as usize).min(MAX_TERM_BYTES));
         if n as usize > MAX_ENTRIES || !slots.is_power_of_two() || max_probe > slots {
             return Err(damaged("its sizes contradict each other"));
         }
-        let split = |rest: &'a [u8], count: u64| {
-            usize::try_from(count).ok().and_then(|count| rest.split_at_checked(count))
-        };
-        let parts = split(rest, u64::from(slots) * 4).and_then(|(slots, rest)| {
-            let (ends, rest) = split(rest, u64::from(n) * 4)?;
+
+        let parts = split_at(rest, u64::from(slots) * 4).and_then(|(slots, rest)| {
+            let (ends, rest) = split_at(rest, u64::from(n) * 4)?;
             (rest.len() == text as usize).then_some((slots, ends, rest))
         });
         let (slot_bytes, ends, text) = parts.ok_or(damaged("its length does not match its header"))?;
         Ok(Vocabulary { slots: slot_bytes, ends, text, n, mask: slots - 1, max_probe, longest })
     }
 
-    /// Bytes for [`Vocabulary::new`], in which entry `i` has the id `i`. Frequent entries should come first,
-    /// for locality.
+    /// Encodes the bytes for [`Vocabulary::new`], in which entry `i` has the id `i`. Frequent entries should
+    /// come first, for locality.
     ///
     /// At most 65,536 distinct entries of 1 to 64 bytes each (without a leading `##`). Equal entries give
     /// equal bytes.
@@ -77,12 +76,15 @@ impl<'a> Vocabulary<'a> {
         if entries.len() > MAX_ENTRIES {
             return Err(VocabularyError::TooMany(entries.len()));
         }
+
         let n_slots = (entries.len() * 2).next_power_of_two().max(16);
         let mut slots = vec![0u32; n_slots];
         let (mut ends, mut text) = (Vec::with_capacity(entries.len()), String::new());
         let (mut max_probe, mut longest) = (0, [0usize; 2]);
+
         for (id, entry) in entries.iter().enumerate() {
             let refused = |why| VocabularyError::Entry { id, entry: entry.clone(), why };
+
             let (continues, piece) = match entry.strip_prefix(CONTINUATION) {
                 Some(piece) => (true, piece),
                 None => (false, entry.as_str()),
@@ -91,25 +93,13 @@ impl<'a> Vocabulary<'a> {
                 return Err(refused("it must have 1 to 64 bytes"));
             }
             longest[usize::from(continues)] = longest[usize::from(continues)].max(piece.len());
-            let (mut slot, tag) = place(entry.bytes().fold(WORD, step));
-            let mut probes = 1;
-            loop {
-                let at = slot as usize & (n_slots - 1);
-                let other = slots[at];
-                if other == 0 {
-                    slots[at] = tag << 16 | id as u32;
-                    break;
-                }
-                if other >> 16 == tag && entries[(other & 0xffff) as usize] == *entry {
-                    return Err(refused("it occurs twice"));
-                }
-                slot = slot.wrapping_add(1);
-                probes += 1;
-            }
+
+            let probes = insert(&mut slots, entries, id).ok_or_else(|| refused("it occurs twice"))?;
             max_probe = max_probe.max(probes);
             text.push_str(entry);
             ends.push(text.len() as u32);
         }
+
         let sizes = [entries.len(), n_slots, text.len(), max_probe, longest[0], longest[1]];
         let mut out = MAGIC.to_vec();
         let numbers = sizes.iter().map(|&size| size as u32).chain(slots).chain(ends);
@@ -118,21 +108,22 @@ impl<'a> Vocabulary<'a> {
         Ok(out)
     }
 
-    /// Number of entries; every id is below it.
+    /// Number of entries. Every id is less than it.
     pub fn len(&self) -> usize {
         self.n as usize
     }
 
+    /// Returns whether there are no entries.
     pub fn is_empty(&self) -> bool {
         self.n == 0
     }
 
-    /// The entry with this id as it was given to [`Vocabulary::encode`].
+    /// Returns the entry with this id as it was given to [`Vocabulary::encode`].
     pub fn entry(&self, id: u32) -> Option<&'a str> {
         std::str::from_utf8(self.spelling(id)?).ok()
     }
 
-    /// The id of an entry that is exactly this word.
+    /// Returns the id of an entry that is exactly this word.
     pub fn id(&self, word: &str) -> Option<u32> {
         self.find(word.bytes().fold(WORD, step), false, word.as_bytes())
     }
@@ -147,33 +138,40 @@ impl<'a> Vocabulary<'a> {
         }
     }
 
+    /// Calls `visit` with the ids of the pieces of a term, the longest possible first.
     fn pieces(&self, term: &str, visit: &mut impl FnMut(u32)) {
         let bytes = term.as_bytes();
         let mut states = [0; MAX_TERM_BYTES];
         let mut at = 0;
+
         while at < bytes.len() {
             let continues = at > 0;
             let end = bytes.len().min(at + self.longest[usize::from(continues)]);
+
+            // The hashes of all prefixes in one pass.
             let mut state = if continues { LATER } else { WORD };
             for (to, &byte) in states.iter_mut().zip(&bytes[at..end]) {
                 state = step(state, byte);
                 *to = state;
             }
+
             let longest = (at + 1..=end)
                 .rev()
                 .filter(|&end| term.is_char_boundary(end))
                 .find_map(|end| Some((self.find(states[end - at - 1], continues, &bytes[at..end])?, end)));
+
             match longest {
                 Some((id, end)) => {
                     visit(id);
                     at = end;
                 }
+                // No entry begins with this character.
                 None => at = term.ceil_char_boundary(at + 1),
             }
         }
     }
 
-    /// The id of an entry. `state` is the hash of its spelling, with `##` if it `continues` a word.
+    /// Returns the id of an entry. `state` is the hash of its spelling, with `##` if it `continues` a word.
     #[inline]
     fn find(&self, state: u64, continues: bool, piece: &[u8]) -> Option<u32> {
         let (mut slot, tag) = place(state);
@@ -182,6 +180,7 @@ impl<'a> Vocabulary<'a> {
             if found == 0 {
                 return None;
             }
+
             if found >> 16 == tag {
                 let id = found & 0xffff;
                 let spelling = self.spelling(id)?;
@@ -191,17 +190,46 @@ impl<'a> Vocabulary<'a> {
                     return Some(id);
                 }
             }
+
             slot = slot.wrapping_add(1);
         }
         None
     }
 
+    /// Returns the bytes of an entry.
     #[inline]
     fn spelling(&self, id: u32) -> Option<&'a [u8]> {
         let end = u32_at(self.ends, id as usize)?;
         let start = if id == 0 { 0 } else { u32_at(self.ends, id as usize - 1)? };
         self.text.get(start as usize..end as usize)
     }
+}
+
+/// Inserts the entry `id` into a table of slots. Returns the number of slots that were looked at; `None` if
+/// the table has an equal entry.
+fn insert(slots: &mut [u32], entries: &[String], id: usize) -> Option<usize> {
+    let (mut slot, tag) = place(entries[id].bytes().fold(WORD, step));
+    let mut n_probes = 1;
+
+    loop {
+        let at = slot as usize & (slots.len() - 1);
+        let other = slots[at];
+        if other == 0 {
+            slots[at] = tag << 16 | id as u32;
+            return Some(n_probes);
+        }
+        if other >> 16 == tag && entries[(other & 0xffff) as usize] == entries[id] {
+            return None;
+        }
+
+        // The table has free slots: it is twice as large as the number of entries.
+        slot = slot.wrapping_add(1);
+        n_probes += 1;
+    }
+}
+
+fn split_at(bytes: &[u8], position: u64) -> Option<(&[u8], &[u8])> {
+    bytes.split_at_checked(usize::try_from(position).ok()?)
 }
 
 /// One byte of FNV-1a. The hashes of all prefixes of a word are computed in one pass.
@@ -214,14 +242,14 @@ const fn step(state: u64, byte: u8) -> u64 {
 const WORD: u64 = 0xcbf2_9ce4_8422_2325;
 const LATER: u64 = step(step(WORD, b'#'), b'#');
 
-/// First slot, and a tag of 16 bits that is not zero.
+/// Returns the first slot, and a tag of 16 bits that is not zero.
 #[inline]
 fn place(state: u64) -> (u32, u32) {
     let mixed = (state ^ (state >> 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     ((mixed >> 32) as u32, ((mixed >> 16) as u32 & 0xffff).max(1))
 }
 
-/// The number at `index` in an array of little-endian numbers.
+/// Returns the number at `index` in an array of little-endian numbers.
 #[inline]
 fn u32_at(numbers: &[u8], index: usize) -> Option<u32> {
     let bytes = numbers.get(index * 4..)?.first_chunk()?;

@@ -19,31 +19,34 @@ impl BlobReader {
         BlobReader { objects: repo.objects(), buffer: Vec::new(), path: repo.git_dir().to_owned() }
     }
 
-    /// A reader of what is in the object store now. A blob that is not there costs a few look-ups in memory
-    /// and one of its loose file, where another reader would list the packs again each time.
+    /// Creates a reader of the objects that are in the store now. A missing blob costs a few look-ups in
+    /// memory and one for its loose file, while another reader lists the packs again each time.
     pub(super) fn of_present(repo: &Repo) -> Self {
         let mut reader = Self::new(repo);
+
         let own = &mut reader.objects.own;
-        // The handle may share the pack list of an earlier one. Looking for what never exists renews it.
+        // The handle may share the pack list of an earlier one. Looking up an object that cannot exist renews
+        // it.
         let nothing = Oid::null(own.object_hash());
         let _ = gix::objs::FindHeader::try_header(&own.objects, &nothing);
         own.objects.refresh_never();
+
         reader
     }
 
-    /// Tells a reader of a catalogue that this blob is in the member with the file at `path` of the root tree
-    /// `tree`. Needless after the trees on the way to it were read. Returns whether there is such a member;
-    /// never in an ordinary repository.
+    /// Records that this blob is in the member of a catalogue that has the file at `path` of the root tree
+    /// `tree`. Not needed once the trees on the way to it were read. Returns whether there is such a member;
+    /// an ordinary repository has none.
     pub fn place(&mut self, oid: &Oid, tree: &Oid, path: &BStr) -> bool {
         self.objects.place(oid, tree, path)
     }
 
-    /// Whether it is not known which member of a catalogue has this blob.
+    /// Returns whether it is unknown which member of a catalogue has this blob.
     pub fn is_unplaced(&self, oid: &Oid) -> bool {
         self.objects.is_unplaced(oid)
     }
 
-    /// Whether the clone has this blob. A damaged one counts as absent.
+    /// Returns whether the clone has this blob. A damaged one counts as absent.
     pub fn is_local(&mut self, oid: &Oid) -> bool {
         self.size(oid).is_ok_and(|size| size.is_some())
     }

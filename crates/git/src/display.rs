@@ -1,4 +1,4 @@
-//! What git's configuration says about how output is displayed.
+//! Settings of git's configuration for the display of output.
 
 use super::{ByteSlice, Repo};
 use gix::config::source::Kind;
@@ -15,27 +15,33 @@ pub struct DisplaySettings {
 }
 
 impl Repo {
-    /// Reads the settings. A command in the configuration of the repository itself is ignored: a repository
-    /// does not decide what runs.
+    /// Reads the settings. A command in the configuration of the repository itself is ignored: cloning a
+    /// repository must not decide which program runs.
     pub fn display_settings(&self) -> DisplaySettings {
         let local = self.local();
         let config = local.config_snapshot();
         let text = |key: &str| Some(config.string(key)?.to_str_lossy().into_owned());
         let colour = text("color.codeweaver").or_else(|| text("color.ui"));
-        let command = |key: &str| {
-            let by_user = |meta: &gix::config::file::Metadata| meta.source.kind() != Kind::Repository;
-            let value = config.plumbing().string_filter(key, by_user)?.to_str_lossy().into_owned();
-            (as_bool(&value).is_none()).then_some(value)
-        };
+        let pager =
+            pager_command(&config, "pager.codeweaver").or_else(|| pager_command(&config, "core.pager"));
+
         DisplaySettings {
             is_plain: colour.is_some_and(|value| value == "never" || as_bool(&value) == Some(false)),
             is_paged: text("pager.codeweaver").and_then(|value| as_bool(&value)),
-            pager: command("pager.codeweaver").or_else(|| command("core.pager")),
+            pager,
         }
     }
 }
 
-/// The boolean that a value of git's configuration is.
+/// Returns the command at `key` outside of the repository's own configuration; `None` if the value is a
+/// boolean.
+fn pager_command(config: &gix::config::Snapshot<'_>, key: &str) -> Option<String> {
+    let value = config.plumbing().string_filter(key, |meta| meta.source.kind() != Kind::Repository)?;
+    let value = value.to_str_lossy().into_owned();
+    as_bool(&value).is_none().then_some(value)
+}
+
+/// Reads a value of git's configuration as a boolean.
 fn as_bool(value: &str) -> Option<bool> {
     match value.to_ascii_lowercase().as_str() {
         "true" | "yes" | "on" | "1" => Some(true),

@@ -44,7 +44,7 @@ pub enum GitError {
 }
 
 impl GitError {
-    /// One sentence on what the user can do.
+    /// Returns one sentence on what the user can do.
     pub fn fix(&self) -> &'static str {
         match self {
             GitError::NotARepository { .. } => "change into a git repository, or run `git init` first",
@@ -58,6 +58,7 @@ impl GitError {
             GitError::ObjectMissing { .. } => {
                 "fetch it with git (`git fetch --unshallow` or `git fetch --refetch`)"
             }
+
             GitError::UnknownRevision { .. } => {
                 "run `git rev-parse --verify REV` to see how git resolves the name"
             }
@@ -69,7 +70,7 @@ impl GitError {
     }
 }
 
-/// The first line of an error message.
+/// Returns the first line of an error message.
 pub(super) fn one_line(error: &dyn std::fmt::Display) -> String {
     let text = error.to_string();
     text.lines().next().unwrap_or_default().trim().to_owned()

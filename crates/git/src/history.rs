@@ -12,7 +12,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::error::one_line;
 use super::{GitError, Oid, Repo};
 
-/// Cache of a walk for the objects that it reads twice.
+/// Size of the object cache of a walk, for the objects that it reads twice.
 const CACHE_BYTES: usize = 8 << 20;
 
 /// A commit.
@@ -52,6 +52,8 @@ pub struct History {
 }
 
 impl History {
+    /// Opens the history of a repository.
+    ///
     /// # Errors
     /// [`GitError::Unreadable`] if the list of shallow commits cannot be read.
     pub fn open(repo: &Repo) -> Result<History, GitError> {
@@ -59,10 +61,11 @@ impl History {
         local.object_cache_size_if_unset(CACHE_BYTES);
         let shallow = local.shallow_commits().map_err(|error| repo.unreadable(&error))?;
         let shallow = shallow.map(|commits| commits.iter().copied().collect()).unwrap_or_default();
+
         Ok(History { repo: local, owner: repo.clone(), shallow, buffer: Vec::new() })
     }
 
-    /// Whether the clone lacks the history before some commits.
+    /// Returns whether the clone lacks the history before some commits.
     pub fn is_shallow(&self) -> bool {
         !self.shallow.is_empty()
     }
@@ -75,30 +78,35 @@ impl History {
         let bad = |reason: String| GitError::BadObject { oid: *id, expected: "commit", reason };
         let found =
             self.repo.objects.try_find(id, &mut self.buffer).map_err(|error| bad(one_line(&error)))?;
+
         let object = found.ok_or(GitError::ObjectMissing { oid: *id })?;
         if object.kind != Kind::Commit {
             return Err(bad(format!("it is a {}", object.kind)));
         }
+
         let commit = CommitRef::from_bytes(object.data, id.kind()).map_err(|error| bad(one_line(&error)))?;
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+
         let is_shallow = self.shallow.contains(id);
         Ok(Commit {
             id: *id,
             parents: if is_shallow { Vec::new() } else { commit.parents().collect() },
             tree: commit.tree(),
             time: commit.committer().ok().and_then(|who| Some(who.time().ok()?.seconds)).unwrap_or(0),
-            author: commit.author().map(|who| text(who.name)).unwrap_or_default(),
-            message: text(commit.message),
+            author: commit.author().map(|who| lossy(who.name)).unwrap_or_default(),
+            message: lossy(commit.message),
             is_shallow,
         })
     }
 
-    /// A prefix of an oid that names no other object; of eight characters, if that is enough.
+    /// Returns the shortest prefix of an oid that names no other object, of at least eight characters; the
+    /// whole oid if there is none.
     pub fn short_id(&self, id: &Oid) -> String {
         const LENGTH: usize = 8;
+
         let unique = gix::odb::store::prefix::disambiguate::Candidate::new(*id, LENGTH)
             .ok()
             .and_then(|prefix| self.repo.objects.disambiguate_prefix(prefix).ok().flatten());
+
         unique.map_or_else(|| id.to_string(), |prefix| prefix.to_string())
     }
 
@@ -116,27 +124,30 @@ impl History {
         if hidden.is_empty() {
             return self.walk_all(tip, visit);
         }
+
         let mut walker = self.repo.clone();
         walker.object_cache_size_if_unset(CACHE_BYTES);
         let owner = self.owner.clone();
-        let unreadable = |error: &dyn std::fmt::Display| E::from(owner.unreadable(error));
         let walk = walker
             .rev_walk([*tip])
             .with_hidden(hidden.iter().copied())
             .sorting(Sorting::ByCommitTime(CommitTimeOrder::NewestFirst))
             .all()
-            .map_err(|error| unreadable(&error))?;
+            .map_err(|error| owner.unreadable(&error))?;
+
         for info in walk {
-            let id = info.map_err(|error| unreadable(&error))?.id;
+            let id = info.map_err(|error| owner.unreadable(&error))?.id;
             let commit = self.commit(&id)?;
             let parent = match commit.parents.first() {
                 Some(parent) => Some(self.commit(parent)?.tree),
                 None => None,
             };
+
             if visit(commit, parent)?.is_break() {
                 break;
             }
         }
+
         Ok(())
     }
 
@@ -147,31 +158,40 @@ impl History {
         mut visit: impl FnMut(Commit, Option<Oid>) -> Result<ControlFlow<()>, E>,
     ) -> Result<(), E> {
         let first = self.commit(tip)?;
-        // Commits of one second in the order in which they were met; a parent is met after its child.
+
+        // Commits of the same second are visited in the order in which they were found: a parent after its
+        // child.
         let mut queue = BinaryHeap::from([(first.time, Reverse(0), *tip)]);
         let mut waiting: FxHashMap<Oid, Commit> = FxHashMap::from_iter([(*tip, first)]);
         let mut seen: FxHashSet<Oid> = FxHashSet::from_iter([*tip]);
+
         while let Some((.., id)) = queue.pop() {
             let Some(commit) = waiting.remove(&id) else { continue };
             let mut tree = None;
+
             for (at, parent) in commit.parents.iter().enumerate() {
                 let is_new = seen.insert(*parent);
-                // A parent that was visited already is newer by its clock.
+                // A parent that was visited before its child has a later time; it is read again only for its
+                // tree.
                 if !is_new && (at > 0 || waiting.contains_key(parent)) {
                     tree = tree.or(waiting.get(parent).filter(|_| at == 0).map(|parent| parent.tree));
                     continue;
                 }
+
                 let read = self.commit(parent)?;
                 tree = tree.or((at == 0).then_some(read.tree));
+
                 if is_new {
                     queue.push((read.time, Reverse(seen.len()), *parent));
                     waiting.insert(*parent, read);
                 }
             }
+
             if visit(commit, tree)?.is_break() {
                 break;
             }
         }
+
         Ok(())
     }
 
@@ -188,29 +208,41 @@ impl History {
 /// A range of revisions as git writes it: `A..B`, `A...B`, or `A^!` for one commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RangeSpec<'a> {
-    /// What is in the second and not in the first.
+    /// `A..B`: from the first revision to the second.
     Between(&'a str, &'a str),
-    /// What is in the second since it parted from the first.
+    /// `A...B`: from the common ancestor of the two revisions to the second.
     SinceMergeBase(&'a str, &'a str),
+    /// `A^!`: one commit alone.
     Only(&'a str),
 }
 
 impl<'a> RangeSpec<'a> {
-    /// The range that `text` writes; `None` if it is a single revision. A side that is left out is `HEAD`.
+    /// Parses a range; `None` if `text` is a single revision. A side that is left out is `HEAD`.
     pub fn parse(text: &'a str) -> Option<RangeSpec<'a>> {
         let or_head = |side: &'a str| if side.is_empty() { "HEAD" } else { side };
         let text = text.trim();
+
         if let Some(commit) = text.strip_suffix("^!") {
             return Some(RangeSpec::Only(or_head(commit)));
         }
-        // `HEAD:../x` is a path of a tree.
-        let is_revision = |(from, _): &(&str, &str)| !from.contains(':');
-        if let Some((from, to)) = text.split_once("...").filter(is_revision) {
+
+        if let Some((from, to)) = text.split_once("...").filter(begins_with_revision) {
             return Some(RangeSpec::SinceMergeBase(or_head(from), or_head(to)));
         }
-        let (from, to) = text.split_once("..").filter(is_revision)?;
+
+        let (from, to) = text.split_once("..").filter(begins_with_revision)?;
         Some(RangeSpec::Between(or_head(from), or_head(to)))
     }
+}
+
+/// Returns whether the first side is a revision: `HEAD:../x` is a path in a tree.
+fn begins_with_revision((from, _): &(&str, &str)) -> bool {
+    !from.contains(':')
+}
+
+/// Text whose bytes that are not UTF-8 are replaced.
+fn lossy(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
 }
 
 #[cfg(test)]

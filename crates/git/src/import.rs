@@ -1,6 +1,6 @@
-//! Import: files as commits of a private bare repository, by `git fast-import`.
+//! Import of files as commits of a private bare repository, by `git fast-import`.
 //!
-//! For documents outside of any repository: with their contents in an object database they are indexed,
+//! For documents outside of any repository: once their contents are in an object database they are indexed,
 //! updated and quoted like those of a repository. The branch moves only when everything is written.
 
 use super::error::{GitError, one_line};
@@ -19,12 +19,14 @@ pub fn create_bare(git_dir: &Path) -> Result<(), GitError> {
     if git_dir.join("HEAD").is_file() {
         return Ok(());
     }
+
     let mut command = git();
     command.args(["init", "--quiet", "--bare", "--initial-branch=main", "--template="]).arg(git_dir);
     let output = command.output().map_err(io_error("create", git_dir))?;
     if output.status.success() {
         return Ok(());
     }
+
     let reason = one_line(&String::from_utf8_lossy(&output.stderr));
     Err(GitError::Unreadable { path: git_dir.to_owned(), reason })
 }
@@ -36,32 +38,32 @@ pub fn create_bare(git_dir: &Path) -> Result<(), GitError> {
 pub fn set_config(git_dir: &Path, key: &str, value: &str) -> Result<(), GitError> {
     let mut command = git();
     command.arg("--git-dir").arg(git_dir).args(["config", key, value]);
+
     let output = command.output().map_err(io_error("configure", git_dir))?;
     if output.status.success() {
         return Ok(());
     }
+
     let reason = one_line(&String::from_utf8_lossy(&output.stderr));
     Err(GitError::Unreadable { path: git_dir.to_owned(), reason })
 }
 
 /// Packs the loose objects of the repository in `git_dir` if there are about `limit` of them or more. Unlike
-/// `git gc`, it follows no reference, so objects that these name may be elsewhere. Returns whether it packed.
+/// `git gc` it follows no references, so the objects that they name may be in other stores. Returns whether
+/// it packed.
 ///
 /// # Errors
 /// git cannot be run, or the objects cannot be read or written.
 pub fn pack_loose(git_dir: &Path, limit: usize) -> Result<bool, GitError> {
     let objects = git_dir.join("objects");
-    let names_in = |fan_out: &str| -> Vec<String> {
-        let entries = std::fs::read_dir(objects.join(fan_out)).into_iter().flatten().flatten();
-        let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
-        let is_object = |name: &String| name.len() == 38 && name.bytes().all(|byte| byte.is_ascii_hexdigit());
-        names.filter(is_object).map(|name| format!("{fan_out}{name}\n")).collect()
-    };
-    // As `git gc --auto`: names are hashes, so one directory tells about all.
-    if names_in("17").len() * 256 < limit {
+    // As `git gc --auto`: names are hashes, so the number in one directory is representative of all.
+    if loose_objects(&objects, "17").len() * 256 < limit {
         return Ok(false);
     }
-    let names: String = (0..=u8::MAX).flat_map(|byte| names_in(&format!("{byte:02x}"))).collect();
+    let names: Vec<String> =
+        (0..=u8::MAX).flat_map(|byte| loose_objects(&objects, &format!("{byte:02x}"))).collect();
+    let names = names.concat();
+
     let mut pack = git();
     pack.arg("--git-dir").arg(git_dir).args(["pack-objects", "--quiet"]).arg(objects.join("pack/pack"));
     let failed = io_error("pack", git_dir);
@@ -70,15 +72,32 @@ pub fn pack_loose(git_dir: &Path, limit: usize) -> Result<bool, GitError> {
     if let Some(mut input) = child.stdin.take() {
         input.write_all(names.as_bytes()).map_err(&failed)?;
     }
+
     let packed = child.wait_with_output().map_err(&failed)?;
+
     let mut prune = git();
     prune.arg("--git-dir").arg(git_dir).args(["prune-packed", "--quiet"]);
     let output = if packed.status.success() { prune.output().map_err(&failed)? } else { packed };
+
     if output.status.success() {
         return Ok(true);
     }
+
     let reason = one_line(&String::from_utf8_lossy(&output.stderr));
     Err(GitError::Unreadable { path: git_dir.to_owned(), reason })
+}
+
+/// Names of the loose objects in one directory of `objects`, each with a line feed, as `git pack-objects`
+/// reads them.
+fn loose_objects(objects: &Path, fan_out: &str) -> Vec<String> {
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(objects.join(fan_out)).into_iter().flatten().flatten() {
+        let Ok(name) = entry.file_name().into_string() else { continue };
+        if name.len() == 38 && name.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            names.push(format!("{fan_out}{name}\n"));
+        }
+    }
+    names
 }
 
 /// A commit that is being written. Dropped without [`Self::finish`], it leaves the branch as it was.
@@ -89,8 +108,8 @@ pub struct Import<'a> {
 }
 
 impl<'a> Import<'a> {
-    /// Begins a commit on the branch of the repository in `git_dir`. With `anew` it has none of the files of
-    /// the commit before.
+    /// Begins a commit on the branch of the repository in `git_dir`. With `anew` it starts without files,
+    /// otherwise with those of the commit before.
     pub fn begin(git_dir: &'a Path, anew: bool) -> Result<Import<'a>, GitError> {
         let failed = io_error("write", git_dir);
         let mut command = git();
@@ -102,16 +121,20 @@ impl<'a> Import<'a> {
             .spawn()
             .map_err(&failed)?;
         let Some(input) = child.stdin.take() else { return Err(failed(io::ErrorKind::BrokenPipe.into())) };
+
         let mut import = Import { git_dir, child, input: BufWriter::new(input) };
+
         let has_branch = git_dir.join(BRANCH).is_file();
         let mut head =
             format!("commit {BRANCH}\ncommitter codeweaver <codeweaver@localhost> 0 +0000\ndata 0\n");
+
         if has_branch {
             head.push_str(&format!("from {BRANCH}^0\n"));
         }
         if anew {
             head.push_str("deleteall\n");
         }
+
         import.write(&[head.as_bytes()])?;
         Ok(import)
     }
@@ -130,27 +153,30 @@ impl<'a> Import<'a> {
     /// Makes the commit current.
     ///
     /// # Errors
-    /// git has failed, with the first line of what it says.
+    /// git has failed, with the first line of its message.
     pub fn finish(mut self) -> Result<(), GitError> {
         self.write(&[b"\ndone\n"])?;
         let Import { git_dir, child, mut input } = self;
         let flushed = input.flush();
+
+        // git ends at the end of its input, so the pipe is closed before the wait.
         drop(input);
         let output = child.wait_with_output().map_err(io_error("write", git_dir))?;
         if output.status.success() && flushed.is_ok() {
             return Ok(());
         }
+
         let reason = one_line(&String::from_utf8_lossy(&output.stderr));
         Err(GitError::Unreadable { path: git_dir.to_owned(), reason })
     }
 
     fn write(&mut self, parts: &[&[u8]]) -> Result<(), GitError> {
-        let mut written = parts.iter().map(|part| self.input.write_all(part));
-        written.try_for_each(|written| written).map_err(io_error("write", self.git_dir))
+        let written = parts.iter().try_for_each(|part| self.input.write_all(part));
+        written.map_err(io_error("write", self.git_dir))
     }
 }
 
-/// git, without the variables by which another git command would redirect it.
+/// The git command, without the environment variables by which a surrounding git command would redirect it.
 fn git() -> Command {
     let mut command = Command::new("git");
     for (name, _) in std::env::vars_os() {
@@ -158,6 +184,7 @@ fn git() -> Command {
             command.env_remove(name);
         }
     }
+
     command.stdin(Stdio::null());
     command
 }
@@ -165,6 +192,7 @@ fn git() -> Command {
 /// A path in double quotes, as `git fast-import` reads it.
 fn quoted(path: &[u8]) -> Vec<u8> {
     let mut quoted = vec![b'"'];
+
     for &byte in path {
         match byte {
             b'"' | b'\\' => quoted.extend([b'\\', byte]),
@@ -172,6 +200,7 @@ fn quoted(path: &[u8]) -> Vec<u8> {
             byte => quoted.push(byte),
         }
     }
+
     quoted.push(b'"');
     quoted
 }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use gix::diff::blob::{Algorithm, InternedInput, diff_with_slider_heuristics, sources};
 
-/// Size from which texts are not compared.
+/// Maximum size of a text; larger ones are not compared.
 const MAX_BYTES: usize = 8 << 20;
 /// As in git, a file with a NUL in its first bytes is binary.
 const BINARY_PROBE: usize = 8000;
@@ -29,8 +29,10 @@ pub fn diff_lines(old: &[u8], new: &[u8]) -> Option<LineDiff> {
     if [old, new].iter().any(|text| text.len() > MAX_BYTES || is_binary(text)) {
         return None;
     }
+
     let input = InternedInput::new(sources::byte_lines(old), sources::byte_lines(new));
     let diff = diff_with_slider_heuristics(Algorithm::Histogram, &input);
+
     let hunks = diff.hunks().map(|hunk| LineHunk { old: hunk.before, new: hunk.after });
     Some(LineDiff { hunks: hunks.collect(), added: diff.count_additions(), removed: diff.count_removals() })
 }

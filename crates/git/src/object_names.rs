@@ -1,43 +1,54 @@
-//! The names in an object store: whether objects can have arrived or vanished since an earlier look.
+//! Names of the objects in a store, to notice that objects have arrived or vanished.
 
 use std::path::{Path, PathBuf};
 
 use super::Repo;
 
-/// Hash of the names of all packs and loose objects, those of alternates included, as 32 hexadecimal digits.
+/// Returns a hash of the names of all packs and loose objects, those of alternates included, as 32
+/// hexadecimal digits.
 ///
-/// As long as it is the same, so is the set of objects: packs and loose objects are named by their content.
+/// While it stays the same, so does the set of objects: packs and loose objects are named by their content.
 /// It also changes when objects only move, for example into a pack. Names are compared and not times, so this
 /// holds on every file system. Cost: listing the directories of the object store, at most 258 for each.
 ///
 /// An object directory that does not exist (an alternate on a disk that is not mounted) is empty.
 pub fn object_names(repo: &Repo) -> String {
     let own = repo.local().objects.store_ref().path().to_owned();
-    // Read again by each call, while an open object store keeps those that it knows. Alternates that cannot
-    // be resolved have no objects, as in git.
+
+    // Resolved by each call, since an open object store keeps the alternates that it has read. Alternates
+    // that cannot be resolved have no objects, as in git.
     let current = std::env::current_dir().unwrap_or_default();
     let alternates = gix::odb::alternate::resolve(own.clone(), &current).unwrap_or_default();
+
     let mut hasher = blake3::Hasher::new();
     for directory in std::iter::once(own).chain(alternates) {
         hasher.update(directory.as_os_str().as_encoded_bytes()).update(b"\0\0");
+
         for name in sorted(names_in(&directory)) {
             let is_fan_out = name.len() == 2 && name.iter().all(u8::is_ascii_hexdigit);
             if !is_fan_out && name != b"pack" {
                 continue;
             }
+
             let listed = names_in(&child(&directory, &name));
-            // A pack exists once it has an index. Files that are being written have temporary names.
-            let is_object = |file: &Vec<u8>| match is_fan_out {
-                true => file.iter().all(u8::is_ascii_hexdigit),
-                false => file.ends_with(b".idx") && !file.starts_with(b"tmp_"),
-            };
+
             hasher.update(&name).update(b"\0");
-            for file in sorted(listed.into_iter().filter(is_object).collect()) {
+            for file in sorted(listed.into_iter().filter(|file| is_object(file, is_fan_out)).collect()) {
                 hasher.update(&file).update(b"\0");
             }
         }
     }
+
     hasher.finalize().to_hex()[..32].to_owned()
+}
+
+/// Returns whether a file of a fan-out directory, or else of the directory of packs, stands for objects.
+fn is_object(file: &[u8], is_fan_out: bool) -> bool {
+    match is_fan_out {
+        true => file.iter().all(u8::is_ascii_hexdigit),
+        // A pack exists once it has an index. Files that are being written have temporary names.
+        false => file.ends_with(b".idx") && !file.starts_with(b"tmp_"),
+    }
 }
 
 /// The names of the entries of a directory; none if it cannot be read.
@@ -46,7 +57,7 @@ fn names_in(directory: &Path) -> Vec<Vec<u8>> {
     entries.map(|entry| entry.file_name().as_encoded_bytes().to_vec()).collect()
 }
 
-/// `name` consists of ASCII characters.
+/// The path of an entry whose `name` consists of ASCII characters.
 fn child(directory: &Path, name: &[u8]) -> PathBuf {
     directory.join(String::from_utf8_lossy(name).as_ref())
 }

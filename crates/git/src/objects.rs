@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 /// A handle on the objects of a repository, for one thread.
 ///
-/// Never fetches. In a catalogue an object of a member that cannot be read, for whatever reason, is absent: a
-/// damaged or vanished member must not stop what is about the others.
+/// Never fetches. In a catalogue, an object of a member that cannot be read for any reason is absent: a
+/// damaged or vanished member must not stop requests about the others.
 pub struct Objects {
     pub(super) own: gix::Repository,
     members: Option<Arc<MemberStores>>,
@@ -29,6 +29,7 @@ impl Objects {
     /// Reads an object into `buffer`; `None` if it is not here.
     pub fn try_find<'b>(&mut self, oid: &Oid, buffer: &'b mut Vec<u8>) -> Result<Option<Data<'b>>, String> {
         let Some(members) = self.members.clone() else { return own(&self.own, oid, buffer) };
+
         let Some(place) = self.enter(&members, oid) else {
             let found = own(&self.own, oid, buffer)?;
             if let Some(found) = found.as_ref().filter(|found| found.kind == Kind::Tree) {
@@ -36,6 +37,7 @@ impl Objects {
             }
             return Ok(found);
         };
+
         let Some((_, handle)) = &self.last else { return Ok(None) };
         match handle.try_find(oid, buffer) {
             Ok(Some(found)) => {
@@ -46,6 +48,7 @@ impl Objects {
             }
             Ok(None) => Ok(None),
             Err(error) => {
+                // The repository may have been replaced, so the next read opens it anew.
                 tracing::warn!(component = "git", operation = "read member", %oid, %error);
                 members.close(place);
                 Ok(None)
@@ -58,40 +61,44 @@ impl Objects {
         let Some(members) = self.members.clone() else {
             return self.own.objects.try_header(oid).map_err(|error| error.to_string());
         };
+
         if self.enter(&members, oid).is_none() {
             return self.own.objects.try_header(oid).map_err(|error| error.to_string());
         }
+
         let Some((_, handle)) = &self.last else { return Ok(None) };
         Ok(handle.try_header(oid).unwrap_or_default())
     }
 
-    /// Whether the repository is a catalogue.
+    /// Returns whether the repository is a catalogue.
     pub fn is_catalogue(&self) -> bool {
         self.members.is_some()
     }
 
-    /// Whether nothing tells in which member an object is.
+    /// Returns whether it is unknown which member has an object.
     pub fn is_unplaced(&self, oid: &Oid) -> bool {
         self.members.as_ref().is_some_and(|members| members.places_of(oid).is_empty())
     }
 
-    /// Tells that the member has an object which has the file at `path` of the root tree `tree`. Returns
-    /// whether there is one.
+    /// Records that an object is in the member that has the file at `path` of the root tree `tree`. Returns
+    /// whether there is such a member.
     pub fn place(&self, oid: &Oid, tree: &Oid, path: &BStr) -> bool {
         let Some(stores) = &self.members else { return false };
         let Ok(members) = stores.members_of(&self.own, tree) else { return false };
         let Some((member, _)) = members.of_path(path) else { return false };
+
         stores.place(oid, &member.path);
         true
     }
 
     /// Opens the member that has `oid`; `None` if no member is known to have it.
     ///
-    /// Of several members, the first is taken that has it.
+    /// If several members are known to have it, the first one that really does is taken.
     fn enter(&mut self, members: &MemberStores, oid: &Oid) -> Option<u32> {
         let places = members.places_of(oid);
         let &first = places.first()?;
         let is_one = places.len() == 1;
+
         for place in places {
             if self.last.as_ref().is_none_or(|(last, _)| *last != place) {
                 let Ok(store) = members.open(place) else { continue };
@@ -99,15 +106,18 @@ impl Objects {
                 handle.set_pack_cache(|| Box::<gix::odb::pack::cache::lru::StaticLinkedList<64>>::default());
                 self.last = Some((place, handle));
             }
+
             if is_one || self.last.as_ref().is_some_and(|(_, handle)| handle.exists(oid)) {
                 return Some(place);
             }
         }
+
         self.last = None;
         Some(first)
     }
 }
 
+/// Reads an object of the repository's own store.
 fn own<'b>(repo: &gix::Repository, oid: &Oid, buffer: &'b mut Vec<u8>) -> Result<Option<Data<'b>>, String> {
     repo.objects.try_find(oid, buffer).map_err(|error| error.to_string())
 }

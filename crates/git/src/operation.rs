@@ -27,7 +27,7 @@ const OPERATIONS: &[(&str, Operation)] = &[
 ];
 
 impl Repo {
-    /// The operation in progress in this worktree.
+    /// Returns the operation in progress in this worktree.
     pub fn operation(&self) -> Option<Operation> {
         OPERATIONS
             .iter()

@@ -23,7 +23,7 @@ pub struct Prefix {
 pub struct Pathspec {
     /// Only paths below this folder match. Taken literally; ends with a slash, or is empty.
     folder: BString,
-    /// What the path below the folder must match; empty for everything.
+    /// Pattern for the path below the folder; empty if everything matches.
     glob: BString,
     mode: Mode,
     /// Matches folders with everything below them, but no files.
@@ -40,8 +40,8 @@ enum Mode {
     Literal,
 }
 
-/// A typed path that cannot be used. `Display` states what; [`PathspecError::why`] and
-/// [`PathspecError::fix`] the rest.
+/// A typed path that cannot be used. `Display` states the failure, [`PathspecError::why`] the reason and
+/// [`PathspecError::fix`] the remedy.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PathspecError {
     /// An absolute path, or one with `..`, that leads out of the worktree.
@@ -59,13 +59,14 @@ pub enum PathspecError {
 }
 
 impl PathspecError {
-    /// The reason, in one sentence.
+    /// Returns the reason, in one sentence.
     pub fn why(&self) -> String {
         match self {
             PathspecError::Outside { root: Some(root), .. } => format!("the root is {}", root.display()),
             PathspecError::Outside { root: None, .. } => {
                 "the repository is bare, so its paths are relative to the root of a tree".to_owned()
             }
+
             PathspecError::Magic { why, .. } => why.clone(),
             PathspecError::NotAFile { .. } => {
                 "a pathspec that excludes or is a glob can name many".to_owned()
@@ -74,13 +75,14 @@ impl PathspecError {
         }
     }
 
-    /// What the user can do.
+    /// Returns one sentence on what the user can do.
     pub fn fix(&self) -> &'static str {
         match self {
             PathspecError::Outside { root: Some(_), .. } => {
                 "name a path inside it, or another repository with --project"
             }
             PathspecError::Outside { root: None, .. } => "write the path as `git ls-tree -r HEAD` lists it",
+
             PathspecError::Magic { .. } => {
                 "use a path, a glob, :/PATH (from the root), :!PATH (all but), :(glob)PATH or :(literal)PATH; \
                  a name that begins with a colon is written ./:NAME"
@@ -92,8 +94,8 @@ impl PathspecError {
 }
 
 impl Prefix {
-    /// The directory `dir`. Outside the worktree, inside the git directory and in a bare repository it is the
-    /// root.
+    /// The prefix for the directory `dir`. Outside the worktree, inside the git directory and in a bare
+    /// repository it is the root.
     pub fn of(repo: &Repo, dir: &Path) -> Prefix {
         let root = repo.work_dir();
         let below = std::fs::canonicalize(dir).ok().and_then(|dir| {
@@ -101,24 +103,26 @@ impl Prefix {
             let below = dir.strip_prefix(root?).ok().filter(|_| !is_git_dir)?;
             Some(slashed(below))
         });
+
         let mut dir = below.unwrap_or_default();
         if !dir.is_empty() {
             dir.push(b'/');
         }
+
         Prefix { root: root.map(Path::to_owned), dir: dir.into() }
     }
 
-    /// The root of the worktree.
+    /// The prefix for the root of the worktree.
     pub fn root(repo: &Repo) -> Prefix {
         Prefix { root: repo.work_dir().map(Path::to_owned), dir: BString::default() }
     }
 
-    /// Whether this is the root.
+    /// Returns whether this is the root.
     pub fn is_root(&self) -> bool {
         self.dir.is_empty()
     }
 
-    /// The repository path of the file that `typed` names. It need not exist. Globs are not expanded.
+    /// Returns the repository path of the file that `typed` names. It need not exist. Globs are not expanded.
     ///
     /// # Errors
     /// [`PathspecError`] if it names no file or one outside of the worktree.
@@ -127,25 +131,29 @@ impl Prefix {
         if parsed.is_exclude || parsed.mode == Mode::WholeGlob {
             return Err(PathspecError::NotAFile { typed: typed.to_owned() });
         }
+
         if cfg!(windows) {
             parsed.path = parsed.path.replace(b"\\", b"/").into();
         }
+
         let (parts, _) = self.resolve(&parsed)?;
         Ok(quoting::text(&parts.join(&b'/')))
     }
 
-    /// The condition that `typed` states.
+    /// Parses the condition that `typed` states.
     ///
     /// # Errors
     /// [`PathspecError`] if it can match nothing in the worktree, or has magic that is not supported.
     pub fn pathspec(&self, typed: &str) -> Result<Pathspec, PathspecError> {
         let parsed = Parsed::new(typed)?;
         let (parts, n_literal) = self.resolve(&parsed)?;
+
         let (folder, glob) = parts.split_at(n_literal);
         let mut folder = folder.join(&b'/');
         if !folder.is_empty() {
             folder.push(b'/');
         }
+
         Ok(Pathspec {
             folder: folder.into(),
             glob: glob.join(&b'/').into(),
@@ -155,34 +163,34 @@ impl Prefix {
         })
     }
 
-    /// The conditions that `typed` states: one for each choice of its braces (`src/{a,b}/*.rs`), which git
-    /// leaves to the shell. A path that exists is taken as it is.
+    /// Parses the conditions that `typed` states: one for each choice of its braces (`src/{a,b}/*.rs`), which
+    /// git leaves to the shell. A path that exists is taken as it is, without a choice.
     ///
     /// # Errors
     /// As [`Self::pathspec`].
     pub fn pathspecs(&self, typed: &str) -> Result<Vec<Pathspec>, PathspecError> {
-        let exists = || {
-            let path = self.file(typed).ok().and_then(|path| self.on_disk(&path));
-            path.is_some_and(|path| path.symlink_metadata().is_ok())
-        };
         let choices = expand_braces(typed);
-        if choices.len() == 1 || Parsed::new(typed)?.mode == Mode::Literal || exists() {
+        let is_one = choices.len() == 1 || Parsed::new(typed)?.mode == Mode::Literal;
+        if is_one || self.exists(typed) == Some(true) {
             return Ok(vec![self.pathspec(typed)?]);
         }
+
         choices.iter().map(|choice| self.pathspec(choice)).collect()
     }
 
-    /// `path`, which is a repository path, relative to this directory, as an argument that [`Self::file`]
+    /// Returns the repository path `path` relative to this directory, as an argument that [`Self::file`]
     /// reads.
     pub fn shown(&self, path: &str) -> String {
         let path = quoting::bytes(path);
         let mut below = path.as_slice();
         let mut n_common = 0;
+
         for part in self.dir.split_inclusive(|&b| b == b'/') {
             let Some(rest) = below.strip_prefix(part) else { break };
             n_common += part.len();
             below = rest;
         }
+
         let n_up = self.dir[n_common..].iter().filter(|&&b| b == b'/').count();
         quoting::argument(&quoting::text(&["../".repeat(n_up).as_bytes(), below].concat())).into_owned()
     }
@@ -192,17 +200,25 @@ impl Prefix {
         Some(self.root.as_ref()?.join(quoting::bytes(path).to_path_lossy()))
     }
 
-    /// The way to write `typed` from the root, if the working tree has such a file or directory there and not
+    /// Returns `typed` written from the root, if the working tree has such a file or directory there and not
     /// below this directory.
     pub fn misplaced(&self, typed: &str) -> Option<String> {
         let from_root = format!(":/{typed}");
-        let exists = |typed: &str| Some(self.on_disk(&self.file(typed).ok()?)?.symlink_metadata().is_ok());
-        (!self.is_root() && !exists(typed)? && exists(&from_root)?).then_some(from_root)
+        let is_below_root_only = !self.is_root() && !self.exists(typed)? && self.exists(&from_root)?;
+        is_below_root_only.then_some(from_root)
     }
 
-    /// The parts of the repository path of `parsed`, and how many of them are those of this directory.
+    /// Returns whether the file that `typed` names exists; `None` if it names no file or the repository is
+    /// bare.
+    fn exists(&self, typed: &str) -> Option<bool> {
+        Some(self.on_disk(&self.file(typed).ok()?)?.symlink_metadata().is_ok())
+    }
+
+    /// Splits the repository path of `parsed` into parts. The second value is the number of parts that come
+    /// from this directory.
     fn resolve(&self, parsed: &Parsed<'_>) -> Result<(Vec<Vec<u8>>, usize), PathspecError> {
         let outside = || PathspecError::Outside { typed: parsed.typed.to_owned(), root: self.root.clone() };
+
         let is_absolute = parsed.path.starts_with(b"/") || Path::new(parsed.typed).is_absolute();
         let (base, path) = if is_absolute && !parsed.is_top {
             let path = lexically_normal(&parsed.path).ok_or_else(outside)?;
@@ -210,9 +226,12 @@ impl Prefix {
         } else {
             (if parsed.is_top { &b""[..] } else { self.dir.as_slice() }, parsed.path.to_vec())
         };
+
         let mut parts: Vec<Vec<u8>> =
             base.split(|&b| b == b'/').filter(|part| !part.is_empty()).map(<[u8]>::to_vec).collect();
+        // `..` may also remove parts of the base, which are then no longer literal.
         let mut n_literal = parts.len();
+
         for part in path.split(|&b| b == b'/') {
             match part {
                 b"" | b"." => {}
@@ -223,86 +242,97 @@ impl Prefix {
                 part => parts.push(part.to_vec()),
             }
         }
+
         Ok((parts, n_literal))
     }
 
-    /// The part of an absolute path below the root. Symbolic links and bind mounts above the root are
+    /// Returns the part of an absolute path below the root. Symbolic links and bind mounts above the root are
     /// followed, those below it are not.
     fn below_root(&self, path: &Path) -> Option<Vec<u8>> {
         let root = self.root.as_ref()?;
         if let Ok(below) = path.strip_prefix(root) {
             return Some(slashed(below));
         }
+
         let mut ancestors: Vec<&Path> = path.ancestors().collect();
         ancestors.reverse();
         let same =
             ancestors.into_iter().find(|dir| std::fs::canonicalize(dir).is_ok_and(|dir| dir == *root))?;
+
         Some(slashed(path.strip_prefix(same).ok()?))
     }
 }
 
 impl Pathspec {
-    /// Whether it is about what is left out (`:!PATH`).
+    /// Returns whether it excludes what it matches (`:!PATH`).
     pub fn is_exclude(&self) -> bool {
         self.is_exclude
     }
 
-    /// Whether it matches the file at a repository path. A folder matches everything below it, also one that
-    /// a glob names by more than wildcards. `*` and `?` stay within a folder, `**` does not. A glob without a
-    /// slash also matches the names of files and folders at any depth below the directory that it is relative
-    /// to; a name without wildcards those of files only. What is excluded is said by [`Self::is_exclude`].
+    /// Returns whether it matches the file at a repository path. A folder matches everything below it, also
+    /// one that a glob names by more than wildcards. `*` and `?` stay within a folder, `**` does not. A glob
+    /// without a slash also matches the names of files and folders at any depth below the directory that it
+    /// is relative to; a name without wildcards matches those of files only. Excluding pathspecs match alike;
+    /// see [`Self::is_exclude`].
     pub fn matches(&self, path: &[u8]) -> bool {
         let Some(path) = path.strip_prefix(self.folder.as_slice()) else { return false };
         if self.glob.is_empty() {
             return true;
         }
+
         // Literally first, as git does: names may have brackets (`app/[id]`).
         if let Some(below) = path.strip_prefix(self.glob.as_slice())
             && (below.first() == Some(&b'/') || (below.is_empty() && !self.is_folder))
         {
             return true;
         }
-        let fits = |path: &[u8]| {
-            let mode = wildmatch::Mode::NO_MATCH_SLASH_LITERAL;
-            gix::glob::wildmatch(self.glob.as_bstr(), path.as_bstr(), mode)
-        };
+
         let has_slash = self.glob.contains(&b'/');
         let last_part = self.glob.rsplit(|&b| b == b'/').next().unwrap_or_default();
         let has_wildcards = last_part.iter().any(|b| b"*?[\\".contains(b));
+
         let may_name_folder = self.is_folder
             || match self.mode {
-                // `a/*` is what is in the folder.
+                // `a/*` stands for the entries of the folder, not for the folder.
                 Mode::Glob => has_slash && !last_part.iter().all(|b| b"*?".contains(b)),
                 Mode::WholeGlob => has_slash && !has_wildcards,
                 Mode::Literal => false,
             };
+
         let mut folders = path.iter().enumerate().filter(|(_, b)| **b == b'/').map(|(end, _)| &path[..end]);
         let name = path.rsplit(|&b| b == b'/').next().unwrap_or_default();
         match self.mode {
             Mode::Literal => false,
-            _ if may_name_folder && folders.any(fits) => true,
+            _ if may_name_folder && folders.any(|folder| self.fits(folder)) => true,
             Mode::Glob if !has_slash && has_wildcards => {
                 let mut parts: Vec<&[u8]> = path.split(|&b| b == b'/').collect();
                 if self.is_folder {
                     parts.pop();
                 }
-                parts.into_iter().any(fits)
+                parts.into_iter().any(|part| self.fits(part))
             }
             _ if self.is_folder => false,
-            Mode::WholeGlob => fits(path),
-            Mode::Glob => fits(path) || (!has_slash && fits(name)),
+            Mode::WholeGlob => self.fits(path),
+            Mode::Glob => self.fits(path) || (!has_slash && self.fits(name)),
         }
+    }
+
+    /// Returns whether the glob matches all of `path`.
+    fn fits(&self, path: &[u8]) -> bool {
+        let mode = wildmatch::Mode::NO_MATCH_SLASH_LITERAL;
+        gix::glob::wildmatch(self.glob.as_bstr(), path.as_bstr(), mode)
     }
 }
 
 impl Pathspec {
-    /// The repository path that it names literally; `None` for a glob.
+    /// Returns the repository path that it names literally; `None` for a glob.
     pub fn literal(&self) -> Option<BString> {
         let has_wildcards = self.mode != Mode::Literal && self.glob.iter().any(|b| b"*?[\\".contains(b));
         (!has_wildcards).then(|| [self.folder.as_slice(), self.glob.as_slice()].concat().into())
     }
 
-    /// This condition without the names of files at any depth that a plain name also matches.
+    /// Limits a plain name to the file at that path. Without this it also matches files of that name at any
+    /// depth.
     pub fn rooted(mut self) -> Pathspec {
         if self.mode == Mode::Glob && self.literal().is_some() {
             self.mode = Mode::Literal;
@@ -310,10 +340,12 @@ impl Pathspec {
         self
     }
 
-    /// Whether it can match a file below the directory at a repository path.
+    /// Returns whether it can match a file below the directory at a repository path.
     pub fn may_match_below(&self, directory: &[u8]) -> bool {
         let has_slash = self.glob.contains(&b'/');
         let is_anywhere = self.mode == Mode::Glob && !has_slash && !self.glob.is_empty();
+
+        // The folders before the first wildcard are certain; all matches are below them.
         let literal = match self.literal() {
             Some(path) if !is_anywhere => path,
             _ => {
@@ -326,12 +358,15 @@ impl Pathspec {
             }
         };
         let literal = literal.strip_suffix(b"/").unwrap_or(&literal);
-        let is_within = |inner: &[u8], outer: &[u8]| {
-            outer.is_empty()
-                || inner.strip_prefix(outer).is_some_and(|rest| matches!(rest.first(), None | Some(b'/')))
-        };
+
         is_within(directory, literal) || is_within(literal, directory)
     }
+}
+
+/// Returns whether the path `inner` is `outer` or below it.
+fn is_within(inner: &[u8], outer: &[u8]) -> bool {
+    outer.is_empty()
+        || inner.strip_prefix(outer).is_some_and(|rest| matches!(rest.first(), None | Some(b'/')))
 }
 
 /// The path from the root of the repository.
@@ -345,27 +380,31 @@ impl std::fmt::Display for Pathspec {
     }
 }
 
-/// The texts that a text with alternatives in braces stands for, as in a shell: `a.{c,h}` is `a.c` and `a.h`.
-/// Braces without a comma, and more than 100 alternatives, are taken literally.
+/// Expands alternatives in braces, as a shell does: `a.{c,h}` is `a.c` and `a.h`. Braces without a comma, and
+/// more than 100 alternatives, are taken literally.
 fn expand_braces(text: &str) -> Vec<String> {
     const MAX_ALTERNATIVES: usize = 100;
+
     let mut expanded = Vec::new();
     let mut waiting = vec![text.to_owned()];
+
     while let Some(next) = waiting.pop() {
         let Some((before, alternatives, after)) = first_braces(&next) else {
             expanded.push(next);
             continue;
         };
+
         let variants = alternatives.iter().rev().map(|middle| format!("{before}{middle}{after}"));
         waiting.extend(variants);
         if waiting.len() + expanded.len() > MAX_ALTERNATIVES {
             return vec![text.to_owned()];
         }
     }
+
     expanded
 }
 
-/// What is before, between and after the first braces with a comma.
+/// Splits a text at its first braces with a comma: the text before, the alternatives, the text after.
 fn first_braces(text: &str) -> Option<(&str, Vec<&str>, &str)> {
     for (open, _) in text.match_indices('{') {
         let (mut depth, mut commas) = (0, vec![open]);
@@ -376,7 +415,9 @@ fn first_braces(text: &str) -> Option<(&str, Vec<&str>, &str)> {
                 b',' if depth == 1 => commas.push(at),
                 _ => {}
             }
+
             if depth == 0 {
+                // Braces without a comma are literal; later ones may have one.
                 if commas.len() == 1 {
                     break;
                 }
@@ -400,16 +441,19 @@ struct Parsed<'a> {
 }
 
 impl Parsed<'_> {
+    /// Parses a path as it was typed.
     fn new(typed: &str) -> Result<Parsed<'_>, PathspecError> {
         if typed.is_empty() || typed.contains('\0') {
             return Err(PathspecError::NotAPath { typed: typed.to_owned() });
         }
-        // What is quoted is a literal path: it was printed so.
+
+        // A quoted path was printed by this program, so it is literal.
         if let Some(path) = quoting::unquoted(typed) {
             let is_folder = path.ends_with(b"/");
             let mode = Mode::Literal;
             return Ok(Parsed { typed, path, mode, is_top: false, is_folder, is_exclude: false });
         }
+
         let magic = |why: String| PathspecError::Magic { typed: typed.to_owned(), why };
         let pattern = gix::pathspec::Pattern::from_bytes(typed.as_bytes(), Default::default())
             .map_err(|error| magic(super::error::one_line(&error)))?;
@@ -419,9 +463,11 @@ impl Parsed<'_> {
         if !pattern.attributes.is_empty() {
             return Err(magic("'attr' is not supported".to_owned()));
         }
+
         let is_folder = pattern.signature.contains(MagicSignature::MUST_BE_DIR);
-        // The parser takes the slash at the end off, also that of the root directory.
+        // The parser removes the slash at the end, also that of the root directory.
         let path = if typed == "/" { "/".into() } else { pattern.path().to_owned() };
+
         Ok(Parsed {
             typed,
             path,
@@ -437,10 +483,12 @@ impl Parsed<'_> {
     }
 }
 
-/// An absolute path without `.` and `..`; `None` if it leads above the root of the file system.
+/// Returns an absolute path without `.` and `..`; `None` if it leads above the root of the file system.
 fn lexically_normal(path: &[u8]) -> Option<PathBuf> {
     use std::path::Component;
+
     let mut normal = PathBuf::new();
+
     for component in Path::new(path.to_str().ok()?).components() {
         match component {
             Component::CurDir => {}
@@ -452,9 +500,11 @@ fn lexically_normal(path: &[u8]) -> Option<PathBuf> {
             other => normal.push(other),
         }
     }
+
     Some(normal)
 }
 
+/// The bytes of a path with `/` as separator.
 fn slashed(path: &Path) -> Vec<u8> {
     let bytes = path.as_os_str().as_encoded_bytes();
     if cfg!(windows) { bytes.replace(b"\\", b"/") } else { bytes.to_vec() }

@@ -1,16 +1,16 @@
 //! Paths as text. Git allows every byte but NUL in a path; text and terminals do not.
 //!
 //! A path that text cannot carry is quoted as git quotes it: `"a\377b"`, with the escapes of C. [`text`]
-//! quotes only what is not UTF-8, for JSON and other programs; [`printed`] also what has quotes, control
-//! characters or invisible ones, for people (as git does with `core.quotePath=false`). [`bytes`] reads both,
-//! so that every path that was shown can be given back.
+//! quotes only paths that are not UTF-8, for JSON and other programs. [`printed`] is for people and also
+//! quotes paths with quotes, control characters or invisible ones, as git does with `core.quotePath=false`.
+//! [`bytes`] reads both, so that every path that was shown can be passed back.
 
 use super::{BString, ByteSlice as _};
 use codeweaver_text::is_unprintable;
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// The path as text: as it is, or quoted if it is not UTF-8 or begins with a quote.
+/// Returns the path as text: as it is, or quoted if it is not UTF-8 or begins with a quote.
 pub fn text(path: &[u8]) -> String {
     match std::str::from_utf8(path) {
         Ok(path) if !path.starts_with('"') => path.to_owned(),
@@ -18,11 +18,12 @@ pub fn text(path: &[u8]) -> String {
     }
 }
 
-/// The path in [`text`] form as it is printed: on one line, without characters that act on a terminal or are
-/// hidden by it, and quoted also if it ends like `path:12` or `path:3-7`, the notation of lines.
+/// Returns a path in [`text`] form as it is printed: on one line, without characters that act on a terminal
+/// or are hidden by it, and quoted also if it ends like `path:12` or `path:3-7`, the notation of lines.
 pub fn printed(text: &str) -> Cow<'_, str> {
-    let is_plain = |c: char| !matches!(c, '"' | '\\') && !is_unprintable(c);
-    let is_clear = text.chars().all(is_plain) && lines_at(text.as_bytes()).is_none();
+    let is_plain = text.chars().all(|c| !matches!(c, '"' | '\\') && !is_unprintable(c));
+    let is_clear = is_plain && lines_at(text.as_bytes()).is_none();
+
     if is_clear || unquoted(text).is_some() {
         Cow::Borrowed(text)
     } else {
@@ -30,26 +31,27 @@ pub fn printed(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The [`printed`] path, so that it is not mistaken for an option or for pathspec magic.
+/// Returns the [`printed`] path, prefixed if it could be mistaken for an option or for pathspec magic.
 pub fn argument(text: &str) -> Cow<'_, str> {
     let shown = printed(text);
     if shown.starts_with(['-', ':']) { Cow::Owned(format!("./{shown}")) } else { shown }
 }
 
-/// The path that `text` stands for: unquoted if it is quoted, else as it is.
+/// Returns the path that `text` stands for: unquoted if it is quoted, else as it is.
 pub fn bytes(text: &str) -> BString {
     unquoted(text).unwrap_or_else(|| text.into())
 }
 
-/// The position of the colon in `path:12` or `path:3-7`.
+/// Returns the position of the colon in `path:12` or `path:3-7`.
 pub fn lines_at(place: &[u8]) -> Option<usize> {
     let colon = place.rfind_byte(b':')?;
     let lines = &place[colon + 1..];
     let is_lines = !lines.is_empty() && lines.iter().all(|byte| byte.is_ascii_digit() || *byte == b'-');
+
     is_lines.then_some(colon)
 }
 
-/// The length of the quoted path that `text` begins with, quotes included.
+/// Returns the length of the quoted path that `text` begins with, quotes included.
 pub fn quoted_len(text: &str) -> Option<usize> {
     let mut is_escaped = false;
     let end = text.strip_prefix('"')?.bytes().position(|byte| {
@@ -60,6 +62,7 @@ pub fn quoted_len(text: &str) -> Option<usize> {
     Some(end + 2)
 }
 
+/// Bytes that have an escape of one letter, with that letter.
 const ESCAPES: [(u8, char); 9] = [
     (b'"', '"'),
     (b'\\', '\\'),
@@ -74,6 +77,7 @@ const ESCAPES: [(u8, char); 9] = [
 
 fn quoted(path: &[u8]) -> String {
     let mut out = String::from("\"");
+
     for (start, end, c) in path.char_indices() {
         let escape = ESCAPES.iter().find(|(byte, _)| path[start..end] == [*byte]);
         match escape {
@@ -87,23 +91,27 @@ fn quoted(path: &[u8]) -> String {
             }),
         }
     }
+
     out.push('"');
     out
 }
 
-/// The path of a text that is quoted as a whole; `None` for any other text.
+/// Returns the path of a text that is quoted as a whole; `None` for any other text.
 pub(super) fn unquoted(text: &str) -> Option<BString> {
     let inner = text.strip_prefix('"')?.strip_suffix('"')?;
     if quoted_len(text) != Some(text.len()) {
         return None;
     }
+
     let mut path = Vec::with_capacity(inner.len());
     let mut rest = inner.bytes();
+
     while let Some(byte) = rest.next() {
         if byte != b'\\' {
             path.push(byte);
             continue;
         }
+
         let escape = rest.next()?;
         match ESCAPES.iter().find(|(_, letter)| escape == *letter as u8) {
             Some((byte, _)) => path.push(*byte),
@@ -115,6 +123,7 @@ pub(super) fn unquoted(text: &str) -> Option<BString> {
             }
         }
     }
+
     Some(path.into())
 }
 

@@ -30,13 +30,13 @@ struct Inner {
     common_dir: PathBuf,
     work_dir: Option<PathBuf>,
     is_named: bool,
-    /// Of a catalogue.
+    /// The stores of the members; `None` unless it is a catalogue.
     members: Option<Arc<MemberStores>>,
-    /// What HEAD was peeled to last.
+    /// The last object that HEAD named, peeled.
     peeled: Mutex<Option<Peeled>>,
 }
 
-/// An object that HEAD named, with the commit and the tree that it leads to, which never change.
+/// An object that HEAD named, with the commit and the tree that it leads to. These never change.
 #[derive(Clone, Copy)]
 pub(super) struct Peeled {
     pub id: Oid,
@@ -61,6 +61,7 @@ impl Repo {
         Self::discover_with(dir, true, |options| options)
     }
 
+    /// Finds a repository with gix options changed by `adjust`.
     /// As [`Self::discover`], without the environment and the configuration of the user and of the system, so that
     /// the outcome depends on the repository alone. For tests.
     pub fn open_isolated(dir: &Path) -> Result<Repo, GitError> {
@@ -75,51 +76,52 @@ impl Repo {
         let mut trust = gix::sec::trust::Mapping::<gix::open::Options>::default();
         let ignores_environment =
             is_named && LOCAL_VARIABLES.iter().any(|name| std::env::var_os(name).is_some());
+
         for options in [&mut trust.full, &mut trust.reduced] {
             if ignores_environment {
                 // Denies all variables that begin with GIT_, since gix has no finer distinction. So the file
                 // that GIT_CONFIG_GLOBAL names is not read either.
                 options.permissions.env.git_prefix = gix::sec::Permission::Deny;
             }
-            // With replace refs an oid could name other bytes than its own, so it would not identify what was
-            // indexed.
+            // With replace refs an oid could name other bytes than its own, so it would not identify the indexed
+            // bytes.
             options.modify(|options| adjust(options).config_overrides(["core.useReplaceRefs=false"]));
         }
+
         // From a relative directory inside a bare repository, gix looks for `.git` in its parent.
         let absolute = std::path::absolute(dir);
         let dir = absolute.as_deref().unwrap_or(dir);
-        // As git does: ceiling directories that do not contain `dir` have no effect.
+
+        // As in git, ceiling directories that do not contain `dir` have no effect.
         let upwards =
             gix::discover::upwards::Options { match_ceiling_dir_or_error: false, ..Default::default() };
+
         let found = if is_named {
             gix::ThreadSafeRepository::discover_opts(dir, upwards.apply_environment(), trust)
         } else {
             gix::ThreadSafeRepository::discover_with_environment_overrides_opts(dir, upwards, trust)
         };
+
         match found {
             Ok(sync) => Self::from_gix(sync, is_named),
             Err(error) => Err(open_error(dir, is_named, &error)),
         }
     }
 
+    /// Wraps an opened repository, after a check of its reference format.
     fn from_gix(sync: gix::ThreadSafeRepository, is_named: bool) -> Result<Repo, GitError> {
         let repo = sync.to_thread_local();
-        let canonical = |path: &Path| {
-            std::fs::canonicalize(path).map_err(|source| GitError::Io {
-                action: "resolve",
-                path: path.to_owned(),
-                source,
-            })
-        };
         let git_dir = canonical(repo.git_dir())?;
         // In a linked worktree gix reports `…/worktrees/x/../..`.
         let common_dir = canonical(repo.common_dir())?;
         let work_dir = repo.workdir().map(canonical).transpose()?;
+
         if let Some(format) = repo.config_snapshot().string("extensions.refStorage")
             && !format.eq_ignore_ascii_case(b"files")
         {
             return Err(GitError::Unsupported { path: git_dir, feature: "the reftable reference format" });
         }
+
         let members = members::is_catalogue(&repo).then(Arc::default);
         Ok(Repo {
             inner: Arc::new(Inner {
@@ -139,11 +141,12 @@ impl Repo {
         self.inner.sync.to_thread_local()
     }
 
-    /// What `id` leads to, if HEAD named it last.
+    /// Returns the commit and tree that `id` leads to, if HEAD named it last.
     pub(super) fn peeled(&self, id: &Oid) -> Option<Peeled> {
         sync::lock(&self.inner.peeled).filter(|known| known.id == *id)
     }
 
+    /// Remembers the object that HEAD named last.
     pub(super) fn keep_peeled(&self, peeled: Peeled) {
         *sync::lock(&self.inner.peeled) = Some(peeled);
     }
@@ -153,13 +156,13 @@ impl Repo {
         self.inner.members.as_ref()
     }
 
-    /// Whether it was opened by [`Self::discover_named`]. A process that is started for it must be given its
-    /// path too.
+    /// Returns whether it was opened by [`Self::discover_named`]. A process that is started for it must be
+    /// given its path too.
     pub fn is_named(&self) -> bool {
         self.inner.is_named
     }
 
-    /// Whether there is no working tree.
+    /// Returns whether there is no working tree.
     pub fn is_bare(&self) -> bool {
         self.inner.work_dir.is_none()
     }
@@ -174,7 +177,7 @@ impl Repo {
         &self.inner.git_dir
     }
 
-    /// The files from which git's configuration was read, with included ones, and those of the user and the
+    /// Files from which git's configuration was read, with included ones, and those of the user and the
     /// worktree that may be created later.
     pub fn config_files(&self) -> Vec<PathBuf> {
         let local = self.local();
@@ -182,8 +185,10 @@ impl Repo {
         let mut files: Vec<PathBuf> =
             config.plumbing().sections().filter_map(|section| section.meta().path.clone()).collect();
         files.extend([self.common_dir().join("config"), self.git_dir().join("config.worktree")]);
+
         let home = std::env::var_os("HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
         files.extend(home.map(|home| home.join(".gitconfig")));
+
         files.sort();
         files.dedup();
         files
@@ -199,6 +204,7 @@ impl Repo {
         if !self.is_linked() {
             return self.work_dir().map(Path::to_owned);
         }
+
         let main = self.local().main_repo().ok()?;
         std::fs::canonicalize(main.workdir()?).ok()
     }
@@ -221,10 +227,11 @@ impl Repo {
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => {}
             Err(e) => return Err(e),
         }
+
         Ok(keys)
     }
 
-    /// Whether this worktree was made by `git worktree add`.
+    /// Returns whether this worktree was made by `git worktree add`.
     pub fn is_linked(&self) -> bool {
         self.git_dir() != self.common_dir()
     }
@@ -254,9 +261,11 @@ impl Repo {
         const SKIP_CHECKSUM: bool = true;
         let local = self.local();
         let path = local.index_path();
+
         if !path.exists() {
             return Ok(gix::index::State::new(local.object_hash()));
         }
+
         let file = gix::index::File::at(&path, local.object_hash(), SKIP_CHECKSUM, Default::default());
         file.map(|file| file.into_parts().0).map_err(|error| self.unreadable(&error))
     }
@@ -270,6 +279,7 @@ impl Repo {
 fn linked_key(git_dir: &Path) -> String {
     let name = git_dir.file_name().unwrap_or_default().as_encoded_bytes();
     let mut key = String::with_capacity(name.len());
+
     for (at, &byte) in name.iter().enumerate() {
         let leading_dot = at == 0 && byte == b'.';
         if (byte.is_ascii_alphanumeric() || b"._-".contains(&byte)) && !leading_dot {
@@ -278,6 +288,7 @@ fn linked_key(git_dir: &Path) -> String {
             key.push_str(&format!("%{byte:02X}"));
         }
     }
+
     // A linked worktree may itself be called `main` (or `MAIN`, on file systems that fold case).
     if key.eq_ignore_ascii_case(MAIN) { format!("%{:02X}{}", key.as_bytes()[0], &key[1..]) } else { key }
 }
@@ -288,34 +299,56 @@ impl std::fmt::Debug for Repo {
     }
 }
 
+/// Resolves the symbolic links of a path.
+fn canonical(path: &Path) -> Result<PathBuf, GitError> {
+    std::fs::canonicalize(path).map_err(|source| GitError::Io {
+        action: "resolve",
+        path: path.to_owned(),
+        source,
+    })
+}
+
 /// Turns a failure to open into the most helpful error, by inspecting `dir` and its parents.
 fn open_error(dir: &Path, is_named: bool, error: &dyn std::fmt::Display) -> GitError {
     let start = std::fs::canonicalize(dir).unwrap_or_else(|_| dir.to_owned());
-    let looks_like_git_dir = |path: &Path| path.join("HEAD").is_file() && path.join("objects").is_dir();
     let from_environment = std::env::var_os("GIT_DIR").filter(|_| !is_named);
-    let found = from_environment.map(PathBuf::from).or_else(|| {
-        start.ancestors().find_map(|parent| {
-            let git = parent.join(".git");
-            if git.exists() { Some(git) } else { looks_like_git_dir(parent).then(|| parent.to_owned()) }
-        })
-    });
+    let found = from_environment.map(PathBuf::from).or_else(|| closest_git_dir(&start));
     let Some(git_dir) = found else { return GitError::NotARepository { path: start } };
     if !git_dir.exists() {
         return GitError::NotARepository { path: git_dir };
     }
+
     let config = std::fs::read_to_string(git_dir.join("config")).unwrap_or_default().to_ascii_lowercase();
-    let sets = |key: &str, value: &str| {
-        config.lines().any(|line| {
-            line.split_once('=').is_some_and(|(k, v)| k.trim() == key && v.trim().trim_matches('"') == value)
-        })
-    };
-    if sets("objectformat", "sha256") {
+
+    if sets(&config, "objectformat", "sha256") {
         return GitError::Unsupported { path: git_dir, feature: "the SHA-256 object format" };
     }
-    if sets("refstorage", "reftable") {
+    if sets(&config, "refstorage", "reftable") {
         return GitError::Unsupported { path: git_dir, feature: "the reftable reference format" };
     }
+
     GitError::Unreadable { path: git_dir, reason: one_line(error) }
+}
+
+/// Finds the first of `start` and its parents that has a git directory or looks like one.
+fn closest_git_dir(start: &Path) -> Option<PathBuf> {
+    for parent in start.ancestors() {
+        let git = parent.join(".git");
+        if git.exists() {
+            return Some(git);
+        }
+        if parent.join("HEAD").is_file() && parent.join("objects").is_dir() {
+            return Some(parent.to_owned());
+        }
+    }
+    None
+}
+
+/// Returns whether the lower-case text of a configuration file sets `key` to `value` in any section.
+fn sets(config: &str, key: &str, value: &str) -> bool {
+    config.lines().any(|line| {
+        line.split_once('=').is_some_and(|(k, v)| k.trim() == key && v.trim().trim_matches('"') == value)
+    })
 }
 
 #[cfg(test)]

@@ -31,12 +31,17 @@ impl Repo {
     pub fn head(&self) -> Result<Head, GitError> {
         let repo = self.local();
         let mut head = repo.head().map_err(|error| self.unreadable(&error))?;
+
         let reference = head.referent_name().map(|name| name.as_bstr().to_string());
+
+        // Commits and trees never change, so a HEAD that has not moved needs no object.
         if let Some(known) = head.id().and_then(|id| self.peeled(&id.detach())) {
             return Ok(Head { commit: known.commit, tree: Some(known.tree), reference });
         }
+
         let id = head.try_peel_to_id().map_err(|error| self.unreadable(&error))?.map(|id| id.detach());
         let Some(id) = id else { return Ok(Head { commit: None, tree: None, reference }) };
+
         let (commit, tree) = peel(&repo, id)?;
         self.keep_peeled(Peeled { id, commit, tree });
         Ok(Head { commit, tree: Some(tree), reference })
@@ -45,17 +50,20 @@ impl Repo {
     /// Resolves a revision in any form that git accepts: branch, tag, (short) oid, `HEAD~3`, `stash@{0}`,
     /// `A:sub/dir`, the oid of a tree.
     ///
-    /// Errors: [`GitError::UnknownRevision`] for a name that is unknown, ambiguous or has no tree.
+    /// # Errors
+    /// [`GitError::UnknownRevision`] for a name that is unknown, ambiguous or has no tree.
     pub fn resolve(&self, rev: &str) -> Result<Revision, GitError> {
         let repo = self.local();
         let unknown = |hint: Option<String>| GitError::UnknownRevision { spec: rev.to_owned(), hint };
         if rev.trim().is_empty() {
             return Err(unknown(Some("the name is empty".into())));
         }
+
         let id = match repo.rev_parse_single(rev) {
             Ok(id) => id.detach(),
             Err(error) => return Err(unknown(Some(hint_for(&repo, rev, &error)))),
         };
+
         match peel(&repo, id) {
             Ok((commit, tree)) => Ok(Revision { spec: rev.to_owned(), commit, tree }),
             Err(GitError::BadObject { .. }) => {
@@ -70,13 +78,17 @@ impl Repo {
 fn peel(repo: &gix::Repository, id: Oid) -> Result<(Option<Oid>, Oid), GitError> {
     let mut buffer = Vec::new();
     let (mut commit, mut id) = (None, id);
+
     for _ in 0..MAX_PEEL {
+        // The empty tree is known without an object.
         if id.is_empty_tree() {
             return Ok((commit, id));
         }
+
         let bad = |reason: String| GitError::BadObject { oid: id, expected: "commit or tree", reason };
         let object = repo.objects.try_find(&id, &mut buffer).map_err(|error| bad(one_line(&error)))?;
         let object = object.ok_or(GitError::ObjectMissing { oid: id })?;
+
         id = match object.kind {
             Kind::Tree => return Ok((commit, id)),
             Kind::Commit => {
@@ -91,25 +103,31 @@ fn peel(repo: &gix::Repository, id: Oid) -> Result<(Option<Oid>, Oid), GitError>
             Kind::Blob => return Err(bad("it is a blob".into())),
         };
     }
+
     Err(GitError::BadObject { oid: id, expected: "commit or tree", reason: "too many tags in a row".into() })
 }
 
-/// References with names similar to `rev`, or the first line of the error.
+/// Returns a hint at references with names similar to `rev`, or the first line of the error.
 fn hint_for(repo: &gix::Repository, rev: &str, error: &dyn std::fmt::Display) -> String {
     const MAX_REFERENCES: usize = 10_000;
     const MAX_NAMED: usize = 3;
+
     let wanted: String = rev.split(['~', '^', ':', '@']).next().unwrap_or(rev).into();
     let wanted_bytes = wanted.clone().into_bytes();
-    // `1.40` is meant by `v1.40`, and `tokio-1.40.0` by it.
+
+    // `1.40` may mean `v1.40`, which in turn may mean `tokio-1.40.0`.
     let core = wanted.to_lowercase();
     let core =
         core.strip_prefix('v').filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit())).unwrap_or(&core);
+
     let mut near: Vec<(bool, usize, String)> = Vec::new();
     if let Ok(platform) = repo.references()
         && let Ok(all) = platform.all()
     {
+        // Beyond this number the hint is not worth the time.
         for reference in all.flatten().take(MAX_REFERENCES) {
             let short = reference.name().shorten().to_string();
+
             let distance = strsim::generic_levenshtein(&wanted_bytes, &short.clone().into_bytes());
             let has_it = core.len() > 1 && short.to_lowercase().contains(core);
             if distance > 0 && (has_it || distance <= 1 + wanted.len() / 4) {
@@ -117,9 +135,11 @@ fn hint_for(repo: &gix::Repository, rev: &str, error: &dyn std::fmt::Display) ->
             }
         }
     }
+
     near.sort();
     near.dedup();
     let names: Vec<String> = near.into_iter().take(MAX_NAMED).map(|(.., name)| format!("'{name}'")).collect();
+
     match names.split_last() {
         None => one_line(error),
         Some((only, [])) => format!("did you mean {only}?"),

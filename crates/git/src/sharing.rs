@@ -1,8 +1,8 @@
-//! `core.sharedRepository`: who may read and write what is created in a repository.
+//! `core.sharedRepository`: the permissions of new files in a repository.
 
 use super::Repo;
 
-/// For its owner alone.
+/// Read and written by the owner alone.
 const PRIVATE: u32 = 0o600;
 const GROUP: u32 = 0o660;
 const EVERYBODY: u32 = 0o664;
@@ -23,13 +23,14 @@ impl Repo {
     }
 }
 
-/// Permission bits of directories, for those of files: they are entered by whom they are read, and what is
-/// created in them has their group.
+/// Returns the permission bits of directories for those of files. Directories can be entered by the users who
+/// can read their files, and new files in them get their group.
 pub fn directory_mode(file_mode: u32) -> u32 {
     let set_group = if file_mode & 0o070 != 0 { 0o2000 } else { 0 };
     file_mode | (file_mode & 0o444) >> 2 | set_group
 }
 
+/// Parses a value of `core.sharedRepository`.
 fn parse(value: &str) -> u32 {
     match value.to_ascii_lowercase().as_str() {
         "umask" | "false" | "no" | "off" | "0" | "" => PRIVATE,

@@ -1,4 +1,4 @@
-//! Check that the store directory is not tracked.
+//! Check that the store directory is not tracked by git.
 
 use gix::bstr::ByteSlice as _;
 use gix::objs::{Find as _, TreeRefIter};
@@ -10,28 +10,21 @@ use super::{BString, GitError, Oid, Repo};
 /// Name of the store directory, at the root of the main worktree.
 pub const STORE_DIR: &str = ".codeweaver";
 
-/// A tracked path in the store directory, if `tree` or git's index has one. The name matches in any case.
+/// Finds a tracked path in the store directory, in `tree` or in git's index. The name matches in any case.
 ///
 /// A repository that tracks its store could deliver a forged index to everyone who clones it, so it must be
 /// refused. Cost: reading one tree object and the index.
 pub fn tracked_store(repo: &Repo, tree: Option<&Oid>) -> Result<Option<BString>, GitError> {
-    let is_store = |name: &[u8]| name.eq_ignore_ascii_case(STORE_DIR.as_bytes());
     let local = repo.local();
-    if let Some(tree) = tree.filter(|tree| !tree.is_empty_tree()) {
-        let mut buffer = Vec::new();
-        let bad = |reason: String| GitError::BadObject { oid: *tree, expected: "tree", reason };
-        let found = local.objects.try_find(tree, &mut buffer).map_err(|error| bad(error.to_string()))?;
-        let found = found.ok_or(GitError::ObjectMissing { oid: *tree })?;
-        for entry in TreeRefIter::from_bytes(found.data, tree.kind()) {
-            let entry = entry.map_err(|error| bad(error.to_string()))?;
-            if is_store(entry.filename) {
-                return Ok(Some(entry.filename.to_owned()));
-            }
-        }
+    if let Some(tree) = tree.filter(|tree| !tree.is_empty_tree())
+        && let Some(path) = store_in_tree(&local, tree)?
+    {
+        return Ok(Some(path));
     }
     if repo.is_bare() {
         return Ok(None);
     }
+
     let index_file = local.index_path();
     match Mapped::open(&index_file) {
         Ok(bytes) if !may_name_store(&bytes) && !bytes.has_failed() => return Ok(None),
@@ -39,6 +32,7 @@ pub fn tracked_store(repo: &Repo, tree: Option<&Oid>) -> Result<Option<BString>,
         Err(source) => return Err(GitError::Io { action: "read", path: index_file, source }),
         Ok(_) => {}
     }
+
     let index = repo.read_index()?;
     let tracked = index
         .entries()
@@ -48,25 +42,50 @@ pub fn tracked_store(repo: &Repo, tree: Option<&Oid>) -> Result<Option<BString>,
     Ok(tracked.map(ToOwned::to_owned))
 }
 
-/// Whether a path in these bytes of git's index could be in the store directory. False is certain. Avoids
-/// parsing megabytes.
+/// Returns the name of the store directory in a root tree, if the tree has it.
+fn store_in_tree(repo: &gix::Repository, tree: &Oid) -> Result<Option<BString>, GitError> {
+    let bad = |reason: String| GitError::BadObject { oid: *tree, expected: "tree", reason };
+    let mut buffer = Vec::new();
+    let found = repo.objects.try_find(tree, &mut buffer).map_err(|error| bad(error.to_string()))?;
+    let found = found.ok_or(GitError::ObjectMissing { oid: *tree })?;
+
+    for entry in TreeRefIter::from_bytes(found.data, tree.kind()) {
+        let entry = entry.map_err(|error| bad(error.to_string()))?;
+        if is_store(entry.filename) {
+            return Ok(Some(entry.filename.to_owned()));
+        }
+    }
+    Ok(None)
+}
+
+fn is_store(name: &[u8]) -> bool {
+    name.eq_ignore_ascii_case(STORE_DIR.as_bytes())
+}
+
+/// Returns whether a path in these bytes of git's index could be in the store directory. False is certain.
+/// Avoids parsing megabytes.
 fn may_name_store(index: &[u8]) -> bool {
+    /// Position of `w` in the name, its rarest letter in paths.
+    const W: usize = 5;
+
     // Version 4 stores paths without the prefix that they share with the path before. With the extension
-    // "link" (length u32 big endian, content), entries are in another file.
-    let is_extension = |at: usize| {
-        let length = index[at..].get(4..8).and_then(|length| length.try_into().ok()).map(u32::from_be_bytes);
-        length.is_some_and(|length| length > 0 && (length as usize) < index.len() - at)
-    };
-    if !matches!(index.get(4..8), Some([0, 0, 0, 2 | 3])) || index.find_iter("link").any(is_extension) {
+    // "link", entries are in another file. Both need the parser.
+    let has_plain_paths = matches!(index.get(4..8), Some([0, 0, 0, 2 | 3]));
+    if !has_plain_paths || index.find_iter("link").any(|at| is_extension(&index[at..])) {
         return true;
     }
-    // Searches for `w`, the rarest letter of the name in paths.
-    const W: usize = 5;
-    let is_store = |w: usize| {
+
+    memchr::memchr2_iter(b'w', b'W', index).any(|w| {
         let name = w.checked_sub(W).and_then(|at| index.get(at..at + STORE_DIR.len()));
-        name.is_some_and(|name| name.eq_ignore_ascii_case(STORE_DIR.as_bytes()))
-    };
-    memchr::memchr2_iter(b'w', b'W', index).any(is_store)
+        name.is_some_and(is_store)
+    })
+}
+
+/// Returns whether these last bytes of an index can begin with an extension: a name of four bytes, the length
+/// of the content as big-endian `u32`, and the content.
+fn is_extension(bytes: &[u8]) -> bool {
+    let length = bytes.get(4..8).and_then(|length| length.try_into().ok()).map(u32::from_be_bytes);
+    length.is_some_and(|length| length > 0 && (length as usize) < bytes.len())
 }
 
 #[cfg(test)]

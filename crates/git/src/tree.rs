@@ -67,9 +67,10 @@ pub fn walk_tree(repo: &Repo, tree: &Oid) -> Result<Vec<TreeFile>, GitError> {
     Ok(files)
 }
 
-/// As [`walk_tree`], of the directory `path` alone. None if there is no such directory.
+/// As [`walk_tree`], for the directory `path` alone. Empty if there is no such directory.
 pub fn walk_directory(repo: &Repo, tree: &Oid, path: &BStr) -> Result<Vec<TreeFile>, GitError> {
     let Some((directory, None)) = find_entry(repo, tree, path)? else { return Ok(Vec::new()) };
+
     let mut files = walk_tree(repo, &directory)?;
     for file in &mut files {
         file.path.insert_str(0, "/");
@@ -78,28 +79,30 @@ pub fn walk_directory(repo: &Repo, tree: &Oid, path: &BStr) -> Result<Vec<TreeFi
     Ok(files)
 }
 
-/// The file at `path`; `None` for a directory and if nothing is there.
+/// Returns the file at `path`; `None` for a directory and if nothing is there.
 pub fn entry_at(repo: &Repo, tree: &Oid, path: &BStr) -> Result<Option<TreeFile>, GitError> {
     let found = find_entry(repo, tree, path)?;
     Ok(found.and_then(|(oid, mode)| Some(TreeFile { path: path.to_owned(), oid, mode: mode? })))
 }
 
-/// Whether there is a file or a directory at `path`.
+/// Returns whether there is a file or a directory at `path`.
 pub fn is_in_tree(repo: &Repo, tree: &Oid, path: &BStr) -> Result<bool, GitError> {
     Ok(find_entry(repo, tree, path)?.is_some())
 }
 
-/// What is at `path`; a directory has no mode.
+/// Finds the object at `path`; a directory has no mode.
 fn find_entry(repo: &Repo, tree: &Oid, path: &BStr) -> Result<Option<(Oid, Option<Mode>)>, GitError> {
     let mut reader = Reader::new(repo, *tree);
     let mut buffer = Vec::new();
     let mut current = *tree;
     let mut components = path.split(|byte| *byte == b'/').peekable();
+
     while let Some(name) = components.next() {
         let found = reader.entries(&current, &mut buffer)?.find(|entry| match entry {
             Ok(entry) => entry.name == name,
             Err(_) => true,
         });
+
         let Some(entry) = found.transpose()? else { return Ok(None) };
         match (entry.mode, components.peek().is_some()) {
             (None, true) => current = entry.oid,
@@ -107,10 +110,12 @@ fn find_entry(repo: &Repo, tree: &Oid, path: &BStr) -> Result<Option<(Oid, Optio
             (Some(_), true) => return Ok(None),
         }
     }
+
     Ok(None)
 }
 
-/// The files in which `new` differs from `old` (all of them, if there is no old tree), sorted by path.
+/// Compares two trees: the files in which `new` differs from `old` (all of them, if there is no old tree),
+/// sorted by path.
 ///
 /// Cost: proportional to the changed directories, since equal subtrees are not read. A rename is a deletion
 /// and an addition with equal oids, which suffices for a content-addressed index. A file that became a
@@ -128,14 +133,15 @@ impl TreeComparer {
     /// Cache for the directories that neighbouring commits share.
     const CACHE_BYTES: usize = 32 << 20;
 
+    /// Creates a comparer for the trees of `repo`.
     pub fn new(repo: &Repo) -> TreeComparer {
         let mut reader = Reader::new(repo, Oid::null(repo.object_hash()));
         reader.objects.own.object_cache_size_if_unset(Self::CACHE_BYTES);
         TreeComparer { reader }
     }
 
-    /// As [`diff_trees`], without directories that `enters` refuses. Those get their path without a slash at
-    /// its end.
+    /// As [`diff_trees`], but does not enter the directories that `enters` refuses. It gets their paths
+    /// without a slash at the end.
     pub fn diff(
         &mut self,
         old: Option<&Oid>,
@@ -147,6 +153,7 @@ impl TreeComparer {
     }
 }
 
+/// An entry of a directory.
 struct Entry<'a> {
     name: &'a [u8],
     oid: Oid,
@@ -155,15 +162,25 @@ struct Entry<'a> {
 }
 
 impl Entry<'_> {
-    /// Git's order: a directory sorts as if its name ended in a slash. So a depth-first walk returns paths in
-    /// byte order, and a file and a directory with the same name are different keys.
+    /// Compares in git's order: a directory sorts as if its name ended in a slash. So a depth-first walk
+    /// returns paths in byte order, and a file and a directory with the same name are different keys.
     fn cmp(&self, other: &Entry<'_>) -> Ordering {
-        let end = |entry: &Entry<'_>| if entry.mode.is_none() { b'/' } else { 0 };
         let common = self.name.len().min(other.name.len());
-        self.name[..common].cmp(&other.name[..common]).then_with(|| {
-            let next = |entry: &Entry<'_>| entry.name.get(common).copied().unwrap_or_else(|| end(entry));
-            next(self).cmp(&next(other)).then_with(|| self.name.len().cmp(&other.name.len()))
-        })
+        self.name[..common]
+            .cmp(&other.name[..common])
+            .then_with(|| self.byte_at(common).cmp(&other.byte_at(common)))
+            .then_with(|| self.name.len().cmp(&other.name.len()))
+    }
+
+    /// The byte of the name at `position`, with the end that git's order adds to it.
+    fn byte_at(&self, position: usize) -> u8 {
+        let end = if self.mode.is_none() { b'/' } else { 0 };
+        self.name.get(position).copied().unwrap_or(end)
+    }
+
+    /// Its oid and mode; `None` for a directory.
+    fn file(&self) -> Option<(Oid, Mode)> {
+        Some((self.oid, self.mode?))
     }
 }
 
@@ -179,6 +196,7 @@ impl Reader {
         Reader { objects: repo.objects(), root, spare: Vec::new() }
     }
 
+    /// Reads the entries of a directory, without those that cannot be checked out.
     fn entries<'a>(
         &mut self,
         tree: &Oid,
@@ -186,6 +204,7 @@ impl Reader {
     ) -> Result<impl Iterator<Item = Result<Entry<'a>, GitError>> + use<'a>, GitError> {
         let tree = *tree;
         let bad = move |reason: String| GitError::BadObject { oid: tree, expected: "tree", reason };
+
         let data: &'a [u8] = if tree.is_empty_tree() {
             &[]
         } else {
@@ -196,8 +215,10 @@ impl Reader {
             }
             object.data
         };
-        // The list of the members of a catalogue is none of the files in it.
+
+        // The list of the members of a catalogue is not one of its files.
         let hidden = self.objects.is_catalogue().then_some(MEMBERS_FILE.as_bytes());
+
         Ok(TreeRefIter::from_bytes(data, tree.kind())
             .map(move |entry| match entry {
                 Ok(entry) => Ok(Entry {
@@ -207,12 +228,25 @@ impl Reader {
                 }),
                 Err(error) => Err(bad(error.to_string())),
             })
-            .filter(move |entry| {
-                let is_shown = |name: &[u8]| is_checkable_name(name) && hidden != Some(name);
-                entry.as_ref().map_or(true, |entry| is_shown(entry.name))
+            .filter(move |entry| match entry {
+                Ok(entry) => is_checkable_name(entry.name) && hidden != Some(entry.name),
+                Err(_) => true,
             }))
     }
 
+    /// Reads the entries of a directory that may be absent on one side of a comparison.
+    fn entries_if_any<'a>(
+        &mut self,
+        tree: Option<&Oid>,
+        buffer: &'a mut Vec<u8>,
+    ) -> Result<Vec<Entry<'a>>, GitError> {
+        match tree {
+            Some(tree) => self.entries(tree, buffer)?.collect(),
+            None => Ok(Vec::new()),
+        }
+    }
+
+    /// Adds all files below the directory `tree`, whose path is `prefix`.
     fn files(
         &mut self,
         tree: &Oid,
@@ -223,6 +257,7 @@ impl Reader {
         self.check_bounds(depth, files.len())?;
         let mut buffer = self.spare.pop().unwrap_or_default();
         let base = prefix.len();
+
         for entry in self.entries(tree, &mut buffer)? {
             let entry = entry?;
             push_component(prefix, entry.name);
@@ -232,10 +267,12 @@ impl Reader {
             }
             prefix.truncate(base);
         }
+
         self.spare.push(buffer);
         Ok(())
     }
 
+    /// Compares two root trees.
     fn diff(
         &mut self,
         old: Option<&Oid>,
@@ -246,8 +283,11 @@ impl Reader {
         if old == Some(new) {
             return Ok(changes);
         }
+
         self.changes((old, Some(new)), &mut BString::default(), 0, enters, &mut changes)?;
+
         if !changes.is_sorted_by(|a, b| a.path < b.path) {
+            // Only malformed trees are unsorted, as in `walk_tree`.
             changes.sort_by(|a, b| a.path.cmp(&b.path));
             changes.dedup_by(|later, first| {
                 let same = later.path == first.path;
@@ -258,9 +298,11 @@ impl Reader {
                 same
             });
         }
+
         Ok(changes)
     }
 
+    /// Adds the differences of two directories, whose path is `prefix`.
     fn changes(
         &mut self,
         (old, new): (Option<&Oid>, Option<&Oid>),
@@ -272,16 +314,12 @@ impl Reader {
         self.check_bounds(depth, changes.len())?;
         let (mut old_buffer, mut new_buffer) =
             (self.spare.pop().unwrap_or_default(), self.spare.pop().unwrap_or_default());
-        let mut side = |tree: Option<&Oid>, buffer| -> Result<Vec<Entry<'_>>, GitError> {
-            match tree {
-                Some(tree) => self.entries(tree, buffer)?.collect(),
-                None => Ok(Vec::new()),
-            }
-        };
-        let old_entries = side(old, &mut old_buffer)?;
-        let new_entries = side(new, &mut new_buffer)?;
+        let old_entries = self.entries_if_any(old, &mut old_buffer)?;
+        let new_entries = self.entries_if_any(new, &mut new_buffer)?;
+
         let base = prefix.len();
         let (mut o, mut n) = (old_entries.iter().peekable(), new_entries.iter().peekable());
+
         loop {
             let (left, right) = match (o.peek(), n.peek()) {
                 (None, None) => break,
@@ -293,11 +331,13 @@ impl Reader {
                 (Some(_), None) => (o.next(), None),
                 (None, Some(_)) => (None, n.next()),
             };
+
             let Some(any) = left.or(right) else { break };
-            let same = matches!((left, right), (Some(l), Some(r)) if l.oid == r.oid && l.mode == r.mode);
-            if same {
+            // Directories too: equal subtrees are never read.
+            if matches!((left, right), (Some(l), Some(r)) if l.oid == r.oid && l.mode == r.mode) {
                 continue;
             }
+
             push_component(prefix, any.name);
             if any.mode.is_none() {
                 let (left, right) = (left.map(|e| e.oid), right.map(|e| e.oid));
@@ -305,17 +345,19 @@ impl Reader {
                     self.changes((left.as_ref(), right.as_ref()), prefix, depth + 1, enters, changes)?;
                 }
             } else {
-                let file = |entry: Option<&Entry<'_>>| entry.and_then(|e| Some((e.oid, e.mode?)));
-                changes.push(TreeChange { path: prefix.clone(), old: file(left), new: file(right) });
+                let (old, new) = (left.and_then(Entry::file), right.and_then(Entry::file));
+                changes.push(TreeChange { path: prefix.clone(), old, new });
             }
             prefix.truncate(base);
         }
+
         drop((old_entries, new_entries));
         self.spare.push(old_buffer);
         self.spare.push(new_buffer);
         Ok(())
     }
 
+    /// Refuses trees that are made to exhaust memory or the stack.
     fn check_bounds(&self, depth: usize, n_files: usize) -> Result<(), GitError> {
         if depth > MAX_DEPTH || n_files > MAX_FILES {
             return Err(GitError::TooManyFiles { tree: self.root, limit: MAX_FILES });
@@ -331,7 +373,7 @@ fn push_component(path: &mut BString, name: &[u8]) {
     path.push_str(name);
 }
 
-/// Whether git accepts a name at checkout: not empty, `.`, `..` or `.git`, and without separator.
+/// Returns whether git accepts a name at checkout: not empty, `.`, `..` or `.git`, and without separator.
 fn is_checkable_name(name: &[u8]) -> bool {
     !matches!(name, b"" | b"." | b"..") && !name.eq_ignore_ascii_case(b".git") && !name.contains(&b'/')
 }

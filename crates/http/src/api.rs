@@ -1,7 +1,7 @@
-//! An OpenAI-compatible API: where it is, its key, one request, and why there is no answer.
+//! An OpenAI-compatible API: its address, its key, one request, and the reason why there is no answer.
 //!
-//! The key is in one header and in no message. A redirect is not followed: it could carry what is sent to
-//! another host.
+//! The key is sent in one header and appears in no message. A redirect is not followed: it could carry the
+//! request to another host.
 
 use super::{Limits, agent, check_base, header, pause_of};
 use serde_json::Value;
@@ -9,12 +9,12 @@ use std::io::Read;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-/// Maximum size of what is read of an error.
+/// Maximum number of bytes that are read of the body of an error.
 const MAX_ERROR_BYTES: u64 = 1024 * 1024;
 /// Maximum number of characters of a message of the API that are shown.
 const MAX_MESSAGE_CHARS: usize = 300;
 
-/// Why the API gives no answer.
+/// The reason why the API gives no answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ApiError {
     /// A setting is missing or invalid.
@@ -29,7 +29,7 @@ pub enum ApiError {
     /// 401 or 403.
     #[error("the API refuses the key (status {status}): {message}")]
     Unauthorised { status: u16, message: String },
-    /// 429, also after the pauses it asked for.
+    /// 429, also after the pauses that the API asked for.
     #[error("the API has received too many requests (status 429): {message}")]
     RateLimited { message: String },
     /// Another status.
@@ -41,15 +41,16 @@ pub enum ApiError {
     /// The answer has no text.
     #[error("the model {model} answered nothing")]
     Empty { model: String },
-    /// It is not what the protocol says.
+    /// The answer does not follow the protocol.
     #[error("the answer of the API cannot be read: {why}")]
     Unreadable { why: String },
 }
 
 impl ApiError {
-    /// What to do about it, with the names of the settings.
+    /// Returns one sentence on the remedy, with the names of the settings.
     pub fn fix(&self, names: &ApiNames) -> String {
         let ApiNames { base_url, key_variable, key_command, model, timeout } = names;
+
         match self {
             ApiError::Setting { .. } => {
                 format!("git codeweaver config set --user {base_url} URL, and export {key_variable}")
@@ -69,7 +70,7 @@ impl ApiError {
     }
 }
 
-/// Whether another request may succeed, and when.
+/// A failed request: whether another one may succeed, and when.
 #[derive(Debug)]
 pub enum Failure {
     Final(ApiError),
@@ -78,16 +79,18 @@ pub enum Failure {
 }
 
 impl Failure {
+    /// The connection broke off while the answer was read.
     pub fn broken(why: &str) -> Failure {
         Failure::Passing(ApiError::BrokenOff { why: why.to_owned() }, None)
     }
 
+    /// The answer does not follow the protocol.
     pub fn unreadable(why: &str) -> Failure {
         Failure::Final(ApiError::Unreadable { why: why.to_owned() })
     }
 }
 
-/// What the settings of an API are called in messages.
+/// Names of the settings of an API in messages.
 #[derive(Debug)]
 pub struct ApiNames {
     pub base_url: &'static str,
@@ -129,46 +132,54 @@ impl std::fmt::Debug for Endpoint {
 }
 
 impl Endpoint {
-    /// The API of the settings; `None` if none is configured.
+    /// Opens the API of the settings; `None` if none is configured.
     ///
     /// # Errors
     /// [`ApiError::Setting`] for a key without a URL, an invalid URL, a URL of another machine without a key,
     /// and a command that prints no key.
     pub fn open(settings: ApiSettings<'_>) -> Result<Option<Endpoint>, ApiError> {
         let names = settings.names;
-        let setting = |setting, why: &str| Err(ApiError::Setting { setting, why: why.to_owned() });
+        let invalid = |setting, why: &str| Err(ApiError::Setting { setting, why: why.to_owned() });
+
         let key = settings.key.filter(|key| !key.trim().is_empty());
         let base = settings.base_url.unwrap_or_default();
+
         if base.trim().is_empty() {
             if key.is_some() || settings.key_command.is_some() {
-                return setting(names.base_url, "is not set, although there is a key for it");
+                return invalid(names.base_url, "is not set, although there is a key for it");
             }
             return Ok(None);
         }
+
         let (base, is_local) = match check_base(base) {
             Ok(checked) => checked,
-            Err(why) => return setting(names.base_url, why),
+            Err(why) => return invalid(names.base_url, why),
         };
         if settings.model.trim().is_empty() {
-            return setting(names.model, "is empty");
+            return invalid(names.model, "is empty");
         }
+
         let key = match (key, settings.key_command) {
+            // The command runs only if no key is in the environment.
             (None, Some(command)) => Some(printed_key(command, names)?),
             (key, _) => key,
         };
+
         if key.is_none() && !is_local {
             let why = format!("is not set, and {} neither", names.key_command);
-            return setting(names.key_variable, &why);
+            return invalid(names.key_variable, &why);
         }
         if key.as_ref().is_some_and(|key| key.contains(|c: char| c.is_control() || !c.is_ascii())) {
-            return setting(names.key_variable, "has characters that no key has");
+            return invalid(names.key_variable, "has characters that no key has");
         }
+
         let timeout = settings.timeout;
         let agent = agent(Limits { timeout, max_redirects: 0, is_local });
         let (base, model) = (base.to_owned(), settings.model.to_owned());
         Ok(Some(Endpoint { base, model, key, timeout, agent }))
     }
 
+    /// The base URL without a slash at its end.
     pub fn base(&self) -> &str {
         &self.base
     }
@@ -179,7 +190,7 @@ impl Endpoint {
     }
 
     /// Posts `body` to `path`, and returns a response with status 200. `accept` is the wanted media type;
-    /// `total` limits the whole request with the reading of its response.
+    /// `total` limits the whole request including the reading of its response.
     pub fn post(
         &self,
         path: &str,
@@ -192,20 +203,24 @@ impl Endpoint {
         if let Some(key) = &self.key {
             request = request.header("Authorization", format!("Bearer {key}"));
         }
+
         let response = request.send(body.to_string().as_bytes());
         let response = response.map_err(|error| self.failure(&error, total))?;
+
         let status = response.status().as_u16();
         if status == 200 {
             return Ok(response);
         }
-        let wanted = header(&response, "retry-after").and_then(pause_of);
-        Err(refusal(status, &message_of(response.into_body().into_reader()), wanted))
+
+        let pause = header(&response, "retry-after").and_then(pause_of);
+        Err(refusal(status, &message_of(response.into_body().into_reader()), pause))
     }
 
     fn timed_out(&self, total: Option<Duration>) -> ApiError {
         ApiError::TimedOut { timeout_ms: total.unwrap_or(self.timeout).as_millis() as u64 }
     }
 
+    /// Classifies an error of sending a request.
     fn failure(&self, error: &ureq::Error, total: Option<Duration>) -> Failure {
         match error {
             ureq::Error::Timeout(_) => Failure::Final(self.timed_out(total)),
@@ -218,7 +233,7 @@ impl Endpoint {
         }
     }
 
-    /// The failure of reading the body of a response of [`Self::post`] with the same `total`.
+    /// Classifies an error of reading the body of a response of [`Self::post`] with the same `total`.
     pub fn read_failure(&self, error: &std::io::Error, total: Option<Duration>) -> Failure {
         if is_timeout(error) || error.to_string().contains("timeout") {
             Failure::Final(self.timed_out(total))
@@ -232,18 +247,18 @@ fn is_timeout(error: &std::io::Error) -> bool {
     matches!(error.kind(), std::io::ErrorKind::TimedOut | std::io::ErrorKind::WouldBlock)
 }
 
-/// The failure that a status other than 200 stands for.
-fn refusal(status: u16, message: &str, wanted: Option<Duration>) -> Failure {
+/// Classifies a status other than 200. `pause` is the one that the server asks for.
+fn refusal(status: u16, message: &str, pause: Option<Duration>) -> Failure {
     let message = shortened(message);
     match status {
         401 | 403 => Failure::Final(ApiError::Unauthorised { status, message }),
-        429 => Failure::Passing(ApiError::RateLimited { message }, wanted),
-        408 | 500 | 502..=504 => Failure::Passing(ApiError::Status { status, message }, wanted),
+        429 => Failure::Passing(ApiError::RateLimited { message }, pause),
+        408 | 500 | 502..=504 => Failure::Passing(ApiError::Status { status, message }, pause),
         _ => Failure::Final(ApiError::Status { status, message }),
     }
 }
 
-/// The message in the body of an error.
+/// Reads the message in the body of an error.
 fn message_of(reader: impl Read) -> String {
     let mut bytes = Vec::new();
     let _ = reader.take(MAX_ERROR_BYTES).read_to_end(&mut bytes);
@@ -253,24 +268,31 @@ fn message_of(reader: impl Read) -> String {
     if text.trim().is_empty() { "without a message".to_owned() } else { text }
 }
 
-/// The start of `text` on one line. An API may repeat the key in its message, so what looks like one is cut.
+/// Returns the start of `text` on one line. An API may repeat the key in its message, so words that look like
+/// a key are left out.
 pub fn shortened(text: &str) -> String {
-    let is_key = |word: &str| word.starts_with("sk-") || word.len() > 40 && !word.contains(['/', '.']);
-    let words = text.split_whitespace().map(|word| if is_key(word) { "…" } else { word });
+    let words = text.split_whitespace().map(|word| if looks_like_key(word) { "…" } else { word });
     let text = words.collect::<Vec<_>>().join(" ");
     text.trim_end_matches('.').chars().take(MAX_MESSAGE_CHARS).collect()
 }
 
-/// The key that `command` prints.
+fn looks_like_key(word: &str) -> bool {
+    word.starts_with("sk-") || word.len() > 40 && !word.contains(['/', '.'])
+}
+
+/// Runs `command` and returns the key that it prints.
 fn printed_key(command: &str, names: &'static ApiNames) -> Result<String, ApiError> {
     let failed = |why: String| ApiError::Setting { setting: names.key_command, why };
+
     let (shell, flag) = if cfg!(windows) { ("cmd", "/C") } else { ("sh", "-c") };
     let output =
         Command::new(shell).args([flag, command]).stdin(Stdio::null()).stderr(Stdio::null()).output();
     let output = output.map_err(|error| failed(format!("cannot be run: {error}")))?;
+
     if !output.status.success() {
         return Err(failed(format!("failed ({})", output.status)));
     }
+
     let text = String::from_utf8_lossy(&output.stdout);
     match text.lines().next().map(str::trim).filter(|key| !key.is_empty()) {
         Some(key) => Ok(key.to_owned()),

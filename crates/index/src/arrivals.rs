@@ -5,8 +5,8 @@
 //! although more of it could be indexed. Queries and updates therefore ask here whether anything has arrived.
 //! Nothing is ever fetched.
 //!
-//! Cost: none for a snapshot without missing blobs. Otherwise the names in the object store are listed, and
-//! compared with those of the last look that found nothing; only if they differ the tree is walked and each
+//! Cost: none for a snapshot without missing blobs. Otherwise the names in the object store are listed and
+//! compared with those of the last look that found nothing. Only if they differ, the tree is walked and each
 //! missing blob is looked up.
 
 use super::codebase::Codebase;
@@ -30,33 +30,38 @@ pub fn n_missing(snapshot: &Snapshot) -> u64 {
     snapshot.totals.skipped.get(&not_local).copied().unwrap_or(0)
 }
 
-/// Number of paths of `snapshot`, a complete one of the store that `reader` shows, whose blobs have arrived.
-/// Zero if that cannot be found out because trees are missing as well.
+/// Number of paths of `snapshot` whose blobs have arrived. `snapshot` is a complete one of the store that
+/// `reader` shows. Zero if that cannot be found out because trees are missing as well.
 pub fn count(codebase: &Codebase, reader: &StoreReader, snapshot: &Snapshot) -> usize {
     if n_missing(snapshot) == 0 {
         return 0;
     }
+
     let Ok(tree) = Oid::from_hex(snapshot.totals.tree_oid.as_bytes()) else { return 0 };
     let key = codebase.snapshot_key(&snapshot.totals.tree_oid);
-    // Before the look-ups: what arrives during them changes the names.
+
+    // Listed before the look-ups: a blob that arrives during them changes the names, and is found next time.
     let names = git::object_names(&codebase.repo);
     let mut looks = Looks::read(codebase);
     if looks.by_snapshot.get(&key) == Some(&names) {
         return 0;
     }
-    let n = match arrived(codebase, reader, snapshot, &tree) {
+
+    let n_arrived = match arrived(codebase, reader, snapshot, &tree) {
         Ok(arrived) => arrived.len(),
         Err(error) => {
             tracing::debug!(component = "index", operation = "look for arrivals", %error, "the tree cannot be read");
             return 0;
         }
     };
-    if n == 0 {
+
+    if n_arrived == 0 {
         looks.by_snapshot.retain(|key, _| reader.state.snapshots.contains_key(key));
         looks.by_snapshot.insert(key, names);
         looks.write(codebase);
     }
-    n
+
+    n_arrived
 }
 
 /// The files of `tree` that `base` skips because their blobs were not local, and whose blobs are local now,
@@ -70,12 +75,15 @@ pub(super) fn arrived(
     if n_missing(base) == 0 {
         return Ok(Vec::new());
     }
+
     let not_local = skipped_number(Some(SkipReason::NotLocal));
     let mut missing: FxHashMap<BString, u32> = reader
         .live_entries(&base.entries)
         .filter(|(_, record, _)| record.skipped == not_local)
         .map(|(id, _, path)| (BString::from(path), id))
         .collect();
+
+    // One walk of the tree is cheaper than a look-up from its root for each of many paths.
     let files = if missing.len() > FEW_PATHS {
         git::walk_tree(&codebase.repo, tree)?
     } else {
@@ -84,8 +92,10 @@ pub(super) fn arrived(
         files.sort_by(|a, b| a.path.cmp(&b.path));
         files
     };
+
     let mut blobs = codebase.repo.present_blobs();
     let mut arrived = Vec::new();
+
     for file in files {
         if let Some(id) = missing.remove(&file.path)
             && blobs.is_local(&file.oid)
@@ -93,6 +103,7 @@ pub(super) fn arrived(
             arrived.push((id, file));
         }
     }
+
     Ok(arrived)
 }
 
@@ -121,6 +132,7 @@ impl Looks {
             .inheriting()
             .stage(&bytes)
             .and_then(|staged| staged.commit());
+
         if let Err(error) = written {
             tracing::debug!(component = "index", operation = "note objects", %error, "it could not be written");
         }

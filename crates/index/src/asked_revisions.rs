@@ -1,5 +1,5 @@
-//! Asked revisions: which trees were searched without being indexed, so that the second question about one
-//! has it indexed.
+//! Asked revisions: the trees that were searched without being indexed. The second question about one has it
+//! indexed.
 //!
 //! A query lays the difference between such a tree and the nearest snapshot over the latter, which costs up
 //! to a second for each question. Most revisions are asked about once, and storing each would let the store
@@ -31,16 +31,20 @@ fn try_note(codebase: &Codebase, tree: &str) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
         Err(error) => return Err(error),
     };
+
     let mut trees: Vec<&str> = text.lines().filter(|line| !line.is_empty()).collect();
     let is_again = trees.contains(&tree);
     trees.retain(|known| *known != tree);
+    // A tree that is indexed now need not be remembered.
     if !is_again {
         trees.push(tree);
         trees.drain(..trees.len().saturating_sub(MAX_TREES));
     }
+
     create_directory(&folder)?;
     let lines: String = trees.iter().map(|tree| format!("{tree}\n")).collect();
     Replacement::of(&path).inheriting().stage(lines.as_bytes())?.commit()?;
+
     if is_again {
         background::spawn(codebase, &["index".into(), "--quiet".into(), "--detached".into(), tree.into()])?;
     }

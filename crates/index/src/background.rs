@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 /// Poll interval for a running child.
 const POLL: Duration = Duration::from_millis(10);
 
-/// See [`is_rested`].
+/// Time after which an updater counts as [rested](is_rested).
 const REST: Duration = Duration::from_secs(30);
 
 static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
@@ -28,16 +28,16 @@ pub fn set_program(path: PathBuf) {
     let _ = PROGRAM.set(path);
 }
 
-/// The program that children are started from.
+/// The path of the program that children are started from.
 ///
 /// # Errors
 /// `NotFound` if [`set_program`] was not called.
 pub(super) fn program_file() -> io::Result<&'static Path> {
-    let unknown = || io::Error::new(io::ErrorKind::NotFound, "this process is not git-codeweaver");
-    PROGRAM.get().map(PathBuf::as_path).ok_or_else(unknown)
+    let program = PROGRAM.get().map(PathBuf::as_path);
+    program.ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "this process is not git-codeweaver"))
 }
 
-/// Updates `target` in a child process and waits for at most `patience`; true if the update is done.
+/// Updates `target` in a child process and waits for at most `patience`. Returns whether the update is done.
 ///
 /// A child that takes longer keeps running, and a later request finds its result. If another process holds
 /// the work lease, this waits for that one first.
@@ -53,10 +53,12 @@ pub fn update_until(
     is_stopped: &dyn Fn() -> bool,
 ) -> bool {
     let is_over = || Instant::now() >= deadline || is_stopped();
+
     loop {
         if !wait_for_lease(codebase, &is_over) {
             return false;
         }
+
         let Ok(mut child) = start(codebase, target) else { return false };
         match wait(&mut child, &is_over) {
             Some(0) => return true,
@@ -67,21 +69,22 @@ pub fn update_until(
     }
 }
 
-/// Whether the last updater has begun long enough ago that another is worth its cost where it may not help:
-/// if the working tree cannot be compared in time, nor its stat data be remembered.
+/// Returns whether the last updater began so long ago that another one is worth its cost where it may not
+/// help: if the working tree cannot be compared in time and its stat data cannot be stored.
 pub fn is_rested(codebase: &Codebase) -> bool {
     let taken = std::fs::metadata(codebase.layout.work_lock(&codebase.worktree_key));
     let age = taken.and_then(|lock| lock.modified()).ok().and_then(|taken| taken.elapsed().ok());
     age.is_none_or(|age| age > REST)
 }
 
-/// Starts an update that outlives this process if an answer `needs_update` and none is running: of HEAD, and
-/// of the changed files of the working tree that are too many for an overlay.
+/// Starts an update that outlives this process, if an answer `needs_update` and no update is running. It
+/// covers HEAD, and the changed files of the working tree if they are too many for an overlay.
 pub fn update_if_due(codebase: &Codebase, needs_update: bool) {
     if !needs_update || codebase.lease_holder().is_some() || super::updater::request_update(codebase).is_err()
     {
         return;
     }
+
     let args = ["hook".into(), "sync".into()];
     if let Err(e) = spawn(codebase, &args) {
         tracing::warn!(component = "index", operation = "background update", error = %e, "it could not be started");
@@ -95,11 +98,13 @@ pub fn build_graphs(codebase: &Codebase) {
     if state.is_none_or(|state| hnsw::missing(codebase, &state).is_empty()) {
         return;
     }
+
     let started = if codebase.settings.index.hnsw == HnswMode::Always {
         program(codebase, &["hook", "graphs"]).and_then(|mut command| command.status()).map(drop)
     } else {
         spawn(codebase, &["hook".into(), "graphs".into()]).map(drop)
     };
+
     if let Err(e) = started {
         tracing::warn!(component = "index", operation = "build graphs", error = %e, "they could not be built");
     }
@@ -116,7 +121,7 @@ pub fn spawn(codebase: &Codebase, args: &[OsString]) -> io::Result<u32> {
 }
 
 /// Arguments that select the repository of a child: none if its directory and git's variables suffice,
-/// else `--project`.
+/// otherwise `--project`.
 pub(super) fn project_args(codebase: &Codebase) -> Vec<OsString> {
     if codebase.repo.is_named() { vec!["--project".into(), codebase.root().into()] } else { Vec::new() }
 }
@@ -124,9 +129,10 @@ pub(super) fn project_args(codebase: &Codebase) -> Vec<OsString> {
 /// Starts an index run of HEAD that outlives this process. Its error message, if it fails, is on the child's
 /// stderr.
 pub fn start_run(codebase: &Codebase, reindex: bool) -> io::Result<Child> {
-    let how = if reindex { "--reindex" } else { "--resume" };
-    let mut command = program(codebase, &["index", "--quiet", "--detached", how])?;
-    // The log file descriptor would outlive its reader.
+    let mode = if reindex { "--reindex" } else { "--resume" };
+    let mut command = program(codebase, &["index", "--quiet", "--detached", mode])?;
+
+    // The child must not hold the log file open, since it outlives the reader of the log.
     command.env_remove("CODEWEAVER_LOG").stderr(Stdio::piped()).spawn()
 }
 
@@ -149,7 +155,7 @@ fn program(codebase: &Codebase, args: &[&str]) -> io::Result<Command> {
     Ok(command)
 }
 
-/// The exit code of the child, or `None` after the timeout.
+/// The exit code of the child, or `None` if `is_over` returns true before it ends.
 fn wait(child: &mut Child, is_over: &dyn Fn() -> bool) -> Option<i32> {
     loop {
         match child.try_wait() {
@@ -161,7 +167,7 @@ fn wait(child: &mut Child, is_over: &dyn Fn() -> bool) -> Option<i32> {
     }
 }
 
-/// Waits until no process holds the work lease; false after the timeout.
+/// Waits until no process holds the work lease. Returns false if `is_over` returns true before that.
 fn wait_for_lease(codebase: &Codebase, is_over: &dyn Fn() -> bool) -> bool {
     while lock::holder(&codebase.layout.work_lock(&codebase.worktree_key)).is_some() {
         if is_over() {

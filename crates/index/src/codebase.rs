@@ -23,14 +23,14 @@ pub struct Codebase {
     pub layout: Layout,
     /// The settings in effect.
     pub settings: Settings,
-    /// Where each setting comes from, and warnings about ignored ones.
+    /// The origin of each setting, and warnings about ignored ones.
     pub loaded: Loaded,
     /// Name of this worktree within the shared store.
     pub worktree_key: String,
     /// Fingerprint of the vector space.
     pub vector_space: String,
-    /// Why the model of the settings cannot be identified. `vector_space` is then that of an earlier index,
-    /// which answers without dense retrieval; updates are refused.
+    /// The reason why the model of the settings cannot be identified. `vector_space` is then that of an
+    /// earlier index, which answers without dense retrieval; updates are refused.
     pub model_problem: Option<EmbedError>,
     /// Fingerprint of policy and chunker: part of every snapshot key.
     pub settings_fingerprint: String,
@@ -41,9 +41,9 @@ pub struct Codebase {
 pub enum Lifecycle {
     /// No index has been completed.
     NotIndexed,
-    /// A first index or a reindex ended before it was done. The next run continues with what is kept.
+    /// A first index or a reindex ended before it was done. The next run continues with the stored chunks.
     Interrupted {
-        /// Chunks that are kept.
+        /// Number of chunks that are stored.
         n_chunks: u64,
     },
     /// A first index or a reindex is running.
@@ -80,10 +80,11 @@ impl Codebase {
         let mut sources = Sources::discover(repo.work_dir());
         sources.overrides.extend_from_slice(overrides);
         let loaded = Settings::load(&sources)?;
+
         match embed::fingerprint_of(&loaded.settings.model) {
             Ok(vector_space) => Ok(Codebase::with(repo, loaded, vector_space)),
             Err(problem) => {
-                // Its place in the stores does not depend on the vector space.
+                // The places of stores and states do not depend on the vector space.
                 let mut codebase = Codebase::with(repo, loaded, String::new());
                 let Some(vector_space) = codebase.earlier_vector_space() else { return Err(problem.into()) };
                 (codebase.vector_space, codebase.model_problem) = (vector_space, Some(problem));
@@ -92,8 +93,8 @@ impl Codebase {
         }
     }
 
-    /// The vector space of an index of this worktree: of the model of the settings if there is one, else of
-    /// any other, newest first.
+    /// The vector space of an index of this worktree: one of the model of the settings if there is one,
+    /// otherwise the newest of any other model.
     fn earlier_vector_space(&self) -> Option<String> {
         let prefix = embed::fingerprint_prefix(&self.settings.model);
         let states = self.layout.stores().into_iter().filter_map(|store| State::read(&store.state()).ok()?);
@@ -102,13 +103,14 @@ impl Codebase {
             let space = head.marker.as_ref()?.fingerprint.clone();
             Some((space.starts_with(&prefix), head.last_run.as_ref().map(|run| run.finished_at), space))
         });
+
         markers.max().map(|(.., space)| space)
     }
 
     /// Opens a repository although its settings are invalid or its model is missing, to check the rest.
     ///
-    /// What is wrong with them is returned beside a codebase with default settings or, if only the model is
-    /// missing, with the vector space of the built-in one. It must not be searched or updated.
+    /// Returns the problem beside a codebase with default settings or, if only the model is missing, with the
+    /// vector space of the built-in one. The codebase must not be searched or updated.
     ///
     /// # Errors
     /// As [`Self::open`], but for [`IndexError::Config`] and [`IndexError::Embed`].
@@ -121,21 +123,25 @@ impl Codebase {
             Err(problem @ (IndexError::Config(_) | IndexError::Embed(_))) => problem,
             Err(error) => return Err(error),
         };
+
         let vector_space = embed::fingerprint_of(&Settings::default().model)?;
         let loaded = match Settings::load(&Sources::discover(repo.work_dir())) {
             Ok(loaded) => loaded,
             Err(_) => Settings::load(&Sources::default())?,
         };
+
         Ok((Codebase::with(repo, loaded, vector_space), Some(problem)))
     }
 
     fn with(repo: Repo, mut loaded: Loaded, vector_space: String) -> Codebase {
         let warnings = language_warnings(&loaded);
         loaded.warnings.extend(warnings);
+
         let settings = loaded.settings.clone();
         let settings_fingerprint = settings_fingerprint(&settings);
         let layout = Layout::of(&repo);
         let worktree_key = repo.worktree_key();
+
         Codebase {
             repo,
             layout,
@@ -158,7 +164,7 @@ impl Codebase {
         self.layout.store(&self.vector_space)
     }
 
-    /// Hashes of files whose stat data does not prove that they are unchanged.
+    /// The file with the hashes of files whose stat data does not prove that they are unchanged.
     pub fn stat_cache(&self) -> PathBuf {
         self.layout.cache().join(format!("stat-{}", self.worktree_key))
     }
@@ -172,7 +178,7 @@ impl Codebase {
         Ok(store)
     }
 
-    /// The key of the snapshot of `tree_oid` under the present settings.
+    /// The key of the snapshot of `tree_oid` under the current settings.
     pub fn snapshot_key(&self, tree_oid: &str) -> String {
         format!("{tree_oid}.{}", &self.settings_fingerprint[..16])
     }
@@ -191,7 +197,7 @@ impl Codebase {
         Ok(())
     }
 
-    /// Whether a snapshot of the target's tree is published, so that an update has nothing to build.
+    /// Returns whether a snapshot of the target's tree is published, so that an update has nothing to build.
     pub fn has_snapshot(&self, target: &Target) -> bool {
         let state = State::read(&self.store().state()).ok().flatten();
         state.is_some_and(|state| state.snapshots.contains_key(&self.snapshot_key(&target.tree_oid())))
@@ -206,6 +212,7 @@ impl Codebase {
     pub fn lifecycle_in(&self, state: Option<&State>) -> Lifecycle {
         let head = state.and_then(|state| self.head_in(state));
         let is_held = || self.lease_holder().is_some();
+
         match head {
             Some(head) => match head.phase {
                 Phase::Indexed if self.accepts(head) => Lifecycle::Indexed,
@@ -217,7 +224,7 @@ impl Codebase {
                 }
                 Phase::Indexed => Lifecycle::NotIndexed,
             },
-            // A run for the present vector space has begun. Before that, a held lock must not hide that the
+            // A run for the current vector space has begun. Before that, a held lock must not hide that the
             // index does not fit.
             None if super::status::running(self).is_some() => Lifecycle::Indexing,
             None => match self.other_store() {
@@ -229,7 +236,7 @@ impl Codebase {
         }
     }
 
-    /// The command that leads from this state to an index that answers; `None` if none is needed.
+    /// The command that leads from this state to a usable index; `None` if none is needed.
     pub fn remedy(&self, lifecycle: &Lifecycle) -> Option<&'static str> {
         match lifecycle {
             Lifecycle::Indexed | Lifecycle::Indexing => None,
@@ -246,18 +253,19 @@ impl Codebase {
         lock::holder(&self.layout.work_lock(&self.worktree_key))
     }
 
-    /// The head of this worktree, wherever its directory is now.
+    /// Returns the head of this worktree, wherever its directory is now.
     ///
     /// `None` if the head under its name is that of another worktree: a new linked worktree can have the name
-    /// of a removed one. Every reader of a state asks here, so that all agree on what is indexed.
+    /// of a removed one. Every reader of a state uses this function, so that all agree on what is indexed.
     pub fn head_in<'s>(&self, state: &'s State) -> Option<&'s Head> {
-        let is_own = |head: &&Head| head.marker.as_ref().is_none_or(|marker| self.is_marked_by(marker));
-        state.heads.get(&self.worktree_key).filter(is_own)
+        let head = state.heads.get(&self.worktree_key)?;
+        head.marker.as_ref().is_none_or(|marker| self.is_marked_by(marker)).then_some(head)
     }
 
-    /// Whether `marker` is of this worktree and not of another one of the same name. Its path does not decide
-    /// that: a directory can be moved, and be mounted at several places at once. The nonce proves that the
-    /// store is of this repository, which has one main worktree; a linked one has an identity of its own.
+    /// Returns whether `marker` belongs to this worktree and not to another one of the same name. Its path
+    /// does not decide that: a directory can be moved, and be mounted at several places at once. The nonce
+    /// proves that the store belongs to this repository, which has one main worktree; a linked one has an
+    /// identity of its own.
     fn is_marked_by(&self, marker: &Marker) -> bool {
         match &marker.worktree_id {
             Some(id) => self.layout.worktree_id().as_ref() == Some(id),
@@ -266,7 +274,7 @@ impl Codebase {
         }
     }
 
-    /// Whether the completion marker of `head` proves an index in this vector space.
+    /// Returns whether the completion marker of `head` proves an index in this vector space.
     fn accepts(&self, head: &Head) -> bool {
         head.marker
             .as_ref()
@@ -281,41 +289,51 @@ impl Codebase {
     /// The description of a store of another vector space that has an index of this worktree.
     fn other_store(&self) -> Option<String> {
         let ours = self.store();
-        let mut others = self.layout.stores().into_iter().filter(|store| *store != ours);
-        others.find_map(|store| {
-            let reader = State::read(&store.state()).ok()??;
-            self.head_in(&reader)?.marker.as_ref().map(|marker| {
-                format!(
-                    "the index was built with {}, the settings name {}",
-                    marker.fingerprint, self.vector_space
-                )
-            })
-        })
+        for store in self.layout.stores().into_iter().filter(|store| *store != ours) {
+            let Ok(Some(state)) = State::read(&store.state()) else { continue };
+            let Some(marker) = self.head_in(&state).and_then(|head| head.marker.as_ref()) else { continue };
+            return Some(format!(
+                "the index was built with {}, the settings name {}",
+                marker.fingerprint, self.vector_space
+            ));
+        }
+
+        None
     }
 }
 
-/// Warnings about languages in settings that no file has.
+const NO_LANGUAGE: &str = "there is no such language";
+
+/// Warnings about languages in the settings that no file has.
 fn language_warnings(loaded: &Loaded) -> Vec<String> {
     let chunker = &loaded.settings.chunker;
-    let known = |name: &String| LanguageId::by_name(name).map(LanguageId::name);
-    let warning = |key: &str, name: &str, why: String| {
-        let origin = loaded.origins.get(key)?;
-        Some(format!("{origin}: `{key}` has no effect for '{}': {why}", name.escape_debug()))
-    };
-    let absent = || "there is no such language".to_owned();
-    let custom = chunker.custom_delimiters.keys().filter(|name| known(name).is_none());
-    let custom = custom.filter_map(|name| warning("chunker.custom_delimiters", name, absent()));
-    // Compared as written.
-    let forced =
-        chunker.force_delimiter_for_languages.iter().filter(|name| known(name) != Some(name.as_str()));
-    let forced = forced.filter_map(|name| {
-        let why = known(name).map_or_else(absent, |known| format!("the language is called `{known}` here"));
-        warning("chunker.force_delimiter_for_languages", name, why)
-    });
-    custom.chain(forced).collect()
+    let mut warnings = Vec::new();
+
+    for name in chunker.custom_delimiters.keys() {
+        if LanguageId::by_name(name).is_none() {
+            warnings.extend(language_warning(loaded, "chunker.custom_delimiters", name, NO_LANGUAGE));
+        }
+    }
+    for name in &chunker.force_delimiter_for_languages {
+        let why = match LanguageId::by_name(name).map(LanguageId::name) {
+            None => NO_LANGUAGE.to_owned(),
+            // The setting is compared as written, so another spelling of a name has no effect.
+            Some(known) if known != name.as_str() => format!("the language is called `{known}` here"),
+            Some(_) => continue,
+        };
+        warnings.extend(language_warning(loaded, "chunker.force_delimiter_for_languages", name, &why));
+    }
+
+    warnings
 }
 
-/// Hash of everything besides the vector space that decides what a snapshot contains.
+/// A warning about the language `name` in the setting `key`; `None` if the setting has its default.
+fn language_warning(loaded: &Loaded, key: &str, name: &str, why: &str) -> Option<String> {
+    let origin = loaded.origins.get(key)?;
+    Some(format!("{origin}: `{key}` has no effect for '{}': {why}", name.escape_debug()))
+}
+
+/// A hash of everything besides the vector space that decides what a snapshot contains.
 fn settings_fingerprint(settings: &Settings) -> String {
     let mut hasher = blake3::Hasher::new();
     hasher.update(policy::settings_fingerprint(&settings.policy).as_bytes());

@@ -15,28 +15,34 @@ use codeweaver_store::state::{EntriesRef, SegmentRef, State};
 use codeweaver_store::{StoreReader, entries, shard};
 use std::ops::Range;
 
-/// Number of small files that may accumulate before a merge.
+/// Number of small files that may exist before a merge.
 const SLACK: usize = 6;
 /// One more file is allowed per this many rows or entries.
 const ROWS_PER_FILE: usize = 32 * 1024;
 
-/// Merges the files of `reader`'s state that are due.
+/// Merges those files of `reader`'s state that are due for it.
 pub fn compact(codebase: &Codebase, reader: &StoreReader) -> Result<(), IndexError> {
     let rows: Vec<usize> =
         reader.state.segments.iter().map(|s| s.n_rows as usize + s.n_docs as usize).collect();
     let paths: Vec<usize> = reader.state.entries.iter().map(|e| e.n_entries as usize).collect();
-    // Segments that were sealed at full size are not merged: that would cost as much time and memory as
+
+    // Segments that were sealed at full size are not merged, since that would cost as much time and memory as
     // indexing them.
     let segments = tail_to_merge(&rows, SEAL_ROWS);
     let entries = tail_to_merge(&paths, usize::MAX);
+
     if segments.is_none() && entries.is_none() {
         return Ok(());
     }
+
+    // Before the lock is taken, since merging takes long.
     let segments = segments.map(|range| merge_segments(codebase, reader, range)).transpose()?;
     let entries = entries.map(|range| merge_entries(codebase, reader, range)).transpose()?;
+
     let lock = Lock::acquire(&codebase.layout.publish_lock())?;
     let store = codebase.store();
     let mut state = read_state(&store)?;
+
     let mut changed = false;
     if let Some((range, merged)) = segments {
         changed |= replace_segments(&mut state, &reader.state, range, merged);
@@ -44,11 +50,14 @@ pub fn compact(codebase: &Codebase, reader: &StoreReader) -> Result<(), IndexErr
     if let Some((range, merged)) = entries {
         changed |= replace_entries(&mut state, &reader.state, range, merged);
     }
+
     if !changed {
         return Ok(());
     }
+
     write_state(&store, &mut state)?;
     drop(lock);
+
     // A file that cannot be removed now is removed by a later sweep; the merge is complete either way.
     if let Err(e) = super::gc::sweep(codebase) {
         tracing::warn!(component = "index", operation = "sweep", error = %e, "old files could not be removed");
@@ -56,40 +65,47 @@ pub fn compact(codebase: &Codebase, reader: &StoreReader) -> Result<(), IndexErr
     Ok(())
 }
 
-/// The files at the end that should become one.
+/// The range of files at the end that should become one, with at most `most` rows or entries in all.
 fn tail_to_merge(sizes: &[usize], most: usize) -> Option<Range<usize>> {
     let total: usize = sizes.iter().sum();
     if sizes.len() <= SLACK + total / ROWS_PER_FILE {
         return None;
     }
+
     let mut start = sizes.len() - 1;
     let mut merged = sizes[start];
     while start > 0 && sizes[start - 1] <= 2 * merged.max(1) && merged + sizes[start - 1] <= most {
         start -= 1;
         merged += sizes[start];
     }
+
     (sizes.len() - start >= 2).then_some(start..sizes.len())
 }
 
+/// Writes a segment with the docs of the segments in `range`.
 fn merge_segments(
     codebase: &Codebase,
     reader: &StoreReader,
     range: Range<usize>,
 ) -> Result<(Range<usize>, SegmentRef), IndexError> {
     let mut builder = SegmentBuilder::default();
+
     for i in range.clone() {
         let name = &reader.state.segments[i].name;
         let shard = reader.layout.shard(name);
         // A damaged segment must not be sealed again under a name that proves it whole.
         reader.segments[i].verify(name, &shard)?;
         let data = shard::read(&shard)?;
+        // Docs keep their places, so that doc ids stay the same.
         builder.append_segment(&reader.segments[i], data, |_| true);
     }
+
     let merged = write_segment(&codebase.store(), builder)?;
     let doc_base = reader.state.segments[range.start].doc_base;
     Ok((range, SegmentRef { doc_base, ..merged }))
 }
 
+/// Writes an entry file with the entries of the files in `range`.
 fn merge_entries(
     codebase: &Codebase,
     reader: &StoreReader,
@@ -98,11 +114,13 @@ fn merge_entries(
     let references = &reader.state.entries[range.clone()];
     let mut files = references.iter().zip(&reader.entries[range.clone()]);
     files.try_for_each(|(reference, file)| file.verify(&reference.name))?;
+
     let all: Vec<entries::NewEntry> =
         reader.entries[range.clone()].iter().flat_map(|file| file.to_new()).collect();
     let bytes = entries::encode(&all);
     let name = blake3::hash(&bytes).to_hex().to_string();
     write_content_addressed(&codebase.store().entries(&name), &bytes)?;
+
     let entry_base = reader.state.entries[range.start].entry_base;
     Ok((range, EntriesRef { name, entry_base, n_entries: all.len() as u32, bytes: bytes.len() as u64 }))
 }
@@ -117,6 +135,7 @@ fn replace_segments(state: &mut State, seen: &State, range: Range<usize>, merged
     unchanged
 }
 
+/// As [`replace_segments`], for entry files.
 fn replace_entries(state: &mut State, seen: &State, range: Range<usize>, merged: EntriesRef) -> bool {
     let unchanged =
         state.epoch == seen.epoch && state.entries.get(range.clone()) == seen.entries.get(range.clone());

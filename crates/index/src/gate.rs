@@ -13,7 +13,7 @@ use codeweaver_store::time;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Why a codebase does not answer. The set is closed: clients match on it.
+/// The reason why a codebase does not answer. The set is closed, since clients match on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum NonOkReason {
@@ -47,7 +47,7 @@ impl NonOkReason {
 pub struct IndexingProgress {
     /// 0 to 100.
     pub progress_pct: Option<f64>,
-    /// When the run last said how far it is, RFC 3339.
+    /// Time of the last progress report of the run, RFC 3339.
     pub last_updated: Option<String>,
     /// `chunk_and_embed` or `publish`.
     pub phase: Option<&'static str>,
@@ -61,7 +61,7 @@ pub struct Gate {
     pub message: String,
     /// The progress of the run; present exactly if `reason` is [`NonOkReason::Indexing`].
     pub indexing: Option<IndexingProgress>,
-    /// When another request may succeed, estimated from the progress so far.
+    /// Milliseconds until another request may succeed, estimated from the progress so far.
     pub retry_after_ms: Option<u64>,
     /// Whether the state has a completion marker. False during indexing even if an older marker exists.
     pub is_marker_present: bool,
@@ -77,16 +77,17 @@ pub fn check(codebase: &Codebase) -> Result<Option<Gate>, IndexError> {
     Ok(Gate::of(codebase, &codebase.lifecycle_in(state.as_ref()), state.as_ref()))
 }
 
-/// Whether a codebase without an answer had an index that was deleted or damaged, so that the next run builds
-/// it again without being asked for.
+/// Returns whether a codebase without an answer had an index that was deleted or damaged. The next run then
+/// builds it again without being asked for.
 pub fn is_lost(codebase: &Codebase) -> bool {
     if codebase.layout.was_initialised() && !codebase.layout.root().exists() {
         return true;
     }
+
     let state = State::read(&codebase.store().state()).ok().flatten();
     state.is_some_and(|state| {
         let has_failed = codebase.head_in(&state).is_some_and(|head| head.phase == Phase::IndexFailed);
-        // What failed may fail again, and a run is not started for every request then.
+        // A run that has failed may fail again, so it is not started for every request.
         state.lost.contains(&codebase.worktree_key) && (!has_failed || background::is_rested(codebase))
     })
 }
@@ -102,9 +103,12 @@ impl Gate {
                 NonOkReason::NotIndexed
             }
         };
+
         let is_indexing = reason == NonOkReason::Indexing;
         let (indexing, retry_after_ms) = if is_indexing { progress(codebase) } else { Default::default() };
+
         let head = state.and_then(|state| codebase.head_in(state));
+
         Some(Gate {
             reason,
             message: message(lifecycle),
@@ -115,17 +119,20 @@ impl Gate {
         })
     }
 
-    /// Whether the settings allow answers from the part that is indexed so far (`mcp.gate = "partial"`).
+    /// Returns whether the settings allow answers from the part that is indexed so far (`mcp.gate =
+    /// "partial"`).
     pub fn allows_partial_answers(&self, codebase: &Codebase) -> bool {
         self.reason == NonOkReason::Indexing && codebase.settings.mcp.gate == GateMode::Partial
     }
 }
 
+/// The sentence for a person about this lifecycle state.
 fn message(lifecycle: &Lifecycle) -> String {
     match lifecycle {
         Lifecycle::Indexed => "this codebase is indexed".to_owned(),
         Lifecycle::Indexing => "this codebase is being indexed; ask again when it is done".to_owned(),
         Lifecycle::NotIndexed => "this codebase is not indexed: no index has been completed here".to_owned(),
+
         Lifecycle::Interrupted { .. } => format!(
             "this codebase is not indexed: {}; the next run continues",
             lifecycle.reason().unwrap_or_default()
@@ -140,15 +147,19 @@ fn message(lifecycle: &Lifecycle) -> String {
 /// The progress of the run, and the estimated milliseconds until it ends.
 fn progress(codebase: &Codebase) -> (Option<IndexingProgress>, Option<u64>) {
     let Some(record) = status::running(codebase) else { return (Some(IndexingProgress::default()), None) };
+
     let is_read = record.files_processed >= record.files_total;
     let share = record.files_processed as f64 / record.files_total.max(1) as f64;
     let elapsed = record.last_checkpoint.saturating_sub(record.start_time);
     let left = record.files_total.saturating_sub(record.files_processed);
+
     let indexing = IndexingProgress {
         progress_pct: Some((share * 1000.0).round().min(1000.0) / 10.0),
         last_updated: Some(time::rfc3339(record.last_checkpoint)),
         phase: Some(if is_read { "publish" } else { "chunk_and_embed" }),
     };
+
+    // The rest is assumed to take as long per file as the files so far; never 0, which would mean at once.
     let retry = (record.files_processed > 0).then(|| (elapsed * left / record.files_processed).max(1) * 1000);
     (Some(indexing), retry)
 }

@@ -1,10 +1,10 @@
-//! Crash journal: the blobs that are being parsed, on disk.
+//! Crash journal: a record on disk of the blobs that are being parsed.
 //!
 //! Grammars are C code of many authors, and one that aborts ends the process. Without a record the next run
 //! would parse the same blob again, at every hook or query. After an unclean end the recorded blobs are
 //! suspects: before one is parsed again, a child process parses it, and the blob is skipped as `crashed` only
-//! if that child is ended by a fault. Blobs that end a child are remembered. A killed process (`kill -9`)
-//! therefore never removes a file from the index, and a crash costs one run or one answer.
+//! if that child is ended by a fault. Such blobs are remembered. A killed process (`kill -9`) therefore never
+//! removes a file from the index, and a crash costs one run or one answer.
 
 use super::background;
 use super::codebase::Codebase;
@@ -41,6 +41,7 @@ pub struct Journal {
     file: Option<File>,
     /// The file of a query's own journal, removed when the query ends.
     own: Option<PathBuf>,
+    /// Blobs whose parsing may end the process.
     suspects: BTreeSet<Oid>,
     /// Journals of queries that died, with the suspects of each.
     orphans: Vec<(PathBuf, BTreeSet<Oid>)>,
@@ -49,6 +50,7 @@ pub struct Journal {
     /// Lines of the crashed file: blobs whose parsing ends a process.
     crashed: BTreeSet<String>,
     crashed_file: PathBuf,
+    /// The first 16 digits of the settings fingerprint, a part of each line.
     settings: String,
     root: PathBuf,
     project_args: Vec<OsString>,
@@ -60,24 +62,29 @@ impl Journal {
     pub fn open(codebase: &Codebase, n_threads: usize) -> Result<Journal, IndexError> {
         let path = codebase.layout.cache().join(format!("parsing-{}", codebase.worktree_key));
         let suspects = recorded_blobs(&path);
+
         let created = durable::create_directory(&codebase.layout.cache());
         let file = created.and_then(|()| durable::open_or_create(&path));
         let file = file.map_err(StoreError::io("create", &path))?;
+        // Emptied first, so that no slot of the previous run is left.
         let empty = file.set_len(0).and_then(|()| file.set_len((n_threads * SLOT) as u64));
         empty.map_err(StoreError::io("write", &path))?;
+
         let mut journal = Journal::empty(codebase);
         (journal.file, journal.suspects) = (Some(file), suspects);
         Ok(journal)
     }
 
     /// Opens the journal of a query that parses files which are not indexed. Any number of queries run at
-    /// once, so each has a file of its own and keeps it locked; an unlocked one belongs to a query that died.
+    /// once, so each has a locked file of its own; an unlocked file belongs to a query that died.
     pub fn of_query(codebase: &Codebase, n_threads: usize) -> Journal {
         static NEXT: AtomicU64 = AtomicU64::new(0);
+
         let mut journal = Journal::empty(codebase);
         let prefix = format!("asking-{}-", codebase.worktree_key);
         journal.orphans = orphaned_journals(&codebase.layout.cache(), &prefix);
         journal.suspects = journal.orphans.iter().flat_map(|(_, oids)| oids).copied().collect();
+
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let path = codebase.layout.cache().join(format!("{prefix}{}-{number}", std::process::id()));
         let created = durable::open_or_create(&path).and_then(|file| {
@@ -85,17 +92,21 @@ impl Journal {
             file.set_len((n_threads * SLOT) as u64)?;
             Ok(file)
         });
+
+        // Without the lock, another query would take this journal for that of a dead one.
         if let Ok(file) = created
             && file.try_lock().is_ok()
         {
             (journal.file, journal.own) = (Some(file), Some(path));
         }
+
         journal
     }
 
     fn empty(codebase: &Codebase) -> Journal {
         let crashed_file = codebase.layout.cache().join("crashed");
         let crashed = std::fs::read_to_string(&crashed_file).unwrap_or_default();
+
         Journal {
             file: None,
             own: None,
@@ -116,8 +127,8 @@ impl Journal {
         Entered { journal: self, thread }
     }
 
-    /// Whether parsing `bytes`, the blob `oid`, as `language` ends a process. Only suspects are probed, each
-    /// in a process of its own.
+    /// Returns whether parsing `bytes`, the blob `oid`, as `language` ends a process. Only suspects are
+    /// probed, each in a process of its own.
     pub fn crashes(&self, oid: &Oid, language: LanguageId, bytes: &[u8]) -> bool {
         let line = format!("{oid} {} {}", language.name(), self.settings);
         if self.crashed.contains(&line) {
@@ -126,15 +137,17 @@ impl Journal {
         if !self.suspects.contains(oid) {
             return false;
         }
+
         let crashes = self.probe_crashes(language, bytes);
         if crashes {
             self.remember(&line);
         }
+
         sync::lock(&self.probed).insert(*oid);
         crashes
     }
 
-    /// Whether a child process that parses `bytes` is ended by a fault.
+    /// Returns whether a child process that parses `bytes` is ended by a fault.
     fn probe_crashes(&self, language: LanguageId, bytes: &[u8]) -> bool {
         let Ok(program) = background::program_file() else { return false };
         let child = Command::new(program)
@@ -145,11 +158,14 @@ impl Journal {
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn();
+
         let Ok(mut child) = child else { return false };
+
         if let Some(mut stdin) = child.stdin.take() {
             // A child that has already ended reads nothing; its exit status has the reason.
             let _ = stdin.write_all(bytes);
         }
+
         child.wait().is_ok_and(|status| ended_by_fault(&status))
     }
 
@@ -162,6 +178,7 @@ impl Journal {
         let _ = created.and(opened).and_then(|mut file| file.write_all(format!("{line}\n").as_bytes()));
     }
 
+    /// Writes `text` into the slot of a thread.
     fn write(&self, thread: usize, text: &[u8]) {
         let Some(file) = &self.file else { return };
         let mut slot = [0; SLOT];
@@ -176,14 +193,18 @@ impl Journal {
 
 impl Drop for Journal {
     fn drop(&mut self) {
+        // Only the journal of a query has a file to remove.
         let Some(own) = &self.own else { return };
         let _ = std::fs::remove_file(own);
+
         let probed = sync::lock(&self.probed);
         for (path, oids) in &self.orphans {
             let age = std::fs::metadata(path)
                 .and_then(|file| file.modified())
                 .ok()
                 .and_then(|at| at.elapsed().ok());
+
+            // A suspect that was not probed stays one for the next query.
             if oids.is_subset(&probed) || age.is_some_and(|age| age > MAX_ORPHAN_AGE) {
                 let _ = std::fs::remove_file(path);
             }
@@ -227,29 +248,30 @@ fn orphaned_journals(cache: &Path, prefix: &str) -> Vec<(PathBuf, BTreeSet<Oid>)
     orphans.take(MAX_ORPHANS).collect()
 }
 
-/// Parses standard input and does nothing else. The child process of [`Journal::crashes`] runs this.
+/// Parses standard input and does nothing else. [`Journal::crashes`] runs this in a child process.
 pub fn probe(codebase: &Codebase, language: &str) -> std::io::Result<()> {
     let language = LanguageId::by_name(language).unwrap_or(chunk::language::TEXT);
     let mut bytes = Vec::new();
     std::io::stdin().read_to_end(&mut bytes)?;
+
     std::thread::scope(|scope| {
-        let parse = || {
+        let thread = std::thread::Builder::new().stack_size(PARSER_STACK).spawn_scoped(scope, || {
             fault::parsing(&bytes);
             chunk::chunk_blob(&bytes, language, &codebase.settings.chunker);
-        };
-        let thread = std::thread::Builder::new().stack_size(PARSER_STACK).spawn_scoped(scope, parse)?;
-        // A panic is handled where chunks are made; it is not a fault of a grammar.
+        })?;
+        // A panic is handled by the code that makes chunks; it is not a fault of a grammar.
         let _ = thread.join();
         Ok(())
     })
 }
 
-/// Whether the process ended by a signal that is not used to stop processes from outside.
+/// Returns whether the process ended by a signal that is not used to stop processes from outside.
 #[cfg(unix)]
 fn ended_by_fault(status: &std::process::ExitStatus) -> bool {
     use rustix::process::Signal;
     use std::os::unix::process::ExitStatusExt;
     let faults = [Signal::ABORT, Signal::SEGV, Signal::BUS, Signal::ILL, Signal::FPE];
+
     status.signal().is_some_and(|signal| faults.iter().any(|fault| fault.as_raw() == signal))
 }
 

@@ -2,13 +2,13 @@
 //!
 //! * [`codebase`]: one worktree with its settings and store.
 //! * [`arrivals`]: blobs that have arrived in the clone since their paths were indexed.
-//! * [`plan`]: the tree diff and the policy; which entries leave and arrive, which blobs are new.
-//! * `order`: which files a first index takes first.
-//! * [`build`]: new blobs to sealed segments, on all cores, in deterministic order; `run_ahead` bounds what
-//!   waits.
+//! * [`plan`]: the tree diff and the policy; the entries that are removed and added, and the new blobs.
+//! * `order`: the order of the jobs of a first index.
+//! * [`build`]: new blobs to sealed segments, on all cores, in deterministic order; `run_ahead` bounds the
+//! number of finished units in memory.
 //! * [`vector_cache`]: vectors of an unfinished run.
 //! * [`journal`]: the blobs being parsed, in case a grammar ends the process.
-//! * [`publish`]: segments and entries to a new state. Nothing else replaces the state file.
+//! * [`publish`]: segments and entries to a new state. No other module replaces the state file.
 //! * [`overlay`]: changes that no snapshot contains, in memory over a snapshot.
 //! * [`update`]: plan, build and publish in sequence, with checkpoints.
 //! * [`uncommitted`]: changed files that are too many for an overlay, as docs that no snapshot names.

@@ -1,8 +1,8 @@
-//! The order of the jobs of a first index, so that an index that grows soon answers well: files that commits
+//! The order of the jobs of a first index. It lets a growing index answer well soon: files that commits
 //! changed lately, then their neighbours, then some files of every part of the tree.
 //!
-//! The order decides only in which segment a doc is. It depends on the commit alone, so the same commit gives
-//! the same files.
+//! The order decides only in which segment a doc is stored. It depends on the commit alone, so the same
+//! commit gives the same files.
 
 use super::error::IndexError;
 use super::plan::{Plan, PlannedDoc};
@@ -10,19 +10,20 @@ use codeweaver_git::{BString, History, Oid, Repo, TreeComparer};
 use rustc_hash::FxHashMap;
 use std::ops::ControlFlow;
 
-/// With fewer jobs, all is indexed before anyone can ask.
+/// Below this number of jobs, the run ends before a query could use the order.
 const MIN_JOBS: usize = 2_000;
-/// Commits that are looked at.
+/// Maximum number of commits that are read.
 const MAX_COMMITS: usize = 256;
-/// Files of these, after which no more are looked at.
+/// Number of recent files after which no more commits are read.
 const MAX_FILES: usize = 2_000;
-/// A commit of more files, such as an import or a change of format, does not tell what is worked on.
+/// A commit with more files, such as an import or a change of format, does not show the files that are worked
+/// on.
 const MAX_FILES_OF_COMMIT: usize = 200;
 
-/// Files of a part of the tree that are taken before the next part has its turn.
+/// Number of files that a part of the tree contributes before the next part has its turn.
 const FILES_OF_TURN: usize = 64;
-/// Turns of each part. The rest comes in order of paths: files of one directory resemble each other, so they
-/// are stored in less space together.
+/// Number of turns of each part. The rest follows in order of paths: files of one directory resemble each
+/// other, so they take less space when they are stored together.
 const TURNS: usize = 8;
 
 /// Sorts the jobs of `plan` if it has many. Without history, as in a shallow clone, no file is recent.
@@ -30,22 +31,24 @@ pub fn for_early_answers(repo: &Repo, commit: Option<&Oid>, plan: &mut Plan) {
     if plan.jobs.len() < MIN_JOBS {
         return;
     }
+
     let recent = commit.map_or_else(|| Ok(FxHashMap::default()), |tip| recent_files(repo, tip));
     let recent = recent.unwrap_or_else(|e| {
-        // The order is only for those who ask before the run ends.
+        // The order matters only to queries before the run ends.
         tracing::debug!(component = "index", operation = "order", error = %e, "the history could not be read");
         FxHashMap::default()
     });
     sort(plan, &recent);
 }
 
-/// The files that the newest commits changed, with their ranks.
+/// The files that the newest commits changed, each with its rank, the newest first.
 fn recent_files(repo: &Repo, tip: &Oid) -> Result<FxHashMap<BString, usize>, IndexError> {
     let mut recent = FxHashMap::default();
     let (mut trees, mut n_commits) = (TreeComparer::new(repo), 0);
+
     History::open(repo)?.walk(tip, &[], |commit, parent| {
         n_commits += 1;
-        // All files seem to be new in a commit whose parent is not known.
+        // Without a known parent all files seem to be new, and a merge repeats changes of other commits.
         if commit.parents.len() == 1 && !commit.is_shallow {
             let changes = trees.diff(parent.as_ref(), &commit.tree, &|_| true)?;
             if changes.len() <= MAX_FILES_OF_COMMIT {
@@ -55,9 +58,11 @@ fn recent_files(repo: &Repo, tip: &Oid) -> Result<FxHashMap<BString, usize>, Ind
                 }
             }
         }
+
         let is_enough = n_commits >= MAX_COMMITS || recent.len() >= MAX_FILES;
         Ok::<_, IndexError>(if is_enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
     })?;
+
     Ok(recent)
 }
 
@@ -69,48 +74,62 @@ fn sort(plan: &mut Plan, recent: &FxHashMap<BString, usize>) {
         let best = directories.entry(directory(path)).or_insert(rank);
         *best = rank.min(*best);
     }
-    let of = |rank: Option<&usize>| rank.copied().unwrap_or(usize::MAX);
+
     let mut keys = vec![(usize::MAX, usize::MAX, usize::MAX); plan.jobs.len()];
     for (job, path, turn) in turns(plan) {
-        let key = (of(recent.get(path)), of(directories.get(directory(path))), turn);
+        let key = (rank_or_last(recent.get(path)), rank_or_last(directories.get(directory(path))), turn);
         keys[job] = key.min(keys[job]);
     }
+
     let mut order: Vec<usize> = (0..plan.jobs.len()).collect();
     order.sort_by_key(|&job| keys[job]);
     plan.reorder(&order);
 }
 
-/// For each file with a job: the job, its path, and the turn in which the file is taken. A part of the tree is
-/// a directory with at most half of all files, in one with more; or the files of a directory with more.
+fn rank_or_last(rank: Option<&usize>) -> usize {
+    rank.copied().unwrap_or(usize::MAX)
+}
+
+/// Returns for each file with a job: the job, its path, and the turn in which the file is taken. A part of
+/// the tree is a directory that has at most half of all files and whose parent has more, or the files
+/// directly in a directory that has more.
 fn turns(plan: &Plan) -> Vec<(usize, &BString, usize)> {
-    let files = plan.added.iter().filter_map(|entry| match entry.doc {
-        PlannedDoc::Job(job) => Some((job, &entry.path)),
-        _ => None,
-    });
-    let files: Vec<(usize, &BString)> = files.collect();
+    let files: Vec<(usize, &BString)> = plan
+        .added
+        .iter()
+        .filter_map(|entry| match entry.doc {
+            PlannedDoc::Job(job) => Some((job, &entry.path)),
+            _ => None,
+        })
+        .collect();
+
     let mut n_below: FxHashMap<&[u8], usize> = FxHashMap::default();
     for (_, path) in &files {
         directories_of(path).for_each(|directory| *n_below.entry(directory).or_default() += 1);
     }
-    let is_part = |directory: &&[u8]| n_below.get(directory).is_some_and(|&n| n * 2 <= files.len());
+
     let mut n_of_part: FxHashMap<&[u8], usize> = FxHashMap::default();
     let mut taken = Vec::with_capacity(files.len());
     for (job, path) in files.iter().copied() {
-        let part = directories_of(path).find(is_part).unwrap_or_else(|| directory(path));
+        let part = directories_of(path)
+            .find(|directory| n_below.get(directory).is_some_and(|&n| n * 2 <= files.len()))
+            .unwrap_or_else(|| directory(path));
         let n = n_of_part.entry(part).or_default();
         let turn = *n / FILES_OF_TURN;
         *n += 1;
+        // After its turns, the rest of a part keeps the order of paths.
         taken.push((job, path, if turn < TURNS { turn } else { usize::MAX }));
     }
+
     taken
 }
 
-/// The directories that a file is below, outermost first, without slashes at their ends.
+/// The directories above a file, outermost first, without slashes at their ends.
 fn directories_of(path: &[u8]) -> impl Iterator<Item = &[u8]> {
     memchr::memchr_iter(b'/', path).map(|end| &path[..end])
 }
 
-/// The path of a directory, without a slash at its end.
+/// The directory of a file, without a slash at its end.
 fn directory(path: &[u8]) -> &[u8] {
     path.iter().rposition(|&byte| byte == b'/').map_or(&[], |end| &path[..end])
 }

@@ -5,9 +5,8 @@
 //! result, statistics included, sees what a fresh index of the same state would show. Nothing is written.
 //!
 //! Blobs whose docs are in the store cost an entry. The others are chunked and embedded here, which takes
-//! time in proportion to their bytes, so there is a budget of bytes and not of files. A budget of time would
-//! make the answer depend on the load of the machine. What exceeds it is left to the updater
-//! ([`super::uncommitted`]), except for files that the caller names.
+//! time in proportion to their bytes, so the budget is one of bytes and not of files. A budget of time would
+//! make the answer depend on the load of the machine. Files beyond the budget are left to the updater
 
 use super::build::{self, BuildContext};
 use super::codebase::Codebase;
@@ -30,13 +29,14 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Maximum number of new blobs in the difference to a tree. For more, a request waits for the updater.
+/// Maximum number of new blobs in the difference to a tree. With more, a request waits for the updater.
 const MAX_BLOBS: usize = 200;
 
-/// Bytes that a file counts as at least: opening and parsing a tiny one takes as long as a page of text.
+/// Minimum number of bytes that a file counts as: opening and parsing a tiny one takes as long as a page of
+/// text.
 pub(super) const MIN_FILE_BYTES: u64 = 4096;
 
-/// What overlays are built with.
+/// The parameters of an overlay.
 #[derive(Clone, Copy)]
 pub struct OverlayContext<'a> {
     pub codebase: &'a Codebase,
@@ -57,24 +57,25 @@ pub struct Overlay<'a> {
     pub snapshot: Snapshot,
     /// Whether any change was laid over the snapshot.
     pub is_applied: bool,
-    /// The files of the working tree.
+    /// The overlaid files of the working tree.
     pub worktree: OverlaidFiles,
-    /// Reads them; opened when there are any.
+    /// A reader of the working tree; opened when there are overlaid files.
     pub files: Option<WorktreeReader>,
 }
 
-/// What an overlay has of the working tree.
+/// The part of an overlay that comes from the working tree.
 #[derive(Default)]
 pub struct OverlaidFiles {
     /// State of every overlaid file.
     pub states: FxHashMap<BString, FileState>,
     /// Contents of overlaid files, which may be in no object database.
     pub bytes: FxHashMap<Oid, Vec<u8>>,
-    /// Overlaid files that were not read, since the store has their docs, by the oid they had when compared.
+    /// Overlaid files that were not read because the store has their docs, by their oid when they were
+    /// compared.
     pub unread: FxHashMap<Oid, BString>,
-    /// Changed files that exceed the budget: the snapshot's version of them is left as it is.
+    /// Changed files that exceed the budget; the overlay shows the version of the snapshot.
     pub pending: FxHashSet<BString>,
-    /// Changed files that have become unreadable, and are shown as committed.
+    /// Changed files that have become unreadable; the overlay shows the committed version.
     pub unreadable: Vec<BString>,
 }
 
@@ -110,14 +111,17 @@ impl<'a> Overlay<'a> {
         if self.snapshot.totals.settings != codebase.settings_fingerprint {
             return Ok(false);
         }
+
         let plan = plan::plan(codebase, policy, &self.reader, &self.snapshot, target.tree.as_ref())?;
         if plan.jobs.len() > MAX_BLOBS {
             return Ok(false);
         }
+
         let segment = self.segment(&plan, |reader, embedder| {
             let context = BuildContext { codebase, policy, reader, embedder, progress };
             build::build_in_memory(&context, &plan.jobs)
         })?;
+
         self.apply(&plan, segment.as_deref())?;
         self.snapshot.totals.tree_oid = target.tree_oid();
         Ok(true)
@@ -125,7 +129,7 @@ impl<'a> Overlay<'a> {
 
     /// Adds the modified, added, deleted and untracked files of `status` within the budget, tracked ones
     /// before untracked ones, and those in `named` as they are on disk now, whatever they cost and whatever
-    /// `status` says about them. `target` is what is checked out.
+    /// `status` says about them. `target` is the checked-out commit or tree.
     pub fn add_worktree(
         &mut self,
         status: Option<&WorktreeStatus>,
@@ -137,13 +141,17 @@ impl<'a> Overlay<'a> {
         if changes.is_empty() && named.is_empty() {
             return Ok(());
         }
+
         let mut files = match status {
             Some(status) => status.reader(&codebase.repo)?,
             None => WorktreeReader::open(&codebase.repo)?,
         };
-        let is_tracked = |change: &&WorktreeChange| change.state != FileState::Untracked;
-        let (tracked, untracked): (Vec<_>, Vec<_>) =
-            changes.iter().filter(|change| !named.contains(&change.path)).partition(is_tracked);
+
+        let (tracked, untracked): (Vec<_>, Vec<_>) = changes
+            .iter()
+            .filter(|change| !named.contains(&change.path))
+            .partition(|change| change.state != FileState::Untracked);
+
         let mut batch = Batch::default();
         for change in tracked.into_iter().chain(untracked) {
             if progress.stopped() {
@@ -152,32 +160,37 @@ impl<'a> Overlay<'a> {
             self.add_change(change, &mut files, &mut batch)?;
         }
         self.add_batch(&batch)?;
-        // A segment of their own, since that of the others is the same for any names.
+
+        // Named files have a segment of their own, so that that of the others can be reused.
         let mut batch = Batch::default();
         for path in named {
             self.add_named(path, target, &mut files, &mut batch)?;
         }
         self.add_batch(&batch)?;
+
         self.files = Some(files);
         Ok(())
     }
 
+    /// Builds the jobs of `batch` and applies its plan.
     fn add_batch(&mut self, batch: &Batch) -> Result<(), IndexError> {
         let OverlayContext { codebase, policy, progress, .. } = self.context;
         let Batch { plan, blobs, .. } = batch;
         if plan.removed.is_empty() && plan.added.is_empty() {
             return Ok(());
         }
+
         let jobs: Vec<(&plan::Job, &[u8])> =
             plan.jobs.iter().zip(blobs).map(|(job, bytes)| (job, bytes.as_slice())).collect();
         let segment = self.segment(plan, |reader, embedder| {
             let context = BuildContext { codebase, policy, reader, embedder, progress };
             build::build_bytes(&context, &jobs)
         })?;
+
         self.apply(plan, segment.as_deref())
     }
 
-    /// Plans one changed file, or leaves it to the updater.
+    /// Plans one changed file, or leaves it to the updater if it exceeds the budget.
     fn add_change(
         &mut self,
         change: &WorktreeChange,
@@ -190,6 +203,7 @@ impl<'a> Overlay<'a> {
             batch.plan.removed.extend(old);
             return Ok(());
         };
+
         let path: &BStr = change.path.as_ref();
         if blob.size > policy.max_blob_bytes() {
             batch.plan.removed.extend(old);
@@ -197,35 +211,27 @@ impl<'a> Overlay<'a> {
             batch.plan.add_skipped(policy, path, blob.mode, SkipReason::TooLarge);
             return Ok(());
         }
+
         let mut known = KnownFile { path, mode: blob.mode, blob_oid: blob.oid, bytes: None };
+        // First without bytes: a file whose doc is in the store is not read.
         let mut found = batch.plan.add_known(codebase, policy, &self.reader, &known);
         let is_over = batch.n_bytes + blob.size.max(MIN_FILE_BYTES) > codebase.settings.overlay.max_bytes;
         let mut read = None;
         if found == KnownDoc::NeedsBytes || found == KnownDoc::NeedsJob && !is_over {
-            let bytes = match files.read_blob(path, &blob.oid) {
-                // It has become unreadable, or has moved behind a link, since the comparison or unnoticed by
-                // it (`core.trustCtime`). What is staged is in git all the same.
-                Err(GitError::Io { .. } | GitError::PathEscapes { .. }) => {
-                    match codebase.repo.blobs().read(&blob.oid)? {
-                        Some(staged) => staged.to_vec(),
-                        None => {
-                            self.worktree.unreadable.push(change.path.clone());
-                            return Ok(());
-                        }
-                    }
-                }
-                bytes => bytes?.unwrap_or_default(),
-            };
+            let Some(bytes) = self.read_change(change, &blob.oid, files)? else { return Ok(()) };
             read = Some(bytes);
         }
+
         if found == KnownDoc::NeedsBytes {
             known.bytes = read.as_deref();
             found = batch.plan.add_known(codebase, policy, &self.reader, &known);
         }
+
         if found == KnownDoc::NeedsJob && is_over {
             self.worktree.pending.insert(change.path.clone());
             return Ok(());
         }
+
         batch.plan.removed.extend(old);
         self.worktree.states.insert(change.path.clone(), change.state);
         match read {
@@ -236,7 +242,30 @@ impl<'a> Overlay<'a> {
                 self.worktree.unread.insert(blob.oid, change.path.clone());
             }
         }
+
         Ok(())
+    }
+
+    /// Reads a changed file, or the staged version of one that has become unreadable. Returns `None`, and
+    /// lists the file as unreadable, if there is neither.
+    fn read_change(
+        &mut self,
+        change: &WorktreeChange,
+        oid: &Oid,
+        files: &mut WorktreeReader,
+    ) -> Result<Option<Vec<u8>>, IndexError> {
+        match files.read_blob(change.path.as_ref(), oid) {
+            // It has become unreadable, or has moved behind a link, since the comparison or unnoticed by it
+            // (`core.trustCtime`). The staged version is in git all the same.
+            Err(GitError::Io { .. } | GitError::PathEscapes { .. }) => {}
+            bytes => return Ok(Some(bytes?.unwrap_or_default())),
+        }
+
+        let staged = self.context.codebase.repo.blobs().read(oid)?.map(<[u8]>::to_vec);
+        if staged.is_none() {
+            self.worktree.unreadable.push(change.path.clone());
+        }
+        Ok(staged)
     }
 
     /// Plans the file at `path` as it is on disk now, if that differs from the snapshot.
@@ -251,7 +280,7 @@ impl<'a> Overlay<'a> {
         let old = self.reader.find_entry(&self.snapshot.entries, path);
         let (bytes, mode) = match files.file(path.as_ref()) {
             Ok(WorktreeFile::Blob { bytes, mode }) => (bytes, mode),
-            // Nothing better is known than what is committed.
+            // The committed version is the best that is known.
             Ok(WorktreeFile::Unknown) | Err(GitError::Io { .. }) => return Ok(()),
             Ok(WorktreeFile::Absent) | Err(GitError::PathEscapes { .. }) => {
                 batch.plan.removed.extend(old);
@@ -259,48 +288,55 @@ impl<'a> Overlay<'a> {
             }
             Err(e) => return Err(e.into()),
         };
+
         let oid = git::hash_blob(&bytes, codebase.repo.object_hash());
         if old.is_some_and(|id| self.reader.blob_of(id) == Some(oid)) {
             return Ok(());
         }
+
         let committed = match &target.tree {
             Some(tree) => git::entry_at(&codebase.repo, tree, path.as_ref())?.map(|file| file.oid),
             None => None,
         };
         let state = match files.indexed(path.as_ref())? {
-            // The snapshot is of another tree.
+            // The file is as committed in `target`; only the snapshot is of another tree.
             _ if committed == Some(oid) => None,
             Some(staged) if staged == oid => Some(FileState::Staged),
             Some(_) => Some(FileState::Dirty),
             None => Some(FileState::Untracked),
         };
+
         batch.plan.removed.extend(old);
         self.worktree.states.extend(state.map(|state| (path.clone(), state)));
         if bytes.len() as u64 > policy.max_blob_bytes() {
             batch.plan.add_skipped(policy, path.as_ref(), mode, SkipReason::TooLarge);
             return Ok(());
         }
+
         self.add_read(&PlannedBytes { path: path.as_ref(), mode, bytes, previous: old }, batch);
         Ok(())
     }
 
-    /// Plans a file by the bytes that were read. They are indexed under their own oid, since the file may
-    /// have changed since it was compared.
+    /// Plans a file from bytes that were read. They are indexed under their own oid, since the file may have
+    /// changed since it was compared.
     fn add_read(&mut self, file: &PlannedBytes<'_>, batch: &mut Batch) {
         let OverlayContext { codebase, policy, .. } = self.context;
         let PlannedBytes { path, mode, bytes, previous } = file;
+
         let blob_oid = git::hash_blob(bytes, codebase.repo.object_hash());
         let planned = PlannedFile { path, mode: *mode, blob_oid, bytes, previous: *previous };
         let entry = batch.plan.add_file(codebase, policy, &self.reader, &planned);
+
         if matches!(entry, PlannedDoc::Job(job) if job == batch.blobs.len()) {
             batch.blobs.push(bytes.clone());
             batch.n_bytes += (bytes.len() as u64).max(MIN_FILE_BYTES);
         }
+
         self.worktree.bytes.insert(blob_oid, bytes.clone());
     }
 
-    /// The segment with the docs of the plan's jobs, from an earlier overlay or by `build`; `None` if there
-    /// are no jobs. If the model is missing or fails, the docs are there without vectors.
+    /// The segment with the docs of the plan's jobs, from an earlier overlay or built by `build`; `None` if
+    /// there are no jobs. If the model is missing or fails, the docs have no vectors.
     fn segment(
         &self,
         plan: &Plan,
@@ -309,11 +345,13 @@ impl<'a> Overlay<'a> {
         if plan.jobs.is_empty() {
             return Ok(None);
         }
+
         let keys: Vec<DocKey> = plan.jobs.iter().map(|job| job.key).collect();
         if let Some(known) = self.context.files.overlay(&keys) {
             return Ok(Some(known));
         }
-        // A query sends no file to an API; the vectors of unchanged chunks are those of the store.
+
+        // A query sends no file to an API; vectors of unchanged chunks come from the store.
         let is_api = self.context.embedder.is_some_and(|embedder| embedder.cost() == EmbedCost::Api);
         let absent = Absent {
             fingerprint: &self.context.codebase.vector_space,
@@ -321,23 +359,27 @@ impl<'a> Overlay<'a> {
             cost: if is_api { EmbedCost::Api } else { EmbedCost::Table },
         };
         let embedder = self.context.embedder.filter(|_| !is_api).unwrap_or(&absent);
-        let mut is_kept = true;
+
+        let mut is_reusable = true;
         let built = match build(&self.reader, embedder) {
             Err(IndexError::Embed(error)) => {
                 tracing::warn!(component = "index", operation = "overlay", error = %error, "changed files have no vectors");
-                is_kept = false;
+                is_reusable = false;
                 build(&self.reader, &absent)
             }
             built => built,
         };
         let (builder, docs) = built?;
+
         let overlay =
             Arc::new(OverlaySegment { keys, segment: Arc::new(Segment::in_memory(builder)?), docs });
-        // A blob that is not in this clone may have been fetched by the next time, and a model may work
-        // again.
-        if is_kept && overlay.docs.iter().all(Option::is_some) {
+
+        // Not reused if a blob was missing, which may have been fetched by the next time, or if the model
+        // failed, which may work again.
+        if is_reusable && overlay.docs.iter().all(Option::is_some) {
             self.context.files.keep_overlay(overlay.clone());
         }
+
         Ok(Some(overlay))
     }
 
@@ -348,6 +390,7 @@ impl<'a> Overlay<'a> {
         if let Some(overlay) = segment.filter(|overlay| overlay.segment.n_docs() > 0) {
             self.reader.push_segment(overlay.segment.clone());
         }
+
         let added: Vec<NewEntry> = publish::new_entries(&self.reader, &plan.added, &|job| {
             docs.get(job).map(|doc| doc.map(|ordinal| doc_base + ordinal))
         });
@@ -355,6 +398,7 @@ impl<'a> Overlay<'a> {
             publish::apply(&mut self.reader, &self.snapshot, &plan.removed, added, &mut |reader, fresh| {
                 Ok(reader.push_entries(Entries::in_memory(fresh)?))
             })?;
+
         self.is_applied = true;
         Ok(())
     }

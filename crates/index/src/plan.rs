@@ -1,4 +1,4 @@
-//! From a wanted tree to a plan: the entries that leave and arrive, and the blobs to chunk.
+//! From a wanted tree to a plan: the entries to remove and to add, and the blobs to chunk.
 //!
 //! The cost is that of the difference between the wanted tree and the base snapshot. If no base fits or a
 //! policy file changed, the affected paths are decided again.
@@ -15,7 +15,7 @@ use codeweaver_store::snapshot::Snapshot;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
-/// Where the doc of a planned entry comes from.
+/// The origin of the doc of a planned entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PlannedDoc {
     /// The path is skipped.
@@ -26,7 +26,7 @@ pub enum PlannedDoc {
     Job(usize),
 }
 
-/// A path that the new snapshot has and the base has not, or has with another doc.
+/// A path that the new snapshot has and the base does not have, or has with another doc.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlannedEntry {
     pub path: BString,
@@ -42,7 +42,7 @@ pub struct Job {
     pub language: LanguageId,
     /// The doc that was at this path before; most of its vectors can be reused.
     pub previous: Option<u32>,
-    /// What the user lets this file be.
+    /// The exemptions that the user grants this file.
     pub exempt: Exempt,
 }
 
@@ -55,12 +55,12 @@ pub struct Plan {
     pub n_files: usize,
     /// Indexed paths without a known language, by extension.
     pub unknown_extensions: BTreeMap<String, u64>,
-    /// See [`doc_variant`].
+    /// Results of [`doc_variant`], which takes longer than a look-up.
     variants: FxHashMap<(LanguageId, Exempt), u64>,
 }
 
-/// Plans the update from `base` to `tree`; `None` is the empty tree. `base.totals.settings` tells whether the
-/// base was decided under the present settings.
+/// Plans the update from `base` to `tree`; `None` is the empty tree. A base that was decided under other
+/// settings than the current ones is decided again.
 pub fn plan(
     codebase: &Codebase,
     policy: &Policy,
@@ -76,17 +76,19 @@ pub fn plan(
         jobs: FxHashMap::default(),
         plan: Plan::default(),
     };
+
     let base_tree = usable_base_tree(codebase, base);
     match (base_tree, tree) {
         (Some(base_tree), Some(tree)) => planner.decide_diff(base, &base_tree, tree)?,
         (_, Some(tree)) => planner.decide_all(base, tree, &BString::default())?,
         (_, None) => planner.plan.removed.extend(base.entries.iter()),
     }
+
     Ok(planner.plan)
 }
 
-/// The tree of `base` if its policy decisions were made under the present settings, so that a diff against it
-/// is enough.
+/// The tree of `base`, if its policy decisions were made under the current settings, so that a diff against
+/// it is enough.
 fn usable_base_tree(codebase: &Codebase, base: &Snapshot) -> Option<Oid> {
     let fits = base.totals.settings == codebase.settings_fingerprint && base.totals.complete;
     fits.then(|| Oid::from_hex(base.totals.tree_oid.as_bytes()).ok()).flatten()
@@ -115,6 +117,7 @@ pub struct KnownFile<'a> {
 /// Result of [`Plan::add_known`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KnownDoc {
+    /// The file is planned.
     Planned,
     /// Nothing is planned: the first line decides the language.
     NeedsBytes,
@@ -123,15 +126,18 @@ pub enum KnownDoc {
 }
 
 impl Plan {
-    /// Puts the jobs in this order, which names each by its index.
+    /// Sorts the jobs by `order`, which names each by its index.
     pub fn reorder(&mut self, order: &[usize]) {
         let mut position = vec![0; order.len()];
         order.iter().enumerate().for_each(|(at, &job)| position[job] = at);
+
+        // Entries refer to jobs by their index.
         for entry in &mut self.added {
             if let PlannedDoc::Job(job) = &mut entry.doc {
                 *job = position[*job];
             }
         }
+
         self.jobs = order.iter().map(|&job| self.jobs[job].clone()).collect();
     }
 
@@ -144,12 +150,14 @@ impl Plan {
         file: &PlannedFile<'_>,
     ) -> PlannedDoc {
         let PlannedFile { path, mode, blob_oid, bytes, previous } = *file;
+
         let (doc, skipped, flags) = match policy.decide_path(path, mode) {
             PathDecision::Skip(reason) => (PlannedDoc::None, Some(reason), 0),
             PathDecision::Index { language, flags, exempt } => {
                 let language = policy.language(language, path, bytes);
                 let key = DocKey { blob_oid, variant: self.variant(codebase, language, exempt) };
                 let known = reader.find_doc(&key).map(PlannedDoc::Known);
+                // Files with equal content share a job.
                 let same = self.jobs.iter().position(|job| job.key == key).map(PlannedDoc::Job);
                 let doc = known.or(same).unwrap_or_else(|| {
                     let previous = previous.and_then(|id| reader.entry(id)).map(|(record, _)| record.doc);
@@ -159,12 +167,13 @@ impl Plan {
                 (doc, None, u16::from(flags.0))
             }
         };
+
         self.added.push(PlannedEntry { path: path.to_owned(), doc, skipped, flags });
         doc
     }
 
-    /// Plans one file that is not in a tree if that needs no job: its path excludes it, or the store has its
-    /// doc. `bytes` are needed only where the path does not tell the language.
+    /// Plans one file that is not in a tree, unless it needs a job: if its path excludes it, or the store has
+    /// its doc. `bytes` are needed only if the path does not determine the language.
     pub fn add_known(
         &mut self,
         codebase: &Codebase,
@@ -173,6 +182,7 @@ impl Plan {
         file: &KnownFile<'_>,
     ) -> KnownDoc {
         let KnownFile { path, mode, blob_oid, bytes } = *file;
+
         let (doc, skipped, flags) = match policy.decide_path(path, mode) {
             PathDecision::Skip(reason) => (PlannedDoc::None, Some(reason), 0),
             PathDecision::Index { language, flags, exempt } => {
@@ -188,13 +198,13 @@ impl Plan {
                 (PlannedDoc::Known(doc), None, u16::from(flags.0))
             }
         };
+
         self.added.push(PlannedEntry { path: path.to_owned(), doc, skipped, flags });
         KnownDoc::Planned
     }
 
     fn variant(&mut self, codebase: &Codebase, language: LanguageId, exempt: Exempt) -> u64 {
-        let variant = || doc_variant(codebase, language, exempt);
-        *self.variants.entry((language, exempt)).or_insert_with(variant)
+        *self.variants.entry((language, exempt)).or_insert_with(|| doc_variant(codebase, language, exempt))
     }
 
     /// Plans one file that is not in a tree and is not read, for `reason`. A reason given by its path takes
@@ -213,11 +223,13 @@ impl Plan {
     }
 }
 
+/// The state of [`plan`].
 struct Planner<'a> {
     codebase: &'a Codebase,
     policy: &'a Policy,
     reader: &'a StoreReader,
     blobs: BlobReader,
+    /// The index of each planned job.
     jobs: FxHashMap<DocKey, usize>,
     plan: Plan,
 }
@@ -229,12 +241,14 @@ impl Planner<'_> {
         let Ok(changes) = git::diff_trees(&self.codebase.repo, Some(base_tree), tree) else {
             return self.decide_all(base, tree, &BString::default());
         };
-        // Paths whose blobs were not in this clone and have arrived, policy files among them.
+
+        // Paths whose blobs were not in this clone and have arrived. Policy files may be among them.
         let arrived = arrivals::arrived(self.codebase, self.reader, base, tree)?;
         let paths =
             changes.iter().map(|change| &change.path).chain(arrived.iter().map(|(_, file)| &file.path));
         let governed = outermost(paths.filter_map(|path| policy::governs(path.as_ref())).collect());
         let is_governed = |path: &BString| governed.iter().any(|prefix| is_below(path, prefix));
+
         for change in changes.iter().filter(|change| !is_governed(&change.path)) {
             let old = self.reader.find_entry(&base.entries, &change.path);
             match &change.new {
@@ -242,19 +256,24 @@ impl Planner<'_> {
                 None => self.plan.removed.extend(old),
             }
         }
-        let is_changed = |path: &BString| changes.binary_search_by(|change| change.path.cmp(path)).is_ok();
-        for (id, file) in
-            arrived.iter().filter(|(_, file)| !is_governed(&file.path) && !is_changed(&file.path))
-        {
+
+        for (id, file) in &arrived {
+            let is_changed = changes.binary_search_by(|change| change.path.cmp(&file.path)).is_ok();
+            // Already decided above, or decided below with its directory.
+            if is_changed || is_governed(&file.path) {
+                continue;
+            }
             self.decide(&file.path, &file.oid, file.mode, Some(*id))?;
         }
+
         for prefix in &governed {
             self.decide_all(base, tree, prefix)?;
         }
+
         Ok(())
     }
 
-    /// Decides every path of `tree` below `prefix`.
+    /// Decides every path of `tree` below `prefix`, and removes the entries of paths that are gone.
     fn decide_all(&mut self, base: &Snapshot, tree: &Oid, prefix: &BString) -> Result<(), IndexError> {
         let mut old: FxHashMap<&[u8], u32> = FxHashMap::default();
         for (id, _, path) in self.reader.live_entries(&base.entries) {
@@ -262,23 +281,28 @@ impl Planner<'_> {
                 old.insert(path, id);
             }
         }
+
         let repo = &self.codebase.repo;
         let files = match prefix.strip_suffix(b"/") {
             Some(directory) => git::walk_directory(repo, tree, directory.as_bstr())?,
             None => git::walk_tree(repo, tree)?,
         };
+
         self.plan.n_files = files.len();
         for file in &files {
             let known = old.remove(file.path.as_bytes());
             self.decide(&file.path, &file.oid, file.mode, known)?;
         }
+
         let mut gone: Vec<u32> = old.into_values().collect();
+        // A hash map has no order, and equal inputs should give equal plans.
         gone.sort_unstable();
+
         self.plan.removed.extend(gone);
         Ok(())
     }
 
-    /// Plans one path; `old` is its live entry in the base. An unchanged entry costs nothing.
+    /// Plans one path; `old` is its live entry in the base. An unchanged entry is not planned.
     fn decide(&mut self, path: &BString, oid: &Oid, mode: Mode, old: Option<u32>) -> Result<(), IndexError> {
         let decision = self.policy.decide_path(path.as_ref(), mode);
         let (doc, skipped, flags) = match decision {
@@ -288,18 +312,20 @@ impl Planner<'_> {
                 Some(language) => (self.doc(oid, language, exempt, old), None, u16::from(flags.0)),
             },
         };
+
         if let Some(id) = old {
             if self.is_same(id, doc, skipped, flags) {
                 return Ok(());
             }
             self.plan.removed.push(id);
         }
+
         self.plan.added.push(PlannedEntry { path: path.clone(), doc, skipped, flags });
         Ok(())
     }
 
-    /// The language of a blob, from its first line if the path is not enough. `None` if the blob is not
-    /// local.
+    /// Returns the language of a blob, determined by its first line if the path is not enough. `None` if the
+    /// blob is not local.
     fn language(
         &mut self,
         decided: Option<LanguageId>,
@@ -309,14 +335,18 @@ impl Planner<'_> {
         if let Some(language) = decided {
             return Ok(Some(language));
         }
-        let extension =
-            path.rsplit(|&b| b == b'/').next().and_then(|name| name.rfind_byte(b'.').map(|dot| &name[dot..]));
+
+        let name = path.rsplit(|&b| b == b'/').next();
+        let extension = name.and_then(|name| name.rfind_byte(b'.').map(|dot| &name[dot..]));
         let extension = extension.map_or("(none)".to_owned(), |e| String::from_utf8_lossy(e).into_owned());
+
         let Some(size) = self.blobs.size(oid)? else { return Ok(None) };
+        // It will be skipped because of its size, so it is not read for its language.
         if size > self.policy.max_blob_bytes() {
             return Ok(Some(chunk::language::TEXT));
         }
         let Some(bytes) = self.blobs.read(oid)? else { return Ok(None) };
+
         let language = self.policy.language(None, path.as_ref(), bytes);
         if language == chunk::language::TEXT {
             *self.plan.unknown_extensions.entry(extension).or_default() += 1;
@@ -324,6 +354,7 @@ impl Planner<'_> {
         Ok(Some(language))
     }
 
+    /// Returns the doc of a blob, from a job of this plan or from the store, or plans a job for it.
     fn doc(&mut self, oid: &Oid, language: LanguageId, exempt: Exempt, old: Option<u32>) -> PlannedDoc {
         let key = DocKey { blob_oid: *oid, variant: self.plan.variant(self.codebase, language, exempt) };
         if let Some(&job) = self.jobs.get(&key) {
@@ -332,6 +363,7 @@ impl Planner<'_> {
         if let Some(doc) = self.reader.find_doc(&key) {
             return PlannedDoc::Known(doc);
         }
+
         let previous = old.and_then(|id| self.reader.entry(id)).map(|(record, _)| record.doc);
         let job = self.plan.jobs.len();
         self.plan.jobs.push(Job { key, language, previous, exempt });
@@ -339,8 +371,10 @@ impl Planner<'_> {
         PlannedDoc::Job(job)
     }
 
+    /// Returns whether entry `id` of the base has the same content as the planned one.
     fn is_same(&self, id: u32, doc: PlannedDoc, skipped: Option<SkipReason>, flags: u16) -> bool {
         let Some((record, _)) = self.reader.entry(id) else { return false };
+
         let same_doc = match doc {
             PlannedDoc::None => {
                 record.doc == codeweaver_store::entries::NO_DOC && record.skipped == skipped_number(skipped)
@@ -348,6 +382,7 @@ impl Planner<'_> {
             PlannedDoc::Known(known) => record.doc == known,
             PlannedDoc::Job(_) => false,
         };
+
         same_doc && record.flags == flags
     }
 }
@@ -362,9 +397,10 @@ pub fn skip_reason(number: u8) -> Option<SkipReason> {
     number.checked_sub(1).and_then(SkipReason::from_u8)
 }
 
-/// Key of everything besides its bytes that the chunks of a blob depend on.
+/// A key of everything besides its bytes that the chunks of a blob depend on.
 pub(super) fn doc_variant(codebase: &Codebase, language: LanguageId, exempt: Exempt) -> u64 {
     let settings = &codebase.settings;
+    // A setting that can change chunks and is missing here would leave old docs in use.
     let chunker = chunk::fingerprint(language, &settings.chunker);
     let fingerprint = format!(
         "{chunker} content={} max={} excerpts={} secret={} generated_docs={}",
@@ -374,6 +410,7 @@ pub(super) fn doc_variant(codebase: &Codebase, language: LanguageId, exempt: Exe
         exempt.secret,
         exempt.generated_docs
     );
+
     rows::variant(language.name(), &fingerprint)
 }
 
@@ -387,6 +424,7 @@ fn outermost(mut prefixes: Vec<BString>) -> Vec<BString> {
     prefixes.sort();
     prefixes.dedup();
     let all = prefixes.clone();
+
     prefixes.retain(|prefix| !all.iter().any(|other| other != prefix && is_below(prefix, other)));
     prefixes
 }

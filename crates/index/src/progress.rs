@@ -24,7 +24,7 @@ pub trait Progress: Sync {
     /// Announces the number of files that must be read.
     fn begin(&self, _n_files: u64) {}
     fn add(&self, _done: &Counters) {}
-    /// Whether the run should end at the next file and keep what it has.
+    /// Returns whether the run should end at the next file and keep what it has.
     fn stopped(&self) -> bool {
         false
     }
@@ -37,7 +37,7 @@ pub struct Silent;
 
 impl Progress for Silent {}
 
-/// Counts in memory, shared by the terminal, the log and tests.
+/// Counts progress in memory, for the terminal, the log and tests.
 #[derive(Default)]
 pub struct Meter {
     pub n_files: AtomicU64,
@@ -55,6 +55,7 @@ pub struct Meter {
 impl Meter {
     pub fn counters(&self) -> Counters {
         let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+
         Counters {
             files: get(&self.files),
             bytes: get(&self.bytes),

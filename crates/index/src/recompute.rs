@@ -1,5 +1,5 @@
-//! Derives a sample of the index again from git and compares. A hash proves that a shard is unchanged, not
-//! that it was ever right.
+//! Derives a sample of the index again from git and compares it with the stored one. A hash proves that a
+//! shard is unchanged, not that it was ever right.
 
 use super::build::{ChunkedBlob, Terms, embed_chunks};
 use super::codebase::Codebase;
@@ -25,8 +25,8 @@ const MIN_COSINE: f64 = 0.999;
 pub struct Recomputed {
     pub docs: u64,
     pub chunks: u64,
-    /// Docs of the sample that cannot be derived here: of another chunker version or other settings, or not
-    /// in this clone.
+    /// Docs of the sample that cannot be derived here: those of another chunker version or other settings,
+    /// and those whose blobs are not in this clone.
     pub skipped: u64,
     pub findings: Vec<Finding>,
 }
@@ -41,18 +41,24 @@ pub fn recompute(
     let mut done = Recomputed::default();
     let store: StoreLayout = codebase.store();
     let Some(reader) = StoreReader::open(&store)? else { return Ok(done) };
+
     codebase.find_member_blobs()?;
     let mut blobs = codebase.repo.blobs();
+
     for segment in &reader.state.segments {
         let path = store.shard(&segment.name);
         let data = shard::read(&path)?;
+
         let mut first = 0;
         for (doc, &n_rows) in data.docs.iter().zip(&data.n_rows) {
             let rows = first..first + n_rows as usize;
             first = rows.end;
+
+            // A doc without rows has nothing to compare.
             if n_rows == 0 || !is_sampled(doc, percent) {
                 continue;
             }
+
             match differs(codebase, embedder, &mut blobs, &StoredDoc { doc, data: &data, rows })? {
                 None => done.skipped += 1,
                 Some(difference) => {
@@ -63,9 +69,11 @@ pub fn recompute(
             }
         }
     }
+
     Ok(done)
 }
 
+/// Returns whether the doc is in the sample. Object ids are evenly distributed, so their first bytes decide.
 fn is_sampled(doc: &DocMeta, percent: f64) -> bool {
     let hash =
         doc.key.blob_oid.as_slice().iter().take(4).fold(0u32, |hash, &byte| hash << 8 | u32::from(byte));
@@ -79,7 +87,8 @@ struct StoredDoc<'a> {
     rows: Range<usize>,
 }
 
-/// The difference between the stored `doc` and a newly derived one; `None` if it cannot be derived here.
+/// Returns the difference between the stored `doc` and a newly derived one; `None` if it cannot be derived
+/// here.
 fn differs(
     codebase: &Codebase,
     embedder: &dyn Embedder,
@@ -88,38 +97,45 @@ fn differs(
 ) -> Result<Option<Option<String>>, IndexError> {
     let StoredDoc { doc, data, rows } = stored;
     let Some(language) = LanguageId::by_name(&doc.language) else { return Ok(None) };
-    let is_ours = Exempt::all().any(|exempt| doc_variant(codebase, language, exempt) == doc.key.variant);
-    let bytes = if is_ours { blobs.read(&doc.key.blob_oid)? } else { None };
+
+    let is_current = Exempt::all().any(|exempt| doc_variant(codebase, language, exempt) == doc.key.variant);
+    let bytes = if is_current { blobs.read(&doc.key.blob_oid)? } else { None };
     let Some(bytes) = bytes else { return Ok(None) };
     let bytes = &*text::to_utf8(bytes);
+
     let settings = &codebase.settings;
     let chunks = chunk::chunk_blob(bytes, language, &settings.chunker).chunks;
     let blob = ChunkedBlob { key: &doc.key, bytes, chunks };
-    let nothing = |_: &[u8; 16]| None;
     let mut terms = Terms::new(embedder);
-    let fresh = embed_chunks(embedder, blob, &nothing, settings.index.excerpts, &mut terms)?;
+    // No vector counts as known: all are computed again.
+    let fresh = embed_chunks(embedder, blob, &|_| None, settings.index.excerpts, &mut terms)?;
+
+    let stored_vectors = &data.vectors[rows.start * data.dim..rows.end * data.dim];
     let what = if fresh.rows != data.rows[rows.clone()] {
         "its chunks"
-    } else if !same_vectors(
-        embedder,
-        &fresh.vectors,
-        &data.vectors[rows.start * data.dim..rows.end * data.dim],
-    ) {
+    } else if !same_vectors(embedder, &fresh.vectors, stored_vectors) {
         "its vectors"
     } else {
         return Ok(Some(None));
     };
+
     Ok(Some(Some(format!("{what} of blob {} are not what comes out of it now", doc.key.blob_oid))))
 }
 
+/// Compares vectors: exactly for a table, which computes with integers, and by their cosines for other
+/// models.
 fn same_vectors(embedder: &dyn Embedder, fresh: &[i8], stored: &[i8]) -> bool {
     if embedder.cost() == EmbedCost::Table {
         return fresh == stored;
     }
-    let dot = |a: &[i8], b: &[i8]| a.iter().zip(b).map(|(&x, &y)| f64::from(x) * f64::from(y)).sum::<f64>();
+
     let pairs = fresh.chunks_exact(embedder.dim()).zip(stored.chunks_exact(embedder.dim()));
     fresh.len() == stored.len()
         && pairs.into_iter().all(|(a, b)| dot(a, b) >= MIN_COSINE * (dot(a, a) * dot(b, b)).sqrt())
+}
+
+fn dot(a: &[i8], b: &[i8]) -> f64 {
+    a.iter().zip(b).map(|(&x, &y)| f64::from(x) * f64::from(y)).sum()
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Makes a store readable again.
+//! Repairs a store that cannot be read.
 //!
 //! Shards and git are the truth. A missing or damaged segment is rebuilt from its shard and the blobs. A
 //! missing or damaged shard is given up, and its blobs are indexed again. A damaged state, entry file or
@@ -16,11 +16,12 @@ use codeweaver_store::layout::StoreLayout;
 use codeweaver_store::lock::Lock;
 use codeweaver_store::reader::OpenFiles;
 use codeweaver_store::segment::{Segment, SegmentBuilder};
+use codeweaver_store::snapshot::Totals;
 use codeweaver_store::state::{SegmentRef, State};
 use codeweaver_store::{StoreError, StoreReader, fault, shard};
 use codeweaver_text as text;
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// A defect of the store.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
@@ -29,74 +30,84 @@ pub struct Finding {
     pub what: String,
 }
 
-/// Checks that everything the state names opens, and repairs what does not. Every update calls this first and
-/// continues with the files that are then open. The caller holds the work lease.
+/// Checks that every file which the state names opens, and repairs those that do not. Every update calls this
+/// first and continues with the files that are then open. The caller holds the work lease.
 pub fn make_readable(codebase: &Codebase) -> Result<OpenFiles, IndexError> {
     let files = OpenFiles::default();
     match StoreReader::open_with(&codebase.store(), &files) {
         Ok(None) => return Ok(files),
         Ok(Some(reader)) if snapshots_open(&reader) => return Ok(files),
         Ok(Some(_)) => {}
-        // What another user has written is not damaged, and not ours to give up.
+        // A file that another user wrote is not damaged, and must not be removed.
         Err(e) if e.is_denied() => return Err(e.into()),
         Err(e) => {
             tracing::warn!(component = "store", operation = "open", error = %e, "the index is damaged and is being repaired");
         }
     }
-    // Rebuilt files have the names of the damaged ones, which may be open.
+
+    // Rebuilt files have the names of the damaged ones, so files that are already open must not be used.
     salvage(codebase, &[]).map(|()| OpenFiles::default())
 }
 
 /// Hashes everything that the state names.
 pub fn verify(codebase: &Codebase) -> Result<Vec<Finding>, IndexError> {
     let store = codebase.store();
-    let finding = |path: PathBuf, what: String| Finding { path, what };
     let state = match State::read(&store.state()) {
         Ok(Some(state)) => state,
         Ok(None) => return Ok(Vec::new()),
-        Err(e) => return Ok(vec![finding(store.state(), e.to_string())]),
+        Err(e) => return Ok(vec![Finding { path: store.state(), what: e.to_string() }]),
     };
+
     let mut findings = Vec::new();
     for segment in &state.segments {
         let (path, shard) = (store.segment(&segment.name), store.shard(&segment.name));
-        let result = Segment::open(&path, &shard).and_then(|opened| opened.verify(&segment.name, &shard));
-        let counted = result.and_then(|()| shard::read(&shard)).and_then(|data| {
-            let fits =
-                data.docs.len() == segment.n_docs as usize && data.rows.len() == segment.n_rows as usize;
-            if fits {
-                Ok(())
-            } else {
-                Err(StoreError::damaged(&shard, "it does not have the rows that the state says"))
-            }
-        });
-        if let Err(e) = counted {
-            findings.push(finding(if is_about(&e, &shard) { shard } else { path }, e.to_string()));
+        if let Err(e) = verify_segment(segment, &path, &shard) {
+            let path = if is_about(&e, &shard) { shard } else { path };
+            findings.push(Finding { path, what: e.to_string() });
         }
     }
+
     for entries in &state.entries {
         let path = store.entries(&entries.name);
         if let Err(e) = Entries::open(&path).and_then(|opened| opened.verify(&entries.name)) {
-            findings.push(finding(path, e.to_string()));
+            findings.push(Finding { path, what: e.to_string() });
         }
     }
+
+    // Totals can be recounted only if segments and entries are whole.
     if findings.is_empty() {
         findings.extend(verify_snapshots(&store, state.clone())?);
     }
+
     findings.extend(verify_graphs(&store, &state));
     Ok(findings)
 }
 
-/// Removes what `findings` name and rebuilds it. The caller holds the work lease and updates afterwards.
+/// Hashes a segment and its shard, and compares the shard with the numbers in the state.
+fn verify_segment(segment: &SegmentRef, path: &Path, shard: &Path) -> Result<(), StoreError> {
+    Segment::open(path, shard)?.verify(&segment.name, shard)?;
+
+    let data = shard::read(shard)?;
+    if data.docs.len() != segment.n_docs as usize || data.rows.len() != segment.n_rows as usize {
+        return Err(StoreError::damaged(shard, "it does not have the rows that the state says"));
+    }
+    Ok(())
+}
+
+/// Removes the files that `findings` name and rebuilds them. The caller holds the work lease and updates
+/// afterwards.
 pub fn repair(codebase: &Codebase, findings: &[Finding]) -> Result<(), IndexError> {
     let graphs = codebase.store().graphs();
     let (graphs, others): (Vec<_>, Vec<_>) =
         findings.iter().cloned().partition(|finding| finding.path.parent() == Some(graphs.as_path()));
+
     for graph in graphs {
-        // HNSW is optional: without it the scan answers.
+        // A graph is optional: without it, queries scan all vectors.
         fault::step()
             .and_then(|()| std::fs::remove_file(&graph.path))
             .map_err(StoreError::io("remove", &graph.path))?;
     }
+
     if others.is_empty() { Ok(()) } else { salvage(codebase, &others) }
 }
 
@@ -104,6 +115,7 @@ pub fn repair(codebase: &Codebase, findings: &[Finding]) -> Result<(), IndexErro
 fn verify_graphs(store: &StoreLayout, state: &State) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut n_rows = 0;
+
     for (before, segment) in state.segments.iter().enumerate() {
         n_rows += segment.n_rows;
         let path = store.graph(&state.segments[..=before]);
@@ -113,6 +125,7 @@ fn verify_graphs(store: &StoreLayout, state: &State) -> Vec<Finding> {
             findings.push(Finding { path, what: e.to_string() });
         }
     }
+
     findings
 }
 
@@ -120,6 +133,7 @@ fn verify_graphs(store: &StoreLayout, state: &State) -> Vec<Finding> {
 fn verify_snapshots(store: &StoreLayout, state: State) -> Result<Vec<Finding>, IndexError> {
     let reader = StoreReader::of_state(store, state, &OpenFiles::default())?;
     let mut findings = Vec::new();
+
     for (key, reference) in &reader.state.snapshots {
         let path = store.snapshot(&reference.file);
         match reader.snapshot(key) {
@@ -136,21 +150,26 @@ fn verify_snapshots(store: &StoreLayout, state: State) -> Result<Vec<Finding>, I
             Err(e) => findings.push(Finding { path, what: e.to_string() }),
         }
     }
+
     Ok(findings)
 }
 
-fn is_same_count(a: &codeweaver_store::snapshot::Totals, b: &codeweaver_store::snapshot::Totals) -> bool {
-    let padded = |v: &[i64]| v.iter().copied().filter(|&x| x != 0).count();
+/// Compares the totals of two snapshots. A sum of vectors that is all zero equals a missing one.
+fn is_same_count(a: &Totals, b: &Totals) -> bool {
     (a.n_docs, a.n_rows, a.field_len, a.n_paths, &a.skipped)
         == (b.n_docs, b.n_rows, b.field_len, b.n_paths, &b.skipped)
-        && (a.vector_sum == b.vector_sum || (padded(&a.vector_sum) == 0 && padded(&b.vector_sum) == 0))
+        && (a.vector_sum == b.vector_sum || (is_zero(&a.vector_sum) && is_zero(&b.vector_sum)))
+}
+
+fn is_zero(sum: &[i64]) -> bool {
+    sum.iter().all(|&x| x == 0)
 }
 
 fn snapshots_open(reader: &StoreReader) -> bool {
     reader.state.heads.values().all(|head| reader.snapshot(&head.snapshot).is_ok())
 }
 
-fn is_about(error: &StoreError, path: &std::path::Path) -> bool {
+fn is_about(error: &StoreError, path: &Path) -> bool {
     match error {
         StoreError::Io { path: p, .. }
         | StoreError::Damaged { path: p, .. }
@@ -166,12 +185,16 @@ fn salvage(codebase: &Codebase, bad: &[Finding]) -> Result<(), IndexError> {
     for finding in bad {
         let _ = fault::step().and_then(|()| std::fs::remove_file(&finding.path));
     }
+
+    // Nothing else publishes while the old state is read and replaced.
     let _lock = Lock::acquire(&codebase.layout.publish_lock())?;
     let old = State::read(&store.state()).ok().flatten();
     let (generation, epoch) =
         old.as_ref().map_or_else(|| (1 << 32, State::begin().epoch), |state| (state.generation, state.epoch));
+
     let mut state =
         State { generation, epoch: epoch + 1, lost: lost(codebase, old.as_ref()), ..State::default() };
+
     for name in shard_names(&store, old.as_ref()) {
         match usable_segment(codebase, &store, &name) {
             Ok(segment) => {
@@ -185,14 +208,16 @@ fn salvage(codebase: &Codebase, bad: &[Finding]) -> Result<(), IndexError> {
             }
         }
     }
-    // A damaged state is not worth keeping as the previous one.
+
+    // A damaged state must not be kept as the previous one.
     if old.is_none() {
         let _ = std::fs::remove_file(store.state());
     }
+
     write_state(&store, &mut state)
 }
 
-/// The worktrees whose heads are given up: those of the old state, or at least this one.
+/// Keys of the worktrees whose heads are given up: those of the old state, or at least this one.
 fn lost(codebase: &Codebase, old: Option<&State>) -> BTreeSet<String> {
     match old {
         Some(state) => state.heads.keys().chain(&state.lost).cloned().collect(),
@@ -205,6 +230,7 @@ fn shard_names(store: &StoreLayout, old: Option<&State>) -> Vec<String> {
     if let Some(state) = old {
         return state.segments.iter().map(|segment| segment.name.clone()).collect();
     }
+
     let children = std::fs::read_dir(&store.content_dirs()[0]).into_iter().flatten().flatten();
     let mut names: Vec<String> = children
         .filter_map(|child| child.file_name().to_str()?.strip_suffix(".parquet").map(str::to_owned))
@@ -213,41 +239,50 @@ fn shard_names(store: &StoreLayout, old: Option<&State>) -> Vec<String> {
     names
 }
 
-/// The segment of a shard that has its hash, rebuilt if it does not open.
+/// Returns the segment of a shard whose bytes have its hash, rebuilt if it does not open.
 fn usable_segment(codebase: &Codebase, store: &StoreLayout, name: &str) -> Result<SegmentRef, IndexError> {
     let (path, shard) = (store.segment(name), store.shard(name));
     let opened =
         Segment::open(&path, &shard).and_then(|segment| segment.verify(name, &shard).map(|()| segment));
+
     if let Ok(segment) = opened {
-        let len = |path: &std::path::Path| std::fs::metadata(path).map(|m| m.len()).unwrap_or(0);
         return Ok(SegmentRef {
             name: name.to_owned(),
             doc_base: 0,
             n_docs: segment.n_docs(),
             n_rows: segment.n_rows(),
-            shard_bytes: len(&shard),
-            segment_bytes: len(&path),
+            shard_bytes: file_len(&shard),
+            segment_bytes: file_len(&path),
         });
     }
+
     let bytes = std::fs::read(&shard).map_err(StoreError::io("read", &shard))?;
     if blake3::hash(&bytes).to_hex().as_str() != name {
         return Err(StoreError::damaged(&shard, "its bytes do not hash to its name").into());
     }
+
     codebase.find_member_blobs()?;
     rebuild_segment(codebase, store, name)
 }
 
-/// Derives a segment from its shard and the blobs. The doc of a blob that is gone is not part of the new
-/// shard.
+/// The size of a file in bytes; 0 if it cannot be inspected.
+fn file_len(path: &Path) -> u64 {
+    std::fs::metadata(path).map(|m| m.len()).unwrap_or(0)
+}
+
+/// Derives a segment from its shard and the blobs. A doc whose blob is gone is left out of the new shard.
 fn rebuild_segment(codebase: &Codebase, store: &StoreLayout, name: &str) -> Result<SegmentRef, IndexError> {
     let data = shard::read(&store.shard(name))?;
     let mut blobs = codebase.repo.blobs();
     let mut builder = SegmentBuilder::new(data.dim);
     let mut first = 0;
+
     for (doc, &n_rows) in data.docs.iter().zip(&data.n_rows) {
         let rows = first..first + n_rows as usize;
         first = rows.end;
+
         let oid: &Oid = &doc.key.blob_oid;
+        // A doc without rows has no text to read.
         let bytes = if n_rows == 0 { Some(&[][..]) } else { blobs.read(oid)? };
         if let Some(bytes) = bytes {
             let vectors = &data.vectors[rows.start * data.dim..rows.end * data.dim];
@@ -255,5 +290,6 @@ fn rebuild_segment(codebase: &Codebase, store: &StoreLayout, name: &str) -> Resu
             words::set_last(&mut blobs, doc, |blob| builder.set_words(blob));
         }
     }
+
     write_segment(store, builder)
 }

@@ -7,9 +7,9 @@ use codeweaver_base::sync;
 use std::sync::{Condvar, Mutex};
 use std::time::Duration;
 
-/// Number of units that may be begun before the oldest unfinished one is merged: tens of megabytes.
+/// Number of units that may be started before the oldest unfinished one is merged: tens of megabytes.
 const MAX_AHEAD: usize = 32;
-/// How often a waiting worker asks whether the run was stopped.
+/// Interval at which a waiting worker checks whether the run was stopped.
 const POLL: Duration = Duration::from_millis(100);
 
 /// Counts merged units.
@@ -19,11 +19,11 @@ pub struct RunAhead {
     moved: Condvar,
 }
 
-/// Lets all workers go on when the merging thread ends, for whatever reason.
+/// A guard that lets all workers go on when the merging thread ends, for whatever reason.
 pub struct Release<'a>(&'a RunAhead);
 
 impl RunAhead {
-    /// To be held by the merging thread.
+    /// Returns a guard for the merging thread to hold.
     pub fn release_at_end(&self) -> Release<'_> {
         Release(self)
     }
@@ -34,7 +34,8 @@ impl RunAhead {
         self.moved.notify_all();
     }
 
-    /// Waits until `unit` is near enough to the first that is not merged, or `is_stopped` returns true.
+    /// Waits until `unit` is less than `MAX_AHEAD` units after the first that is not merged, or `is_stopped`
+    /// returns true.
     pub fn wait(&self, unit: usize, is_stopped: &dyn Fn() -> bool) {
         let mut n_merged = sync::lock(&self.n_merged);
         while unit >= n_merged.saturating_add(MAX_AHEAD) && !is_stopped() {

@@ -1,9 +1,10 @@
-//! What is indexed, how current it is, and what is running. Reads only and takes no lock.
+//! The status of an index: its content, how current it is, and what is running. Reads only and takes no lock.
 
 use super::arrivals;
 use super::codebase::{Codebase, Lifecycle};
 use super::error::IndexError;
 use super::plan::skip_reason;
+use crate::policy::SkipReason;
 use codeweaver_embed as embed;
 use codeweaver_git::hooks::{self, Event, EventState, HookSite, Method, Scope};
 use codeweaver_git::{self as git, Head, Oid};
@@ -43,12 +44,12 @@ pub struct StatusReport {
     pub worktree: String,
     pub store: PathBuf,
     pub head: Place,
-    /// What the index answers for; absent before the first snapshot.
+    /// The place that the index answers for; absent before the first snapshot.
     pub indexed: Option<Place>,
     pub lag: Lag,
     pub files: u64,
     pub chunks: u64,
-    /// By language, the largest number of files first.
+    /// Files and chunks by language, the largest number of files first.
     pub languages: Vec<LanguageCount>,
     /// Skipped paths by reason.
     pub skipped: BTreeMap<&'static str, u64>,
@@ -59,7 +60,7 @@ pub struct StatusReport {
     /// The run in progress, or the one that was interrupted.
     pub progress: Option<RunProgress>,
     pub last_run: Option<LastRun>,
-    /// Why the last run failed.
+    /// The reason why the last run failed.
     pub last_failure: Option<String>,
     pub hooks: HooksInfo,
     pub model: ModelInfo,
@@ -79,7 +80,7 @@ pub struct Place {
     pub reference: Option<String>,
 }
 
-/// How far the index is behind HEAD.
+/// The distance of the index from HEAD.
 #[derive(Debug, Clone, Default, PartialEq, Eq, schemars::JsonSchema, serde::Serialize)]
 pub struct Lag {
     pub behind: bool,
@@ -163,7 +164,7 @@ pub struct HooksInfo {
     pub binary: Option<PathBuf>,
     pub binary_found: bool,
     pub mode: &'static str,
-    /// Why the hooks cannot be inspected.
+    /// The reason why the hooks cannot be inspected.
     pub problem: Option<String>,
 }
 
@@ -198,7 +199,7 @@ impl Checkpoint {
     }
 }
 
-/// The record of the run in progress in the present vector space, once it has been written.
+/// The record of the run in progress in the current vector space, once it has been written.
 pub fn running(codebase: &Codebase) -> Option<Checkpoint> {
     let record = Checkpoint::read(codebase)?;
     let (id, _) = record.session_id.split_once('-')?;
@@ -206,18 +207,21 @@ pub fn running(codebase: &Codebase) -> Option<Checkpoint> {
     holder.starts_with(&format!("PID {id},")).then_some(record)
 }
 
-/// Chunks stored by an interrupted first index or reindex; `None` if there is none.
+/// Number of chunks stored by an interrupted first index or reindex; `None` if there is none.
 pub fn unfinished(codebase: &Codebase) -> Option<u64> {
     let store = codebase.store();
     let state = State::read(&store.state()).ok()??;
+
     let rebuild = state.rebuilding.get(&codebase.worktree_key);
     if let Some(rebuild) = rebuild.filter(|rebuild| rebuild.is_usable(&codebase.settings_fingerprint)) {
         return Some(rebuild.n_rows());
     }
+
     let head = codebase.head_in(&state)?;
     if head.marker.is_some() || head.phase != Phase::Indexing {
         return None;
     }
+
     let Some(snapshot) = state.snapshots.get(&head.snapshot) else { return Some(0) };
     Some(Snapshot::read(&store.snapshot(&snapshot.file)).ok()?.totals.n_rows)
 }
@@ -249,30 +253,14 @@ impl Lifecycle {
     }
 }
 
-/// Collects the report. A damaged store is a warning and not an error, since `status` is what users run when
+/// Collects the report. A damaged store is a warning and not an error, since users run `status` when
 /// something is wrong.
 pub fn status(codebase: &Codebase, with_files: bool) -> Result<StatusReport, IndexError> {
     let mut warnings = codebase.loaded.warnings.clone();
     warnings.extend(codebase.model_problem.as_ref().map(|problem| format!("{problem}; {}", problem.fix())));
-    let store = codebase.store();
-    let mut unreadable = None;
     let files = OpenFiles::default();
-    let opened = codebase.check_trust().and_then(|_| Ok(StoreReader::open_permitted(&store, &files)?));
-    let (state, reader) = match opened {
-        Ok(reader) => {
-            let denied = reader.as_ref().and_then(|reader| reader.denied.as_ref());
-            warnings.extend(denied.map(|denied| format!("{denied}; an older index answers")));
-            (reader.as_ref().map(|r| (*r.state).clone()), reader)
-        }
-        Err(IndexError::Store(e)) if e.is_denied() => {
-            unreadable = Some(e.to_string());
-            (None, None)
-        }
-        Err(e) => {
-            warnings.push(e.to_string());
-            (State::read(&store.state()).ok().flatten(), None)
-        }
-    };
+    let Opened { state, reader, unreadable } = open(codebase, &files, &mut warnings);
+
     let lifecycle = codebase.lifecycle(reader.as_ref());
     let own = state.as_ref().and_then(|state| codebase.head_in(state));
     let snapshot = match (&reader, own) {
@@ -282,13 +270,16 @@ pub fn status(codebase: &Codebase, with_files: bool) -> Result<StatusReport, Ind
         }),
         _ => None,
     };
+
     let totals = snapshot.as_ref().map(|snapshot| snapshot.totals.clone()).unwrap_or_default();
     let head = codebase.repo.head()?;
+
     let indexed = snapshot.as_ref().map(|_| Place {
         commit: own.and_then(|own| own.commit.clone()),
         tree: (!totals.tree_oid.is_empty()).then(|| totals.tree_oid.clone()),
         reference: own.and_then(|own| own.reference.clone()),
     });
+
     let is_of_head = lifecycle == Lifecycle::Indexed && is_of(&totals, codebase, &head);
     let arrived_files = match (&reader, &snapshot) {
         (Some(reader), Some(snapshot)) if is_of_head => arrivals::count(codebase, reader, snapshot),
@@ -296,6 +287,7 @@ pub fn status(codebase: &Codebase, with_files: bool) -> Result<StatusReport, Ind
     };
     warnings.extend(snapshot.as_ref().and_then(|snapshot| missing_warning(snapshot, arrived_files)));
     let settings_changed = snapshot.is_some() && totals.settings != codebase.settings_fingerprint;
+
     let lock_holder = codebase.lease_holder();
     Ok(StatusReport {
         state: if unreadable.is_some() { "unreadable" } else { lifecycle.name() },
@@ -318,11 +310,7 @@ pub fn status(codebase: &Codebase, with_files: bool) -> Result<StatusReport, Ind
         files: totals.n_paths,
         chunks: totals.n_rows,
         languages: reader.as_ref().zip(snapshot.as_ref()).map(|(r, s)| languages(r, s)).unwrap_or_default(),
-        skipped: totals
-            .skipped
-            .iter()
-            .filter_map(|(n, count)| Some((skip_reason(*n)?.name(), *count)))
-            .collect(),
+        skipped: skipped_counts(&totals),
         skipped_files: match (with_files, &reader, &snapshot) {
             (true, Some(reader), Some(snapshot)) => Some(skipped_files(reader, snapshot)),
             (true, ..) => Some(Vec::new()),
@@ -343,7 +331,47 @@ pub fn status(codebase: &Codebase, with_files: bool) -> Result<StatusReport, Ind
     })
 }
 
-/// What the blobs that `snapshot` lacks mean, of which `n_arrived` are local by now; `None` if it lacks none.
+/// The store, as far as this user can read it.
+#[derive(Default)]
+struct Opened {
+    state: Option<State>,
+    /// `None` if the store is missing or damaged.
+    reader: Option<StoreReader>,
+    /// The error, if this user may not read the store.
+    unreadable: Option<String>,
+}
+
+/// Opens the store, or only its state if something else is damaged. Adds a warning for everything that is
+/// wrong.
+fn open(codebase: &Codebase, files: &OpenFiles, warnings: &mut Vec<String>) -> Opened {
+    let store = codebase.store();
+    let opened = codebase.check_trust().and_then(|_| Ok(StoreReader::open_permitted(&store, files)?));
+
+    match opened {
+        Ok(reader) => {
+            let denied = reader.as_ref().and_then(|reader| reader.denied.as_ref());
+            warnings.extend(denied.map(|denied| format!("{denied}; an older index answers")));
+            let state = reader.as_ref().map(|reader| (*reader.state).clone());
+            Opened { state, reader, unreadable: None }
+        }
+        Err(IndexError::Store(e)) if e.is_denied() => {
+            Opened { unreadable: Some(e.to_string()), ..Opened::default() }
+        }
+        Err(e) => {
+            warnings.push(e.to_string());
+            Opened { state: State::read(&store.state()).ok().flatten(), ..Opened::default() }
+        }
+    }
+}
+
+/// Number of skipped paths by the name of the reason.
+fn skipped_counts(totals: &Totals) -> BTreeMap<&'static str, u64> {
+    let counts = totals.skipped.iter();
+    counts.filter_map(|(number, count)| Some((skip_reason(*number)?.name(), *count))).collect()
+}
+
+/// The warning about the blobs that `snapshot` lacks, of which `n_arrived` are local by now; `None` if it
+/// lacks none.
 fn missing_warning(snapshot: &Snapshot, n_arrived: usize) -> Option<String> {
     let n_missing = arrivals::n_missing(snapshot);
     let arrived = match n_arrived {
@@ -351,11 +379,13 @@ fn missing_warning(snapshot: &Snapshot, n_arrived: usize) -> Option<String> {
         n => format!("; {n} of them have arrived since and are indexed by the next search or hook"),
     };
     let files = if n_missing == 1 { "1 file is" } else { &format!("{n_missing} files are") };
+
     (n_missing > 0).then(|| {
         format!("{files} not indexed, because their contents are not in this partial clone{arrived}")
     })
 }
 
+/// Returns whether a snapshot with these totals answers for exactly the tree of `head`.
 fn is_of(totals: &Totals, codebase: &Codebase, head: &Head) -> bool {
     let tree = head.tree.map(|oid| oid.to_string()).unwrap_or_default();
     totals.complete && totals.tree_oid == tree && totals.settings == codebase.settings_fingerprint
@@ -366,14 +396,15 @@ fn lag(codebase: &Codebase, head: &Head, indexed: Option<&Place>) -> Lag {
     if indexed.is_some_and(|complete| complete.tree == tree) {
         return Lag { behind: false, commits: Some(0) };
     }
+
     let indexed = indexed.and_then(|place| Oid::from_hex(place.commit.as_deref()?.as_bytes()).ok());
     let commits =
         head.commit.zip(indexed).and_then(|(head, indexed)| commits_between(codebase, indexed, head));
     Lag { behind: true, commits }
 }
 
-/// Commits reachable from `head` and not from `base`; `None` if there are too many or some are not in this
-/// clone.
+/// Number of commits reachable from `head` and not from `base`; `None` if there are too many or some are not
+/// in this clone.
 fn commits_between(codebase: &Codebase, base: Oid, head: Oid) -> Option<u64> {
     let repo = codebase.repo.local();
     let walk = repo.rev_walk([head]).with_hidden([base]).all().ok()?;
@@ -382,42 +413,46 @@ fn commits_between(codebase: &Codebase, base: Oid, head: Oid) -> Option<u64> {
     (n <= MAX_LAG).then_some(n as u64)
 }
 
-/// The languages of the indexed files of `snapshot`, the most frequent first.
+/// The languages of the indexed files of `snapshot`, most frequent first.
 pub fn languages(reader: &StoreReader, snapshot: &Snapshot) -> Vec<LanguageCount> {
     let mut counts: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
+
     for (_, record, _) in reader.live_entries(&snapshot.entries) {
         let Some((segment, ordinal)) = reader.locate_doc(record.doc) else { continue };
         let segment = &reader.segments[segment];
         let Some(doc) = segment.docs().get(ordinal as usize).filter(|doc| doc.n_rows > 0) else { continue };
+
         let count = counts.entry(segment.language(doc.language)).or_default();
         count.0 += 1;
         count.1 += u64::from(doc.n_rows);
     }
-    let row = |(language, (files, chunks)): (&str, (u64, u64))| LanguageCount {
-        language: language.to_owned(),
-        files,
-        chunks,
-    };
-    let mut rows: Vec<LanguageCount> = counts.into_iter().map(row).collect();
+
+    let mut rows: Vec<LanguageCount> = counts
+        .into_iter()
+        .map(|(language, (files, chunks))| LanguageCount { language: language.to_owned(), files, chunks })
+        .collect();
     rows.sort_by(|a, b| b.files.cmp(&a.files).then_with(|| a.language.cmp(&b.language)));
     rows
 }
 
-/// Sorted by reason, then path.
+/// The skipped files, sorted by reason, then path.
 fn skipped_files(reader: &StoreReader, snapshot: &Snapshot) -> Vec<SkippedFile> {
-    let mut files: Vec<SkippedFile> = reader
-        .live_entries(&snapshot.entries)
-        .filter_map(|(_, record, path)| {
-            let of_blob = || {
-                let (segment, ordinal) = reader.locate_doc(record.doc)?;
-                skip_reason(reader.segments[segment].docs().get(ordinal as usize)?.skipped)
-            };
-            let reason = skip_reason(record.skipped).or_else(of_blob)?;
-            Some(SkippedFile { path: git::quoting::text(path), reason: reason.name() })
-        })
-        .collect();
+    let mut files = Vec::new();
+    for (_, record, path) in reader.live_entries(&snapshot.entries) {
+        // A path is skipped by its entry, or by the doc of its blob.
+        let reason = skip_reason(record.skipped).or_else(|| doc_reason(reader, record.doc));
+        if let Some(reason) = reason {
+            files.push(SkippedFile { path: git::quoting::text(path), reason: reason.name() });
+        }
+    }
+
     files.sort_by(|a, b| (a.reason, &a.path).cmp(&(b.reason, &b.path)));
     files
+}
+
+fn doc_reason(reader: &StoreReader, doc: u32) -> Option<SkipReason> {
+    let (segment, ordinal) = reader.locate_doc(doc)?;
+    skip_reason(reader.segments[segment].docs().get(ordinal as usize)?.skipped)
 }
 
 fn sizes(codebase: &Codebase) -> Sizes {
@@ -425,12 +460,13 @@ fn sizes(codebase: &Codebase) -> Sizes {
     let [shards, segments, entries, snapshots, graphs] = store.content_dirs().map(|dir| bytes_below(&dir));
     let others = codebase.layout.stores().into_iter().filter(|other| *other != store);
     let other_models = others.map(|other| bytes_below(other.root())).sum();
+
     let total = bytes_below(codebase.layout.root());
     let other = total.saturating_sub(shards + segments + entries + snapshots + graphs + other_models);
     Sizes { shards, segments, entries, snapshots, graphs, other, other_models, total }
 }
 
-/// Sum of the lengths of all files below `dir`. Links are not followed.
+/// The sum of the lengths of all files below `dir`. Links are not followed.
 fn bytes_below(dir: &Path) -> u64 {
     let children = std::fs::read_dir(dir).into_iter().flatten().flatten();
     children
@@ -447,6 +483,7 @@ fn progress(codebase: &Codebase, is_running: bool) -> Option<RunProgress> {
     let elapsed = record.last_checkpoint.saturating_sub(record.start_time);
     let left = record.files_total.saturating_sub(record.files_processed);
     let eta = (is_running && record.files_processed > 0).then(|| elapsed * left / record.files_processed);
+
     Some(RunProgress {
         is_running,
         files_processed: record.files_processed,
@@ -461,6 +498,7 @@ fn progress(codebase: &Codebase, is_running: bool) -> Option<RunProgress> {
 
 fn hooks_info(codebase: &Codebase) -> HooksInfo {
     let mode = codebase.settings.hooks.mode.name();
+
     match hooks::inspect(&hook_site(codebase)) {
         Ok(status) => HooksInfo {
             installed: status.is_installed(),

@@ -26,7 +26,7 @@ use std::time::Instant;
 const WARN_FILES: usize = 50_000;
 const REFUSE_FILES: usize = 500_000;
 
-/// The tree to index.
+/// The tree to index, with its place in the history.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Target {
     /// `None` is the empty tree of an unborn branch.
@@ -40,13 +40,13 @@ pub struct Target {
 }
 
 impl Target {
-    /// The present HEAD of the worktree.
+    /// The current HEAD of the worktree.
     pub fn head(codebase: &Codebase) -> Result<Target, IndexError> {
         let head = codebase.repo.head()?;
         Ok(Target { tree: head.tree, commit: head.commit, reference: head.reference, is_head: true })
     }
 
-    /// Empty for a repository without a commit.
+    /// The hexadecimal oid of the tree, empty for a repository without a commit.
     pub fn tree_oid(&self) -> String {
         self.tree.map(|oid| oid.to_string()).unwrap_or_default()
     }
@@ -61,7 +61,7 @@ pub struct UpdateOptions {
     pub allow_huge: bool,
 }
 
-/// The result of an update. The counters prove that the work was that of the change.
+/// The result of an update. The counters show that the work was proportional to the change.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
 pub struct UpdateReport {
     /// Hexadecimal oid of the tree.
@@ -94,7 +94,7 @@ pub struct UpdateReport {
     pub duration_ms: u64,
 }
 
-/// What an update works with.
+/// The parameters of an update.
 #[derive(Clone, Copy)]
 pub struct UpdateContext<'a> {
     /// The worktree whose work lease the caller holds.
@@ -115,20 +115,26 @@ pub fn update(
 ) -> Result<UpdateReport, IndexError> {
     let UpdateContext { codebase, embedder, files, progress } = *context;
     let started = Instant::now();
+
     if let Some(path) = git::tracked_store(&codebase.repo, target.tree.as_ref())? {
         return Err(IndexError::Tracked { path: path.to_string() });
     }
+
     let store = codebase.create_store()?;
     let reader = StoreReader::open_with(&store, files)?.unwrap_or_else(|| StoreReader::empty(&store));
+    // Only the marker of a head names the worktree.
     let worktree_id = if target.is_head { codebase.layout.create_worktree_id()? } else { None };
-    let kept = Vec::new();
-    let mut run = Run { codebase, embedder, target, options, progress, files, started, worktree_id, kept };
+    let sealed_before = Vec::new();
+    let mut run =
+        Run { codebase, embedder, target, options, progress, files, started, worktree_id, sealed_before };
+
     if !options.reindex
-        && let Some(kept) = run.unfinished_reindex(&reader)
+        && let Some(segments) = run.unfinished_reindex(&reader)
     {
         run.options.reindex = true;
-        run.kept = kept;
+        run.sealed_before = segments;
     }
+
     let result = if run.options.reindex { run.reindex(&reader) } else { run.from(reader) };
     if let Err(e) = &result {
         run.record_failure(e);
@@ -136,25 +142,31 @@ pub fn update(
     result
 }
 
-/// What [`update`] would embed. Writes nothing but the vector cache; `context.embedder` may be an absent one.
+/// Estimates the work of [`update`]. Writes nothing but the vector cache; `context.embedder` may be an absent
+/// one.
 pub fn estimate(
     context: &UpdateContext<'_>,
     target: &Target,
     options: UpdateOptions,
 ) -> Result<Estimate, IndexError> {
     let UpdateContext { codebase, embedder, files, progress } = *context;
+
     let store = codebase.store();
     let stored = if options.reindex { None } else { StoreReader::open_with(&store, files)? };
     let reader = stored.unwrap_or_else(|| StoreReader::empty(&store));
-    let (started, worktree_id, kept) = (Instant::now(), None, Vec::new());
-    let run = Run { codebase, embedder, target, options, progress, files, started, worktree_id, kept };
+
+    let (started, worktree_id, sealed_before) = (Instant::now(), None, Vec::new());
+    let run =
+        Run { codebase, embedder, target, options, progress, files, started, worktree_id, sealed_before };
     let base = run.choose_base(&reader)?;
     let policy = Policy::for_tree(&codebase.repo, target.tree.as_ref(), &codebase.settings.policy)?;
     let plan = plan::plan(codebase, &policy, &reader, &base, target.tree.as_ref())?;
+
     let context = BuildContext { codebase, policy: &policy, reader: &reader, embedder, progress };
     build::estimate(&context, &plan.jobs)
 }
 
+/// One run of [`update`].
 struct Run<'a> {
     codebase: &'a Codebase,
     embedder: &'a dyn Embedder,
@@ -166,22 +178,24 @@ struct Run<'a> {
     /// See [`codeweaver_store::Layout::worktree_id`].
     worktree_id: Option<String>,
     /// Segments that an earlier run of the same reindex sealed.
-    kept: Vec<SegmentRef>,
+    sealed_before: Vec<SegmentRef>,
 }
 
 impl Run<'_> {
-    /// Segments that an interrupted reindex of this worktree sealed; `None` if there is none to resume.
+    /// Segments that an interrupted reindex of this worktree sealed; `None` if there is none to resume, or
+    /// one is damaged.
     fn unfinished_reindex(&self, reader: &StoreReader) -> Option<Vec<SegmentRef>> {
         let rebuild = reader.state.rebuilding.get(&self.codebase.worktree_key)?;
         if !self.target.is_head || !rebuild.is_usable(&self.codebase.settings_fingerprint) {
             return None;
         }
+
         // A reindex may be a repair, so nothing is reused without verification.
-        let is_whole = |segment: &SegmentRef| {
+        for segment in &rebuild.segments {
             let (path, shard) = (reader.layout.segment(&segment.name), reader.layout.shard(&segment.name));
-            Segment::open(&path, &shard).and_then(|opened| opened.verify(&segment.name, &shard)).is_ok()
-        };
-        rebuild.segments.iter().all(is_whole).then(|| rebuild.segments.clone())
+            Segment::open(&path, &shard).ok()?.verify(&segment.name, &shard).ok()?;
+        }
+        Some(rebuild.segments.clone())
     }
 
     /// Builds everything again as if the store were empty, and replaces it in one publication at the end.
@@ -190,10 +204,11 @@ impl Run<'_> {
     /// dropped with the old store; these worktrees index themselves again.
     fn reindex(&self, old: &StoreReader) -> Result<UpdateReport, IndexError> {
         let key = &self.codebase.worktree_key;
-        let begins_anew = self.kept.is_empty() && old.state.rebuilding.contains_key(key);
+        let begins_anew = self.sealed_before.is_empty() && old.state.rebuilding.contains_key(key);
+
         if begins_anew || self.target.is_head && old.state.heads.contains_key(key) {
             publish::change_state(self.codebase, |state| {
-                if self.kept.is_empty() {
+                if self.sealed_before.is_empty() {
                     state.rebuilding.remove(key);
                 }
                 if let Some(head) = state.heads.get_mut(key).filter(|_| self.target.is_head) {
@@ -201,8 +216,12 @@ impl Run<'_> {
                 }
             })?;
         }
-        let begun = State { epoch: old.state.epoch, segments: self.kept.clone(), ..State::default() };
+
+        let begun =
+            State { epoch: old.state.epoch, segments: self.sealed_before.clone(), ..State::default() };
         let result = self.from(StoreReader::of_state(&self.codebase.store(), begun, self.files)?);
+
+        // The run has ended, so its head must not stay in the phase `Indexing`.
         if matches!(result, Err(IndexError::Interrupted { .. } | IndexError::EpochChanged)) {
             publish::change_state(self.codebase, |state| {
                 if let Some(head) = state.heads.get_mut(&self.codebase.worktree_key) {
@@ -210,12 +229,15 @@ impl Run<'_> {
                 }
             })?;
         }
+
         result
     }
 
+    /// Updates the store that `reader` shows to the target.
     fn from(&self, reader: StoreReader) -> Result<UpdateReport, IndexError> {
         let tree_oid = self.target.tree_oid();
         let key = self.codebase.snapshot_key(&tree_oid);
+
         let known = match reader.snapshot(&key) {
             Ok(known) => known,
             // It is derived, so a new one replaces the damaged one.
@@ -224,40 +246,48 @@ impl Run<'_> {
                 None
             }
         };
+
         let base = match known {
             Some(known) if arrivals::count(self.codebase, &reader, &known) == 0 => {
                 return self.known(&reader, &key, &known.totals);
             }
-            // The snapshot is of this tree, and gets what its blobs were missing for.
+            // The snapshot is of this tree, and gets the files whose blobs were missing.
             Some(known) => known,
             None => self.choose_base(&reader)?,
         };
+
         let policy =
             Policy::for_tree(&self.codebase.repo, self.target.tree.as_ref(), &self.codebase.settings.policy)?;
         let mut plan = plan::plan(self.codebase, &policy, &reader, &base, self.target.tree.as_ref())?;
         self.check_size(&plan)?;
         order::for_early_answers(&self.codebase.repo, self.target.commit.as_ref(), &mut plan);
+
         self.progress.begin(plan.jobs.len() as u64);
         let meter = Tee { meter: Meter::default(), outer: self.progress };
         let published = self.execute(&reader, &base, &policy, &plan, &meter)?;
+
         if self.embedder.cost() != EmbedCost::Table {
             vector_cache::remove(self.codebase);
         }
+
         let counters = meter.meter.counters();
         let report = self.report(&plan, &published.snapshot.totals, &counters);
-        // Notes the present object store, so that the next query need not look for arrivals.
+
+        // Notes the names in the object store, so that the next query need not look for arrivals.
         arrivals::count(self.codebase, &published.reader, &published.snapshot);
         if let Err(e) = compact::compact(self.codebase, &published.reader) {
             // The snapshot is published; compaction is only housekeeping.
             tracing::warn!(component = "index", operation = "compact", error = %e, "small segments could not be merged");
         }
+
         Ok(report)
     }
 
-    /// Handles a tree that is indexed: only the head may move.
+    /// Handles a tree that is indexed already: only the head may move.
     fn known(&self, reader: &StoreReader, key: &str, totals: &Totals) -> Result<UpdateReport, IndexError> {
         let previous = self.codebase.head_in(&reader.state);
         let head = self.head(key, totals, previous.cloned(), RunRecord::default());
+
         if self.target.is_head && !previous.is_some_and(|previous| is_same_head(previous, &head)) {
             publish::change_state(self.codebase, |state| {
                 if let Some(snapshot) = state.snapshots.get_mut(key) {
@@ -266,37 +296,45 @@ impl Run<'_> {
                 state.heads.insert(self.codebase.worktree_key.clone(), head);
             })?;
         }
+
         let report = self.report(&Plan::default(), totals, &Counters::default());
         Ok(UpdateReport { known: true, ..report })
     }
 
-    /// The snapshot with the smallest difference: that of this worktree, else any other, else the empty one.
+    /// The snapshot with the smallest difference: that of this worktree, otherwise any other, otherwise the
+    /// empty one.
     fn choose_base(&self, reader: &StoreReader) -> Result<Snapshot, IndexError> {
         let own = reader.state.heads.get(&self.codebase.worktree_key).map(|head| head.snapshot.clone());
         let others = reader.state.heads.values().map(|head| head.snapshot.clone());
+
         let mut fallback = None;
+
         for key in own.into_iter().chain(others) {
-            // An unreadable snapshot only costs a short cut.
+            // Without this snapshot the difference is larger, but the result is the same.
             let Ok(Some(snapshot)) = reader.snapshot(&key) else { continue };
             if snapshot.totals.complete && snapshot.totals.settings == self.codebase.settings_fingerprint {
                 return Ok(snapshot);
             }
             fallback.get_or_insert(snapshot);
         }
+
         Ok(fallback.unwrap_or_default())
     }
 
+    /// Refuses or announces a first index of very many files.
     fn check_size(&self, plan: &Plan) -> Result<(), IndexError> {
         if plan.n_files > REFUSE_FILES && !self.options.allow_huge {
             return Err(IndexError::TooManyFiles { n_files: plan.n_files, limit: REFUSE_FILES });
         }
+
         if plan.n_files > WARN_FILES && plan.jobs.len() > WARN_FILES {
             self.progress.warn(&format!("{} files: the first index will take a while", plan.n_files));
         }
+
         Ok(())
     }
 
-    /// Builds what is missing and publishes, at checkpoints and at the end.
+    /// Builds the docs that are missing and publishes, at checkpoints and at the end.
     fn execute(
         &self,
         reader: &StoreReader,
@@ -305,70 +343,35 @@ impl Run<'_> {
         plan: &Plan,
         progress: &Tee<'_>,
     ) -> Result<Published, IndexError> {
-        let mut epoch = reader.state.epoch;
-        let mut run_segments: Vec<String> = Vec::new();
-        let replaces = self.options.reindex;
-        // A reindex publishes everything at its end; other runs publish what was sealed since the last
-        // checkpoint.
-        let mut sealed = self.kept.clone();
-        let mut publish_built = |built: &mut Built, complete: bool| {
-            let new = std::mem::take(&mut built.segments);
-            run_segments.extend(new.iter().map(|segment| segment.name.clone()));
-            if !replaces {
-                sealed.clear();
-            }
-            sealed.extend(new);
-            if replaces && !complete {
-                let noted = match sealed.is_empty() {
-                    true => Ok(()),
-                    false => publish::note_rebuild(self.codebase, epoch, &sealed),
-                };
-                return noted.map(|()| None);
-            }
-            let publication = Publication {
-                base,
-                removed: &plan.removed,
-                added: &plan.added,
-                segments: &sealed,
-                docs: &built.docs,
-                run_segments: &run_segments,
-                tree_oid: self.target.tree_oid(),
-                complete,
-                replaces,
-            };
-            let done = (built.docs.len() as u64, plan.jobs.len() as u64);
-            let counters = progress.meter.counters();
-            let published =
-                publish::publish(self.codebase, epoch, self.files, &publication, |key, totals, previous| {
-                    self.target.is_head.then(|| {
-                        if complete {
-                            self.head(key, totals, previous, self.run_record(plan, &counters))
-                        } else {
-                            self.growing_head(key, previous, done)
-                        }
-                    })
-                })?;
-            // The first publication of a new store assigns its epoch.
-            epoch = published.reader.state.epoch;
-            Ok(Some(published))
+        let mut publisher = Publisher {
+            run: self,
+            base,
+            plan,
+            meter: &progress.meter,
+            epoch: reader.state.epoch,
+            run_segments: Vec::new(),
+            sealed: self.sealed_before.clone(),
         };
         let context =
             BuildContext { codebase: self.codebase, policy, reader, embedder: self.embedder, progress };
         let mut built = build::build(&context, &plan.jobs, Tuning::default(), |built| {
-            publish_built(built, false).map(drop)
+            publisher.publish(built, false).map(drop)
         })?;
+
         let is_complete = built.docs.len() >= plan.jobs.len();
-        match publish_built(&mut built, is_complete)? {
+        match publisher.publish(&mut built, is_complete)? {
             Some(published) if is_complete => Ok(published),
             // Stopped: sealed segments stay in the store, so the next run begins there.
             _ => Err(IndexError::Interrupted { n_chunks: progress.meter.counters().chunks }),
         }
     }
 
-    /// The head after a completed run. Marker and snapshot are written together.
+    /// The head after a completed run. Marker and snapshot are written together. A default `last_run` keeps
+    /// the previous one.
     fn head(&self, key: &str, totals: &Totals, previous: Option<Head>, last_run: RunRecord) -> Head {
         let last_run =
             if last_run == RunRecord::default() { previous.and_then(|p| p.last_run) } else { Some(last_run) };
+
         Head {
             phase: Phase::Indexed,
             snapshot: key.to_owned(),
@@ -390,21 +393,23 @@ impl Run<'_> {
         }
     }
 
-    /// During an incremental update the old complete snapshot keeps answering; during a first index the
-    /// growing one does.
+    /// The head at a checkpoint: during an incremental update the old complete snapshot keeps answering;
+    /// during a first index the growing one does.
     fn growing_head(&self, key: &str, previous: Option<Head>, progress: (u64, u64)) -> Head {
-        match previous {
-            Some(head) if head.marker.is_some() => Head { progress: Some(progress), ..head },
-            previous => Head {
-                phase: Phase::Indexing,
-                snapshot: key.to_owned(),
-                commit: self.target.commit.map(|oid| oid.to_string()),
-                reference: self.target.reference.clone(),
-                marker: None,
-                progress: Some(progress),
-                last_run: previous.and_then(|p| p.last_run),
-                failure: None,
-            },
+        let last_run = match previous {
+            Some(head) if head.marker.is_some() => return Head { progress: Some(progress), ..head },
+            previous => previous.and_then(|head| head.last_run),
+        };
+
+        Head {
+            phase: Phase::Indexing,
+            snapshot: key.to_owned(),
+            commit: self.target.commit.map(|oid| oid.to_string()),
+            reference: self.target.reference.clone(),
+            marker: None,
+            progress: Some(progress),
+            last_run,
+            failure: None,
         }
     }
 
@@ -414,7 +419,9 @@ impl Run<'_> {
         {
             return;
         }
+
         let message = error.to_string();
+
         let recorded = publish::change_state(self.codebase, |state| {
             let head = state
                 .heads
@@ -423,6 +430,7 @@ impl Run<'_> {
             restore_phase(head);
             head.failure = Some(message);
         });
+
         if let Err(e) = recorded {
             tracing::warn!(component = "index", operation = "update", error = %e, "the failure could not be recorded");
         }
@@ -439,7 +447,12 @@ impl Run<'_> {
     }
 
     fn report(&self, plan: &Plan, totals: &Totals, counters: &Counters) -> UpdateReport {
-        let reason = |number: &u8| plan::skip_reason(*number).map_or("unknown", |reason| reason.name());
+        let mut skipped = BTreeMap::new();
+        for (number, n) in &totals.skipped {
+            let reason = plan::skip_reason(*number).map_or("unknown", |reason| reason.name());
+            skipped.insert(reason.to_owned(), *n);
+        }
+
         UpdateReport {
             tree: totals.tree_oid.clone(),
             commit: self.target.commit.map(|oid| oid.to_string()),
@@ -450,12 +463,78 @@ impl Run<'_> {
             embedded_chunks: counters.embedded,
             files: totals.n_paths,
             chunks: totals.n_rows,
-            skipped: totals.skipped.iter().map(|(number, n)| (reason(number).to_owned(), *n)).collect(),
+            skipped,
             unknown_extensions: plan.unknown_extensions.clone(),
             bytes_read: counters.bytes,
             errors: counters.errors,
             duration_ms: self.started.elapsed().as_millis() as u64,
         }
+    }
+}
+
+/// The publications of one run: at checkpoints, and of the whole tree at the end.
+struct Publisher<'a> {
+    run: &'a Run<'a>,
+    base: &'a Snapshot,
+    plan: &'a Plan,
+    meter: &'a Meter,
+    /// The epoch of the state that the next publication builds on.
+    epoch: u64,
+    /// Names of all segments of this run, published or not.
+    run_segments: Vec<String>,
+    /// Segments of the next publication. A reindex publishes everything at its end; other runs publish what
+    /// was sealed since the last checkpoint.
+    sealed: Vec<SegmentRef>,
+}
+
+impl Publisher<'_> {
+    /// Publishes the segments that `built` has gained, as a snapshot of the whole tree if it `is_complete`.
+    /// An unfinished reindex is only recorded, and `None` is returned.
+    fn publish(&mut self, built: &mut Built, is_complete: bool) -> Result<Option<Published>, IndexError> {
+        let replaces = self.run.options.reindex;
+        let codebase = self.run.codebase;
+
+        let new = std::mem::take(&mut built.segments);
+        self.run_segments.extend(new.iter().map(|segment| segment.name.clone()));
+        if !replaces {
+            self.sealed.clear();
+        }
+        self.sealed.extend(new);
+
+        if replaces && !is_complete {
+            if !self.sealed.is_empty() {
+                publish::note_rebuild(codebase, self.epoch, &self.sealed)?;
+            }
+            return Ok(None);
+        }
+
+        let publication = Publication {
+            base: self.base,
+            removed: &self.plan.removed,
+            added: &self.plan.added,
+            segments: &self.sealed,
+            docs: &built.docs,
+            run_segments: &self.run_segments,
+            tree_oid: self.run.target.tree_oid(),
+            complete: is_complete,
+            replaces,
+        };
+        let counters = self.meter.counters();
+        let done = (built.docs.len() as u64, self.plan.jobs.len() as u64);
+        let published =
+            publish::publish(codebase, self.epoch, self.run.files, &publication, |key, totals, previous| {
+                if !self.run.target.is_head {
+                    None
+                } else if is_complete {
+                    Some(self.run.head(key, totals, previous, self.run.run_record(self.plan, &counters)))
+                } else {
+                    Some(self.run.growing_head(key, previous, done))
+                }
+            })?;
+
+        // The first publication of a new store assigns its epoch.
+        self.epoch = published.reader.state.epoch;
+        Ok(Some(published))
     }
 }
 
@@ -465,11 +544,14 @@ fn restore_phase(head: &mut Head) {
 }
 
 fn is_same_head(a: &Head, b: &Head) -> bool {
-    let proof = |head: &Head| {
-        head.marker.as_ref().map(|m| (m.fingerprint.clone(), m.codebase_path.clone(), m.worktree_id.clone()))
-    };
-    (a.phase, &a.snapshot, &a.commit, &a.reference, &a.failure, proof(a))
-        == (b.phase, &b.snapshot, &b.commit, &b.reference, &b.failure, proof(b))
+    (a.phase, &a.snapshot, &a.commit, &a.reference, &a.failure, marker_identity(a))
+        == (b.phase, &b.snapshot, &b.commit, &b.reference, &b.failure, marker_identity(b))
+}
+
+/// The parts of a completion marker that do not change from run to run.
+fn marker_identity(head: &Head) -> Option<(&str, &str, Option<&str>)> {
+    let marker = head.marker.as_ref()?;
+    Some((&marker.fingerprint, &marker.codebase_path, marker.worktree_id.as_deref()))
 }
 
 /// A random id for markers and logs.
@@ -477,7 +559,7 @@ fn run_id() -> String {
     format!("{:016x}", random::bits64())
 }
 
-/// Counts, and passes everything on.
+/// Counts progress, and passes everything on.
 struct Tee<'a> {
     meter: Meter,
     outer: &'a dyn Progress,

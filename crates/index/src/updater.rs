@@ -1,8 +1,8 @@
-//! The updater: work lease, update requests, and a catch-up that loses none.
+//! The updater: the work lease, update requests, and a catch-up that loses none of them.
 //!
 //! A hook writes an update request and tries to take the lease. The process that holds the lease clears the
 //! request, indexes the current HEAD, releases the lease *and then* looks for requests again: one that was
-//! written between its last look and the release would otherwise be lost. Hooks only prefetch; every query
+//! written between its last look and the release would otherwise be lost. Hooks only save time: every query
 //! compares HEAD with the snapshot itself.
 
 use super::codebase::Codebase;
@@ -23,7 +23,7 @@ use std::time::{Duration, Instant};
 /// Time limit of the status run after an update.
 const COMPARE_BUDGET: Duration = Duration::from_secs(5);
 
-/// How long a run waits for the lease before it is refused, and its poll interval.
+/// Time that a run waits for the lease before it is refused, and its poll interval.
 const HOOK_PATIENCE: Duration = Duration::from_secs(2);
 const POLL: Duration = Duration::from_millis(20);
 
@@ -31,12 +31,13 @@ const POLL: Duration = Duration::from_millis(20);
 pub fn request_update(codebase: &Codebase) -> Result<(), IndexError> {
     codebase.layout.create()?;
     let path = request_file(codebase);
-    // A request of another user is as good as one of our own.
-    let write = || if path.exists() { Ok(()) } else { durable::open_or_create(&path).map(drop) };
-    Ok(fault::step().and_then(|()| write()).map_err(StoreError::io("write", &path))?)
+    // A request of another user serves as well as one of our own, and may not be writable.
+    let written = fault::step()
+        .and_then(|()| if path.exists() { Ok(()) } else { durable::open_or_create(&path).map(drop) });
+    Ok(written.map_err(StoreError::io("write", &path))?)
 }
 
-/// What [`serve`] does about changed files of the working tree.
+/// The treatment of changed files of the working tree by [`serve`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Uncommitted {
     /// Adds them to the store if they are too many for an overlay.
@@ -45,7 +46,7 @@ pub enum Uncommitted {
     Leave,
 }
 
-/// [`serve`] for hooks, which are about commits.
+/// As [`serve`], for hooks, which are about commits only.
 pub fn serve_requests(
     codebase: &Codebase,
     progress: &dyn Progress,
@@ -53,7 +54,7 @@ pub fn serve_requests(
     serve(codebase, Uncommitted::Leave, progress)
 }
 
-/// Serves update requests until there are none. Returns `None` if another process holds the lease; that
+/// Serves update requests until there are none. Returns `None` if another process holds the lease, since that
 /// process serves them.
 pub fn serve(
     codebase: &Codebase,
@@ -62,20 +63,25 @@ pub fn serve(
 ) -> Result<Option<UpdateReport>, IndexError> {
     /// Number of runs after which a request that cannot be removed is left alone.
     const MAX_UNREMOVED: usize = 2;
+
     let mut last = None;
     let mut n_unremoved = 0;
+
     loop {
         let lease = match lease(codebase) {
             Ok(lease) => lease,
             Err(IndexError::Store(StoreError::Locked { .. })) => return Ok(last),
             Err(e) => return Err(e),
         };
+
         n_unremoved += usize::from(!clear_request(codebase));
         let target = Target::head(codebase)?;
         last = Some(run_leased(codebase, &target, UpdateOptions::default(), progress)?);
         if uncommitted == Uncommitted::Index {
             uncommitted::index(codebase, &target, progress)?;
         }
+
+        // Released before the last look: a later request finds the lease free, an earlier one is seen here.
         drop(lease);
         if n_unremoved >= MAX_UNREMOVED || !request_file(codebase).exists() {
             return Ok(last);
@@ -97,7 +103,9 @@ pub fn run(
     if target.is_head {
         clear_request(codebase);
     }
+
     let report = run_leased(codebase, target, options, progress)?;
+
     drop(lease);
     if target.is_head {
         catch_up(codebase, target, progress);
@@ -105,32 +113,34 @@ pub fn run(
     Ok(report)
 }
 
-/// Serves a request that arrived while `target` was indexed and whose process left because the lease was
+/// Serves a request that arrived while `target` was indexed, and whose process ended because the lease was
 /// held.
 fn catch_up(codebase: &Codebase, target: &Target, progress: &dyn Progress) {
-    let has_moved = || Target::head(codebase).is_ok_and(|head| head.tree != target.tree);
-    if (request_file(codebase).exists() || has_moved())
-        && let Err(e) = serve_requests(codebase, progress)
-    {
+    let must_serve =
+        request_file(codebase).exists() || Target::head(codebase).is_ok_and(|head| head.tree != target.tree);
+    if must_serve && let Err(e) = serve_requests(codebase, progress) {
         tracing::warn!(component = "index", operation = "catch up", error = %e, "a later commit is not indexed yet");
     }
 }
 
+/// Updates to `target` under the lease, and compares the working tree if `target` is HEAD.
 fn run_leased(
     codebase: &Codebase,
     target: &Target,
     options: UpdateOptions,
     progress: &dyn Progress,
 ) -> Result<UpdateReport, IndexError> {
-    // The tree is indexed already, so the update only moves the head, and the status run can overlap with it.
+    // If the tree is indexed already, the update only moves the head, and the status run can overlap with it.
     if target.is_head && codebase.has_snapshot(target) {
         return std::thread::scope(|scope| {
-            let comparing = scope.spawn(|| compare_files(codebase, target));
+            let comparison = scope.spawn(|| compare_files(codebase, target));
+
             let result = update_readable(codebase, target, options, progress);
-            comparing.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            comparison.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
             result
         });
     }
+
     let result = update_readable(codebase, target, options, progress);
     if result.is_ok() && target.is_head {
         compare_files(codebase, target);
@@ -138,6 +148,7 @@ fn run_leased(
     result
 }
 
+/// Updates to `target`, after repairs if the store cannot be read, and once more if it has changed meanwhile.
 fn update_readable(
     codebase: &Codebase,
     target: &Target,
@@ -147,14 +158,16 @@ fn update_readable(
     let files = super::repair::make_readable(codebase)?;
     let embedder: Arc<dyn Embedder> = embed::open(&codebase.settings.model)?;
     let context = UpdateContext { codebase, embedder: embedder.as_ref(), files: &files, progress };
+
     match update(&context, target, options) {
-        // Garbage collection or repair renumbered the store. What was built is found again by its key.
+        // Garbage collection or repair renumbered the store. The docs that were built are found again by
+        // their keys.
         Err(IndexError::EpochChanged) => {
             update(&UpdateContext { files: &OpenFiles::default(), ..context }, target, options)
         }
-        // Another program damages files while this one works.
+        // Another program has damaged files while this one works.
         Err(IndexError::Store(error)) if error.is_repairable() => {
-            // What is damaged under unchanged stat data is taken for right until the record of it is gone.
+            // Damage under unchanged stat data goes unnoticed until the record of that data is gone.
             OpenFiles::default().distrust(&codebase.store());
             let files = super::repair::make_readable(codebase)?;
             update(&UpdateContext { files: &files, ..context }, target, options)
@@ -163,7 +176,8 @@ fn update_readable(
     }
 }
 
-/// Runs status now, so that the next query does not hash files that a clone or checkout has just written.
+/// Compares the working tree now, so that the next query does not hash files that a clone or checkout has
+/// just written.
 fn compare_files(codebase: &Codebase, target: &Target) {
     if codebase.repo.work_dir().is_some() {
         let compared = worktree::worktree_changes(
@@ -172,16 +186,18 @@ fn compare_files(codebase: &Codebase, target: &Target) {
             &codebase.stat_cache(),
             COMPARE_BUDGET,
         );
+
         if let Err(e) = compared {
             tracing::debug!(component = "index", operation = "compare", error = %e, "the working tree was not compared");
         }
     }
 }
 
-/// Takes the lease, after waiting briefly for a hook: `git commit` directly followed by `index` is not
+/// Takes the lease, after a short wait for a hook, so that `index` directly after `git commit` is not
 /// refused.
 fn lease_after_hooks(codebase: &Codebase) -> Result<Lock, IndexError> {
     let deadline = Instant::now() + HOOK_PATIENCE;
+
     loop {
         match lease(codebase) {
             Err(IndexError::Store(StoreError::Locked { .. })) if Instant::now() < deadline => {
@@ -205,18 +221,19 @@ fn request_file(codebase: &Codebase) -> PathBuf {
     codebase.layout.update_requests().join(&codebase.worktree_key)
 }
 
-/// Removes the update request; false if it cannot be removed, which costs another comparison of HEAD.
+/// Removes the update request. Returns false if it cannot be removed, which costs another comparison of HEAD.
 pub(super) fn clear_request(codebase: &Codebase) -> bool {
     let removed = fault::step().and_then(|()| std::fs::remove_file(request_file(codebase)));
     removed.is_ok() || !request_file(codebase).exists()
 }
 
-/// Refuses while a run of any worktree writes to the store.
+/// Fails while a run of any worktree writes to the store.
 ///
 /// # Errors
-/// [`StoreError::Locked`] with the process that does.
+/// [`StoreError::Locked`] with the process that writes.
 pub fn refuse_while_indexing(codebase: &Codebase) -> Result<(), StoreError> {
     let locks = std::fs::read_dir(codebase.layout.locks()).into_iter().flatten().flatten();
+
     for file in locks.filter(|file| file.file_name().to_string_lossy().starts_with("work-")) {
         if let Some(holder) = lock::holder(&file.path()) {
             return Err(StoreError::Locked { holder });
@@ -231,6 +248,7 @@ pub fn sweep_temporaries(codebase: &Codebase) {
     let mut dirs: Vec<PathBuf> = codebase.store().content_dirs().to_vec();
     dirs.push(codebase.store().root().to_path_buf());
     dirs.push(codebase.layout.root().to_path_buf());
+
     for child in dirs.iter().filter_map(|dir| std::fs::read_dir(dir).ok()).flatten().flatten() {
         let is_temporary = child.file_name().to_string_lossy().starts_with(layout::TEMPORARY_PREFIX);
         let age =

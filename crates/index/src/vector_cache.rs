@@ -1,15 +1,15 @@
-//! Vector cache: on-disk vectors that a run has embedded and not published yet, by the hash of their model
+//! Vector cache: vectors on disk that a run has embedded and not published yet, by the hash of their model
 //! input.
 //!
 //! A vector of a transformer costs milliseconds, one of an API money. A run that ends early, by a failure of
-//! the API or by a signal, publishes at most what it sealed; all that it embedded is here for the next run. A
-//! completed run removes the file.
+//! the API or by a signal, publishes at most what it sealed; all vectors that it computed are here for the
+//! next run. A completed run removes the file.
 //!
 //! ```text
 //! magic "cwvecs1\n"; blake3 of the fingerprint of the vector space, 32 bytes
 //! records: hash of the model input, 16 bytes; vector, `dim` bytes; blake3 of both, 8 bytes
 //! ```
-//! Reading ends at the first record that is cut or has a wrong checksum; what follows is overwritten.
+//! Reading ends at the first record that is cut or has a wrong checksum; the rest is overwritten.
 
 use super::codebase::Codebase;
 use codeweaver_base::durable;
@@ -24,7 +24,7 @@ use std::sync::Mutex;
 const MAGIC: &[u8; 8] = b"cwvecs1\n";
 const HEADER_BYTES: u64 = 8 + 32;
 
-/// The cache of one run. Without a file that can be written it remembers nothing.
+/// The cache of one run. It stores nothing if its file cannot be written.
 pub struct VectorCache {
     dim: usize,
     inner: Option<Mutex<Inner>>,
@@ -32,8 +32,9 @@ pub struct VectorCache {
 
 struct Inner {
     file: File,
-    /// Where the record of each hash begins.
+    /// The offset of the record of each hash.
     places: FxHashMap<[u8; 16], u64>,
+    /// The offset of the next record.
     end: u64,
 }
 
@@ -55,25 +56,28 @@ fn checksum(hash: &[u8; 16], row: &[u8]) -> [u8; 8] {
 }
 
 impl VectorCache {
-    /// The cache that an earlier run left; `None` without a file.
+    /// Opens the cache that an earlier run left; `None` if there is no file.
     pub fn existing(codebase: &Codebase, embedder: &dyn Embedder) -> Option<VectorCache> {
         path(codebase).is_file().then(|| VectorCache::open(codebase, embedder))
     }
 
-    /// The cache that an earlier run of the same vector space left, or a new one.
+    /// Opens the cache that an earlier run of the same vector space left, or a new one.
     pub fn open(codebase: &Codebase, embedder: &dyn Embedder) -> VectorCache {
         let dim = embedder.dim();
         let space = blake3::hash(embedder.fingerprint().as_bytes());
         let path = path(codebase);
+
         let opened = durable::open_or_create(&path)
             .and_then(|_| File::options().read(true).write(true).open(&path))
             .and_then(|file| Inner::read(file, dim, space.as_bytes()));
+
         if let Err(error) = &opened {
             tracing::warn!(component = "index", operation = "vector cache", error = %error, "vectors of an interrupted run are not kept");
         }
         VectorCache { dim, inner: opened.ok().map(Mutex::new) }
     }
 
+    /// Reads the vector of the model input with this hash.
     pub fn get(&self, hash: &[u8; 16]) -> Option<Vec<i8>> {
         let mut inner = sync::lock(self.inner.as_ref()?);
         let at = *inner.places.get(hash)?;
@@ -83,18 +87,21 @@ impl VectorCache {
         Some(bytemuck::cast_slice(&row).to_vec())
     }
 
-    /// Adds rows of vectors under their hashes. Returns once they are written, as far as that is possible.
+    /// Adds rows of vectors under their hashes, best effort. Returns after they are written.
     pub fn put(&self, hashes: &[[u8; 16]], rows: &[i8]) {
         let Some(inner) = &self.inner else { return };
         let mut inner = sync::lock(inner);
+
         let mut records = Vec::new();
         let record_bytes = (16 + self.dim + 8) as u64;
+
         for (hash, row) in hashes.iter().zip(rows.chunks_exact(self.dim)) {
             let row: &[u8] = bytemuck::cast_slice(row);
             records.extend_from_slice(hash);
             records.extend_from_slice(row);
             records.extend_from_slice(&checksum(hash, row));
         }
+
         let end = inner.end;
         let written = inner.file.seek(SeekFrom::Start(end)).and_then(|_| inner.file.write_all(&records));
         if written.is_ok() {
@@ -110,10 +117,11 @@ impl Inner {
     fn read(file: File, dim: usize, space: &[u8; 32]) -> std::io::Result<Inner> {
         let mut reader = BufReader::new(&file);
         let mut header = [0; HEADER_BYTES as usize];
-        let is_ours =
+        let is_valid =
             reader.read_exact(&mut header).is_ok() && header[..8] == *MAGIC && header[8..] == *space;
+
         let (mut places, mut end) = (FxHashMap::default(), HEADER_BYTES);
-        if is_ours {
+        if is_valid {
             let mut record = vec![0; 16 + dim + 8];
             while reader.read_exact(&mut record).is_ok() {
                 let Some((hash, rest)) = record.split_first_chunk::<16>() else { break };
@@ -125,13 +133,17 @@ impl Inner {
                 end += record.len() as u64;
             }
         }
+
         drop(reader);
         let mut inner = Inner { file, places, end };
-        if !is_ours {
+
+        // Vectors of another vector space, or behind a damaged header, are of no use.
+        if !is_valid {
             inner.file.set_len(0)?;
             inner.file.seek(SeekFrom::Start(0))?;
             inner.file.write_all(&[MAGIC.as_slice(), space].concat())?;
         }
+
         Ok(inner)
     }
 }

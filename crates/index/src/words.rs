@@ -1,4 +1,4 @@
-//! Words of blobs: which blobs have them, and reading them for a segment that is rebuilt.
+//! Decides which blobs have their words stored, and reads them for a segment that is rebuilt.
 
 use super::plan::skip_reason;
 use crate::policy::SkipReason;
@@ -8,8 +8,8 @@ use codeweaver_store::rows::DocMeta;
 /// Maximum size of blobs that are read for their words alone.
 pub(super) const MAX_BYTES: u64 = 32 << 20;
 
-/// Whether the words of a blob that is `skipped` are stored. Those of binary files are no words, those of
-/// credentials are no one's business. A blob that was not read is passed without bytes.
+/// Returns whether the words of a blob that is `skipped` are stored. Binary files have no words, and those of
+/// credentials must not be searchable. A blob that was not read is passed without bytes.
 pub(super) fn are_stored(skipped: Option<SkipReason>, blob: &[u8]) -> bool {
     match skipped {
         Some(SkipReason::Binary | SkipReason::Secret | SkipReason::NotLocal) => false,
@@ -18,13 +18,14 @@ pub(super) fn are_stored(skipped: Option<SkipReason>, blob: &[u8]) -> bool {
     }
 }
 
-/// Calls `set` with the blob of `doc`, if its words are stored and it can be read. Without words, the doc is
+/// Calls `set` with the blob of `doc`, if its words are stored and it can be read. A doc without words is
 /// read by each search.
 pub(super) fn set_last(blobs: &mut BlobReader, doc: &DocMeta, set: impl FnOnce(&[u8])) {
     let skipped = skip_reason(doc.skipped);
     if skipped == Some(SkipReason::TooLarge) && u64::from(doc.blob_bytes) > MAX_BYTES {
         return;
     }
+
     match blobs.read(&doc.key.blob_oid) {
         Ok(Some(blob)) if are_stored(skipped, blob) => set(blob),
         Ok(_) => {}

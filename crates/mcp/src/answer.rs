@@ -14,17 +14,17 @@ use serde::Serialize;
 use serde_json::Value;
 use std::path::PathBuf;
 
-/// An answer in both forms, with the same facts in each. A call gets one of them: text, or the structured
-/// content, which is then the text as well, since some clients show a model only the one and some the other.
+/// An answer in both forms, with the same facts in each. A call gets one of them: the text, or the structured
+/// content together with its own text, since some clients show a model only one of the two.
 pub struct Answer<T> {
     pub structured: T,
     pub text: String,
 }
 
-/// What the structured content of most tools ends with.
+/// The common end of the structured content of most tools.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct AnswerEnd {
-    /// What the answer lacks.
+    /// Limits of the answer, in sentences.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
     /// Root of the worktree that answers; paths are relative to it.
@@ -83,7 +83,7 @@ impl FailureStatus {
     }
 }
 
-/// Why a call has no answer.
+/// The reason for which a call has no answer.
 #[derive(Debug)]
 pub enum CallError {
     /// The codebase cannot answer queries now.
@@ -96,7 +96,9 @@ pub enum CallError {
 impl CallError {
     /// An invalid argument. `found` is quoted and truncated to 200 characters.
     pub fn parameter(name: &str, must: &str, found: impl std::fmt::Display) -> CallError {
+        // A client may pass a text of any length.
         let found: String = found.to_string().chars().take(200).collect();
+
         CallError::invalid(format!("`{name}` must be {must}, not {found:?}"))
     }
 
@@ -129,6 +131,7 @@ impl CallError {
     /// Converts an error of the library. The caller handles gates.
     pub fn of(error: QueryError, codebase: &Codebase) -> CallError {
         let root = Some(codebase.root());
+
         match error {
             // Strings are already quoted.
             QueryError::Parameter { name, must, found } => {
@@ -150,7 +153,7 @@ impl CallError {
         }
     }
 
-    /// What no repair has mended, with what does.
+    /// Converts a storage error that was not repaired automatically, and names the command that repairs it.
     fn of_store(error: &StoreError, codebase: &Codebase) -> CallError {
         let root = codebase.root();
         let fix = if error.is_repairable() {
@@ -161,6 +164,7 @@ impl CallError {
         } else {
             error.fix()
         };
+
         CallError::failed(format!("{error}; to mend it: {fix}"), Some(root))
     }
 
@@ -187,23 +191,32 @@ pub fn result<T: Serialize>(
             if format == Format::Text {
                 return Ok(CallToolResult::success(vec![ContentBlock::text(answer.text)]));
             }
+
             let text = serde_json::to_string(&answer.structured).map_err(unwritable)?;
             let mut result = CallToolResult::success(vec![ContentBlock::text(text)]);
+
+            // A client may validate the answer against the schema of the tool, so both forms come from the
+            // same value.
             result.structured_content = Some(structured(&answer.structured)?);
+
             Ok(result)
         }
         Err(CallError::Gated(envelope)) => {
+            // A gate is no failure: the same call may succeed later.
             let text = serde_json::to_string(&envelope).map_err(unwritable)?;
             let mut result = CallToolResult::success(vec![ContentBlock::text(text)]);
             result.structured_content = Some(structured(&envelope)?);
+
             Ok(result)
         }
         Err(CallError::Failed(failure)) => {
             let text = format!("{}: {}", failure.status.name(), failure.message);
+
             let mut result = CallToolResult::error(vec![ContentBlock::text(text)]);
             if format == Format::Json {
                 result.structured_content = Some(structured(&failure)?);
             }
+
             Ok(result)
         }
         Err(CallError::Stopped) => Ok(stopped()),

@@ -52,21 +52,27 @@ pub fn parse<T: DeserializeOwned>(
 ) -> Result<T, CallError> {
     let none = JsonObject::new();
     let properties = schema.get("properties").and_then(Value::as_object).unwrap_or(&none);
+
     let mut arguments = JsonObject::new();
     for (name, value) in given.into_iter().filter(|(_, value)| !value.is_null()) {
         let (name, property) = find(&name, properties).ok_or_else(|| unknown(tool, &name, properties))?;
         let value = converted(name, value, property)?;
+
+        // The form is an argument of every tool; the types of arguments do not have it.
         if name != FORMAT {
             arguments.insert(name.clone(), value);
         }
     }
+
     let required = schema.get("required").and_then(Value::as_array).into_iter().flatten();
     if let Some(missing) = required.filter_map(Value::as_str).find(|name| !arguments.contains_key(*name)) {
         let what =
             properties.get(missing).map_or_else(String::new, |property| format!(": {}", must_be(property)));
         return Err(CallError::invalid(format!("{tool} needs the argument `{missing}`{what}")));
     }
+
     serde_json::from_value(arguments.into()).map_err(|error| {
+        // The error quotes the value, which may be long.
         let text: String = error.to_string().chars().take(400).collect();
         CallError::invalid(format!("the arguments of {tool} cannot be used: {text}"))
     })
@@ -74,17 +80,17 @@ pub fn parse<T: DeserializeOwned>(
 
 /// Finds an argument by its name, which may also be written in camel case.
 fn find<'a>(name: &str, properties: &'a JsonObject) -> Option<(&'a String, &'a Value)> {
-    properties.get_key_value(name).or_else(|| {
-        let is_same =
-            |known: &str| known.replace('_', "").eq_ignore_ascii_case(&name.replace(['_', '-'], ""));
-        properties.iter().find(|(known, _)| is_same(known))
-    })
+    let plain = name.replace(['_', '-'], "");
+    properties
+        .get_key_value(name)
+        .or_else(|| properties.iter().find(|(known, _)| known.replace('_', "").eq_ignore_ascii_case(&plain)))
 }
 
 fn unknown(tool: &str, name: &str, properties: &JsonObject) -> CallError {
-    let known = || properties.keys().map(String::as_str);
-    let hint = did_you_mean(name, known()).map_or_else(|| ".".to_owned(), |hint| format!("; {hint}"));
-    let known: Vec<&str> = known().collect();
+    let known: Vec<&str> = properties.keys().map(String::as_str).collect();
+    let hint =
+        did_you_mean(name, known.iter().copied()).map_or_else(|| ".".to_owned(), |hint| format!("; {hint}"));
+
     CallError::invalid(format!("{tool} has no argument {}{hint} It has {}", quoted(name), known.join(", ")))
 }
 
@@ -100,16 +106,19 @@ fn converted(name: &str, value: Value, property: &Value) -> Result<Value, CallEr
             _ => Some(value.clone()),
         }
     };
+
     result.ok_or_else(|| CallError::parameter(name, &must_be(property), shown(&value)))
 }
 
-/// What a value of `property` is, for a message.
+/// Describes the values that `property` accepts, for a message.
 fn must_be(property: &Value) -> String {
     if let Some(choices) = property.get("enum").and_then(Value::as_array) {
         let names: Vec<&str> = choices.iter().filter_map(Value::as_str).collect();
         return format!("one of {}", names.join(", "));
     }
+
     let (min, max) = (property.get("minimum"), property.get("maximum"));
+
     match (property.get("type").and_then(Value::as_str), min, max) {
         (Some("integer"), Some(min), Some(max)) => format!("a whole number between {min} and {max}"),
         (Some("integer"), Some(min), None) => format!("a whole number of at least {min}"),
@@ -130,21 +139,26 @@ fn choice(value: &Value, choices: &[Value]) -> Option<Value> {
         .cloned()
 }
 
-/// Numbers above those of 32 bits mean "as many as there are".
+/// Reads a whole number within the range of `property`. Without a maximum, numbers above those of 32 bits
+/// mean "as many as there are".
 fn integer(value: &Value, property: &Value) -> Option<Value> {
-    let whole = |number: f64| (number.fract() == 0.0).then_some(number);
     let number = match value {
-        Value::Number(number) => number.as_f64().and_then(whole)?,
-        Value::String(text) => text.trim().parse().ok().and_then(whole)?,
+        Value::Number(number) => number.as_f64()?,
+        Value::String(text) => text.trim().parse().ok()?,
         _ => return None,
     };
-    let bound = |name: &str, default: f64| property.get(name).and_then(Value::as_f64).unwrap_or(default);
+    if number.fract() != 0.0 {
+        return None;
+    }
+
     let number = match property.get("maximum") {
         Some(_) => number,
         None => number.min(f64::from(u32::MAX)),
     };
-    let is_valid = (bound("minimum", i64::MIN as f64)..=bound("maximum", i64::MAX as f64)).contains(&number);
-    is_valid.then(|| json!(number as i64))
+    let min = property.get("minimum").and_then(Value::as_f64).unwrap_or(i64::MIN as f64);
+    let max = property.get("maximum").and_then(Value::as_f64).unwrap_or(i64::MAX as f64);
+
+    (min..=max).contains(&number).then(|| json!(number as i64))
 }
 
 fn boolean(value: &Value) -> Option<Value> {
@@ -165,15 +179,12 @@ fn string(value: &Value) -> Option<Value> {
         Value::Number(number) => Some(json!(number.to_string())),
         Value::Bool(flag) => Some(json!(flag.to_string())),
         // A list of one, as some models pass single values.
-        Value::Array(items) => match items.as_slice() {
-            [only @ Value::String(_)] => Some(only.clone()),
-            _ => None,
-        },
+        Value::Array(items) if items.len() == 1 => items.first().filter(|only| only.is_string()).cloned(),
         _ => None,
     }
 }
 
-/// A single value is a list of one; a string may also contain a list in JSON.
+/// Reads a list of strings. A single value is a list of one; a string may also contain a list in JSON.
 fn array(value: &Value, property: &Value) -> Option<Value> {
     let item = property.get("items").unwrap_or(&Value::Null);
     let parsed = match value {
@@ -182,15 +193,16 @@ fn array(value: &Value, property: &Value) -> Option<Value> {
             .filter(|list| list.as_array().is_some_and(|items| items.iter().all(Value::is_string))),
         _ => None,
     };
+
     let items = match parsed.as_ref().unwrap_or(value) {
         Value::Array(items) => items.as_slice(),
         single => std::slice::from_ref(single),
     };
-    let convert = |value: &Value| converted("", value.clone(), item).ok();
-    items.iter().map(convert).collect::<Option<Vec<Value>>>().map(Value::Array)
+    let converted = items.iter().map(|value| converted("", value.clone(), item).ok());
+    converted.collect::<Option<Vec<Value>>>().map(Value::Array)
 }
 
-/// A value as given, for a message, which quotes it.
+/// The text of a value as given; the message puts it in quotes.
 fn shown(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }

@@ -38,8 +38,8 @@ impl CallTarget {
         root.file(file).map_err(|_| CallError::parameter("file", "inside the repository", file))
     }
 
-    /// As [`Self::file`], but a symbolic link within the repository stands for what it points to, unless
-    /// `rev` selects another state than the working tree. The second value says so.
+    /// As [`Self::file`], but a symbolic link within the repository stands for its target, unless `rev`
+    /// selects another state than the working tree. The second value is a note about the link.
     pub fn linked_file(&self, file: &str, rev: Option<&str>) -> Result<(String, Option<String>), CallError> {
         let path = self.file(file)?;
         let real = rev.is_none().then(|| self.behind_links(&path)).flatten();
@@ -49,36 +49,36 @@ impl CallTarget {
         })
     }
 
-    /// The path of the file or directory at `path` without symbolic links, if it has some and is in the
-    /// repository.
+    /// The path of the file or directory at `path` without symbolic links; `None` if `path` has none, or
+    /// leads out of the repository.
     fn behind_links(&self, path: &str) -> Option<String> {
         let root = self.codebase().root();
         // Names that are not UTF-8 are quoted, and not followed.
         let real = root.join(path).canonicalize().ok()?;
         let real = real.strip_prefix(root.canonicalize().ok()?).ok()?.to_str()?;
-        let is_same = || Path::new(path).components().eq(Path::new(real).components());
+
+        let is_same = Path::new(path).components().eq(Path::new(real).components());
         let has_parent = Path::new(path).components().any(|part| part == std::path::Component::ParentDir);
-        (!real.is_empty() && !has_parent && !is_same()).then(|| real.to_owned())
+        (!real.is_empty() && !has_parent && !is_same).then(|| real.to_owned())
     }
 
     /// Adds path filters. They are relative to the root, also with a slash before them (`/src`), or absolute
     /// and inside the root; alternatives in braces are expanded.
     pub fn add_paths(&self, filters: &mut Filters, paths: &[String]) -> Result<(), CallError> {
         let root = Prefix::root(&self.codebase().repo);
-        let is_inside = |path: &str| {
-            let on_disk = root.file(path).ok().and_then(|path| root.on_disk(&path));
-            on_disk.is_some_and(|path| path.symlink_metadata().is_ok())
-        };
+
         for path in paths {
             let linked = self.behind_links(path.trim_end_matches('/'));
             let path = linked.as_ref().unwrap_or(path);
-            // What is no path on this machine, or one in the repository without its slash, is from the root.
+
+            // `/src` means `src` if it exists in the repository, or if no such path exists on this machine.
             let from_root =
-                path.strip_prefix('/').filter(|rest| is_inside(rest) || !Path::new(path).exists());
+                path.strip_prefix('/').filter(|rest| exists_in(&root, rest) || !Path::new(path).exists());
             let pathspecs = root.pathspecs(path).or_else(|error| match from_root {
                 Some(rest) if !rest.is_empty() => root.pathspecs(rest),
                 _ => Err(error),
             });
+
             let pathspecs = pathspecs.map_err(|error| {
                 let must = format!("paths or globs inside the repository ({})", error.why());
                 CallError::parameter("paths", &must, path)
@@ -89,12 +89,18 @@ impl CallTarget {
     }
 }
 
+/// Returns whether `path`, relative to the root, exists in the working tree. A broken link exists.
+fn exists_in(root: &Prefix, path: &str) -> bool {
+    let on_disk = root.file(path).ok().and_then(|path| root.on_disk(&path));
+    on_disk.is_some_and(|path| path.symlink_metadata().is_ok())
+}
+
 /// All codebases of a server.
 pub struct Codebases {
     default_dir: PathBuf,
-    /// Whether there is only the codebase of that directory.
+    /// Whether only the codebase in `default_dir` is served.
     is_confined: bool,
-    /// Which of them the session may use.
+    /// The repositories that the session may use.
     pub trust: Trust,
     /// Least recently used first.
     open: Mutex<Vec<Open>>,
@@ -121,8 +127,8 @@ impl Codebases {
         Codebases { trust: Trust::new(&default_dir), default_dir, is_confined: false, open: Mutex::default() }
     }
 
-    /// Only the codebase in `root`, which is that of a server for others: a call that names another one is
-    /// refused, whatever is allowed to local agents.
+    /// Serves only the codebase in `root`, for other users over a network: a call that names another one is
+    /// refused, whatever `mcp.allow` says.
     pub fn confined(root: PathBuf) -> Codebases {
         Codebases { is_confined: true, ..Codebases::new(root) }
     }
@@ -130,7 +136,7 @@ impl Codebases {
     /// The codebase of the server, opened again if its settings have changed.
     ///
     /// # Errors
-    /// It is gone, or its settings are invalid.
+    /// The repository no longer exists, or its settings are invalid.
     pub fn default_target(&self) -> Result<CallTarget, IndexError> {
         let requested = self.default_dir.clone();
         Ok(CallTarget { searcher: self.open(&requested)?, requested })
@@ -149,20 +155,25 @@ impl Codebases {
                 None => self.usual_dir(),
             },
         };
+
         let not_there = |why: &str| {
             let hint = if path.is_none() { "; name a repository in `path`" } else { "" };
             CallError::not_found(format!("{} {why}{hint}", requested.display()), None)
         };
+
         let mut dir = requested.canonicalize().map_err(|_| not_there("does not exist"))?;
+        // A path may name a file, for example the one that an agent works on.
         if dir.is_file() {
             dir.pop();
         }
+
         if self.is_confined && checkout_of(&dir).unwrap_or(&dir) != self.default_dir {
             return Err(CallError::not_found(
                 format!("{} is not served here; leave `path` out", requested.display()),
                 None,
             ));
         }
+
         let searcher = self.open(&dir).map_err(|error| match error {
             IndexError::Git(codeweaver_git::GitError::NotARepository { .. }) => {
                 not_there("is not in a git repository")
@@ -170,18 +181,21 @@ impl Codebases {
             IndexError::Git(error) => CallError::of_git(&error, None),
             other => CallError::failed(other, None),
         })?;
+
         Ok(CallTarget { searcher, requested })
     }
 
-    /// The directory of calls that name none: that of the server, or, if it is in no repository, the first
-    /// workspace folder of the client that is in one.
+    /// The directory of calls that name none: the directory of the server, or, if that is in no repository,
+    /// the first workspace folder of the client that is in one.
     fn usual_dir(&self) -> PathBuf {
         let is_in_repository = |dir: &Path| checkout_of(dir).is_some() || dir.join("HEAD").is_file();
+
         if !is_in_repository(&self.default_dir)
             && let Some(folder) = self.trust.folders().into_iter().flatten().find(|it| is_in_repository(it))
         {
             return folder;
         }
+
         self.default_dir.clone()
     }
 
@@ -198,6 +212,7 @@ impl Codebases {
         if let Some(searcher) = self.cached(&checkout) {
             return Ok(searcher);
         }
+
         leave_deleted_directory();
         // Opens outside the lock, so that other calls need not wait for a model to be loaded.
         let codebase = if self.is_default(dir) {
@@ -205,20 +220,24 @@ impl Codebases {
         } else {
             Codebase::open_named(&checkout, &[])?
         };
+
         let stamps = stamps(&codebase);
         let searcher = Searcher::new(codebase);
         let searcher = Arc::new(if self.is_confined { searcher.shared() } else { searcher });
+
+        // A concurrent call may have opened the same codebase meanwhile.
         let mut open = self.lock();
         open.retain(|other| other.checkout != checkout);
         if open.len() >= MAX_OPEN {
             open.remove(0);
         }
         open.push(Open { checkout, stamps, searcher: searcher.clone() });
+
         Ok(searcher)
     }
 
-    /// True for the directory of the server, for which git's environment variables apply. Others were named
-    /// by a client.
+    /// Returns whether `dir` is the directory of the server, for which git's environment variables apply. All
+    /// others were named by a client.
     fn is_default(&self, dir: &Path) -> bool {
         self.default_dir.canonicalize().is_ok_and(|default| default == dir)
     }
@@ -226,11 +245,15 @@ impl Codebases {
     /// Returns the open codebase at `checkout`, unless a file that determines it has changed.
     fn cached(&self, checkout: &Path) -> Option<Arc<Searcher>> {
         let mut open = self.lock();
+
         let at = open.iter().position(|open| open.checkout == checkout)?;
+        // Removed and pushed again, since the list is in order of use.
         let found = open.remove(at);
+
         if found.stamps.iter().any(|stamp| *stamp != Stamp::of(stamp.path.clone())) {
             return None;
         }
+
         let searcher = found.searcher.clone();
         open.push(found);
         Some(searcher)

@@ -28,6 +28,7 @@ impl Cursor {
         let parsed = text.split_once('-').and_then(|(offset, hash)| {
             Some(Cursor { offset: offset.parse().ok()?, key_hash: u32::from_str_radix(hash, 16).ok()? })
         });
+
         match parsed {
             Some(found) if found.key_hash == hash(key) => Ok(found.offset),
             Some(_) => Err(CallError::parameter("cursor", "that of an answer to the same arguments", text)),
@@ -42,7 +43,8 @@ impl std::fmt::Display for Cursor {
     }
 }
 
-/// Short, since a cursor costs a model tokens. It guards against mistakes, not against collisions on purpose.
+/// Hashes the arguments of a call. The hash is short, since a cursor costs a model tokens: it guards against
+/// mistakes, not against deliberate collisions.
 fn hash(key: &impl serde::Serialize) -> u32 {
     let text = serde_json::to_vec(key).unwrap_or_default();
     let hash = blake3::hash(&text);

@@ -1,4 +1,4 @@
-//! The status envelope: what a client receives instead of an answer while a [`Gate`] blocks its request.
+//! The status envelope, which a client receives instead of an answer while a [`Gate`] blocks its request.
 //!
 //! Every tool and `search --json` use this one form.
 
@@ -56,7 +56,7 @@ pub struct HintArgs {
     pub path: PathBuf,
 }
 
-/// What proves that an index is complete.
+/// Evidence of the completeness of an index.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DebugIndexing {
@@ -70,6 +70,7 @@ impl Envelope {
     pub fn new(gate: Gate, codebase: &Codebase, requested: &Path, debug: bool) -> Envelope {
         let root = codebase.root();
         let hint = |action| Hint { tool: "manage_index", args: HintArgs { action, path: root.clone() } };
+
         Envelope {
             status: gate.reason.status(),
             reason: gate.reason,

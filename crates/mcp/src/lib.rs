@@ -12,8 +12,8 @@
 //!   arguments; [`answer`]: results and errors of calls.
 //! * [`codebases`]: repositories by path, opened at the first call and cached; [`cursor`]: continuation of
 //!   long answers.
-//! * [`resources`]: the status of an index as a resource; [`log`]: log notifications; [`RequestId`]: which
-//!   request a log record is about.
+//! * [`resources`]: the status of an index as a resource; [`log`]: log notifications; [`RequestId`]: the
+//! request that a log record belongs to.
 //! * [`shutdown`]: signals and the exit of the parent process.
 //! * [`clients`]: registration of the server in the configuration of clients.
 //!
@@ -85,6 +85,7 @@ pub fn serve_on(
         .enable_io()
         .max_blocking_threads(MAX_THREADS)
         .build()?;
+
     let writer = runtime.block_on(async {
         let shutdown = Shutdown::watch()?;
         let ends = StreamEnds::default();
@@ -92,10 +93,13 @@ pub fn serve_on(
         let server = Server::new(options.dir, options.debug);
         let stopping = server.stopping();
         let served = server::run(server, transport, options.records);
+
         tokio::pin!(served);
         tokio::select! {
             () = &mut served => return std::io::Result::Ok(writer),
+            // Pending calls are still answered after the end of the input.
             () = ends.input.notified() => {}
+            // Answers cannot be delivered any more.
             () = ends.output.notified() => stopping.end_session(),
             () = shutdown.requested() => stopping.end_session(),
         }
@@ -104,6 +108,8 @@ pub fn serve_on(
         served.await;
         Ok(writer)
     })?;
+
+    // Joining a thread has no timeout, so the end of the writer is waited for on a channel.
     // Remaining work ends with the process.
     runtime.shutdown_background();
     let (done, is_done) = std::sync::mpsc::channel();
@@ -111,6 +117,7 @@ pub fn serve_on(
         writer.finish();
         let _ = done.send(());
     });
+
     let _ = is_done.recv_timeout(WRITE_TIMEOUT);
     Ok(())
 }

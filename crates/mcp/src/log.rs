@@ -75,16 +75,20 @@ impl Threshold {
 impl<S: Subscriber> Layer<S> for ProtocolLayer {
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
         let level = level(*event.metadata().level());
+        // Most records end here, before their fields are copied.
         if (level as u8) < self.threshold.load(Ordering::Relaxed) {
             return;
         }
+
         let mut fields = Fields::default();
         event.record(&mut fields);
         if let Some(id) = RequestId::current() {
             fields.0.insert("request_id".to_owned(), id.to_string().into());
         }
+
         let component = fields.0.get("component").and_then(Value::as_str);
         let logger = component.unwrap_or(event.metadata().target()).to_owned();
+        // A full queue drops the record.
         let _ = self.sender.try_send(Record { level, logger, data: Value::Object(fields.0) });
     }
 }

@@ -1,7 +1,7 @@
 //! Parsing of a line of input into a message, or into the protocol error that answers it.
 //!
-//! Without streams or state. An invalid line is answered with an error that carries the id of the request if
-//! it can be determined, so that no client waits forever.
+//! The module has neither streams nor state. An invalid line is answered with an error that carries the id of
+//! the request if it can be determined, so that no client waits forever.
 
 use rmcp::RoleServer;
 use rmcp::model::{ErrorCode, ErrorData, RequestId};
@@ -22,14 +22,17 @@ pub struct Rejection {
     pub error: ErrorData,
 }
 
-/// The messages of a batch, which is an array of them; `None` if `line` is no array or an empty one. Revision
-/// 2025-03-26 of the protocol has batches; each message is answered by itself.
+/// Splits a batch, a JSON array of messages, into its messages; `None` if `line` is no array or an empty one.
+/// Revision 2025-03-26 of the protocol has batches; each message is answered by itself.
 pub fn batch(line: &[u8]) -> Option<Vec<Vec<u8>>> {
+    // Almost no line is a batch, and others are not parsed twice.
     if !line.trim_ascii_start().starts_with(b"[") {
         return None;
     }
+
     let messages: Vec<Value> = serde_json::from_slice(line).ok()?;
     let messages: Vec<Vec<u8>> = messages.iter().map(|message| message.to_string().into_bytes()).collect();
+
     Some(messages).filter(|messages| !messages.is_empty())
 }
 
@@ -37,27 +40,34 @@ pub fn batch(line: &[u8]) -> Option<Vec<Vec<u8>>> {
 /// which the protocol forbids to answer.
 pub fn parse(line: &[u8]) -> Result<Option<Incoming>, Box<Rejection>> {
     let line = line.strip_suffix(b"\r").unwrap_or(line);
+    // Some programs on Windows begin their output with a byte order mark.
     let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
     if line.iter().all(u8::is_ascii_whitespace) {
         return Ok(None);
     }
+
     let value: Value = serde_json::from_slice(line).map_err(|e| {
         // The error message contains positions only, never content.
         reject(None, ErrorCode::PARSE_ERROR, format!("this line is not JSON: {e}"))
     })?;
+
     let Value::Object(fields) = &value else {
         let what = if value.is_array() { "a batch is not empty" } else { "a message is a JSON object" };
         return Err(reject(None, ErrorCode::INVALID_REQUEST, what));
     };
+
     let id = fields.get("id").map(|id| serde_json::from_value::<RequestId>(id.clone()));
     if let Some(Err(_)) = id {
         return Err(reject(None, ErrorCode::INVALID_REQUEST, "an id is a string or an integer"));
     }
     let id = id.and_then(Result::ok);
+
     if id.is_some() && fields.get("params").is_some_and(|params| !params.is_object()) {
         return Err(reject(id, ErrorCode::INVALID_PARAMS, "params are an object"));
     }
+
     let is_notification = id.is_none() && fields.contains_key("method");
+
     match serde_json::from_value(value) {
         Ok(message) => Ok(Some(message)),
         Err(_) if is_notification => Ok(None),

@@ -1,7 +1,7 @@
-//! Ids of requests, which tell the log records of one call from those of others.
+//! Ids of requests, which distinguish the log records of one call from those of others.
 //!
-//! The id belongs to the thread that works on the request. It is not a field of a span, since a span that the
-//! filter of the log leaves out has no fields.
+//! The id is kept by the thread that works on the request. It is not a field of a span, since a span that the
+//! log filter excludes has no fields.
 
 use codeweaver_base::random;
 use std::cell::RefCell;
@@ -18,6 +18,7 @@ thread_local! {
 impl RequestId {
     pub fn random() -> RequestId {
         let (a, b) = (random::bits64(), random::bits64());
+
         RequestId(format!(
             "{:08x}-{:04x}-4{:03x}-{:04x}-{:012x}",
             a >> 32,
@@ -41,7 +42,7 @@ impl RequestId {
     }
 }
 
-/// Ends the work on a request, also after a panic: threads are used again.
+/// Restores the earlier id of the thread, also after a panic, since threads are reused.
 struct Restore(Option<RequestId>);
 
 impl Drop for Restore {

@@ -18,6 +18,7 @@ pub fn list(codebases: &Codebases) -> Vec<Resource> {
     // Opens the repository of the server; an error means that there is none.
     let _ = codebases.find_unchecked(None, None);
     let mut roots = codebases.roots();
+
     roots.sort();
     roots.iter().map(|root| describe(root)).collect()
 }
@@ -39,20 +40,26 @@ pub fn templates() -> Vec<ResourceTemplate> {
 pub fn read(codebases: &Codebases, uri: &str) -> Result<ReadResourceResult, ErrorData> {
     let shown: String = uri.chars().take(200).collect();
     let unknown = |why: &str| ErrorData::resource_not_found(format!("{shown:?}: {why}"), None);
+
     if let Some(name) = uri.strip_prefix(SCHEMA_SCHEME) {
         let spec = tools::by_name(name).ok_or_else(|| unknown("there is no such tool"))?;
         let text = serde_json::Value::from((spec.output)()).to_string();
+
         let contents = ResourceContents::text(text, uri).with_mime_type("application/schema+json");
         return Ok(ReadResourceResult::new(vec![contents]));
     }
+
     let path = uri.strip_prefix(SCHEME).filter(|path| path.starts_with('/')).and_then(uris::decode);
     let path = path.ok_or_else(|| {
         unknown("resources are codeweaver://status/ABSOLUTE/PATH and codeweaver://schema/TOOL")
     })?;
     let target =
         codebases.find_unchecked(Some(&path), None).map_err(|_| unknown("it is not in a git repository"))?;
+
+    // The path comes from the client, so a resource needs the same permission as a call.
     let checked = codebases.trust.check(target.codebase(), Purpose::Read);
     checked.map_err(|_| unknown("this session may not read it"))?;
+
     let report = status::status(target.codebase(), false)
         .map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
     let text = serde_json::to_string_pretty(&report)

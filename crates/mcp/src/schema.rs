@@ -1,8 +1,8 @@
 //! JSON schemas of the arguments and results of tools.
 //!
 //! Subschemas are inlined, Rust-specific formats are removed, and optional arguments are not nullable: some
-//! clients pass schemas to models that support nothing else. Models pay for every word of the list of tools,
-//! so that its schemas have nothing that a model does without.
+//! clients pass schemas to models that support nothing else. Every word in the list of tools costs tokens, so
+//! its schemas contain only what models need.
 
 use super::answer::Failure;
 use super::arguments::{FORMAT, Format};
@@ -22,13 +22,14 @@ pub fn input<T: JsonSchema>() -> Map<String, Value> {
     schema
 }
 
-/// Name of a mark of arguments that the list of tools leaves out, since models do without them.
+/// Keyword that marks arguments left out of the list of tools, since models do without them.
 const UNLISTED: &str = "unlisted";
 
 /// Returns the schema of arguments for the list of tools: without ranges, which errors name.
 pub fn listed(input: &Map<String, Value>) -> Map<String, Value> {
     let mut listed = input.clone();
     listed.remove("description");
+
     if let Some(Value::Object(properties)) = listed.get_mut("properties") {
         properties.retain(|_, property| property.get(UNLISTED).is_none());
         for property in properties.values_mut().filter_map(Value::as_object_mut) {
@@ -61,12 +62,16 @@ fn plain<T: JsonSchema>(contract: Contract) -> Value {
         settings.inline_subschemas = true;
         settings.meta_schema = None;
     });
+
     let schema: Schema = settings.into_generator().into_root_schema_for::<T>();
     let mut value = schema.to_value();
     tidy(&mut value);
+
     if let Value::Object(fields) = &mut value {
+        // The title is the name of a Rust type.
         fields.remove("title");
     }
+
     value
 }
 
@@ -80,6 +85,7 @@ fn tidy(value: &mut Value) {
             if let Some(Value::String(text)) = fields.get_mut("description") {
                 *text = text.split_whitespace().collect::<Vec<_>>().join(" ");
             }
+
             fields.values_mut().for_each(tidy);
         }
         Value::Array(items) => items.iter_mut().for_each(tidy),
@@ -98,22 +104,27 @@ fn without_null(value: &mut Value) {
                     fields.insert("type".to_owned(), only);
                 }
             }
+
             if let Some(Value::Array(choices)) = fields.get_mut("enum") {
                 choices.retain(|choice| !choice.is_null());
             }
+
             if let Some(Value::Array(kinds)) = fields.get_mut("anyOf") {
                 kinds.retain(|kind| kind.get("type").is_none_or(|name| name != "null"));
                 if let [Value::Object(only)] = kinds.as_slice() {
                     let only = only.clone();
                     fields.remove("anyOf");
                     for (name, value) in only {
+                        // Keywords beside `anyOf`, such as a description, have precedence.
                         fields.entry(name).or_insert(value);
                     }
                 }
             }
+
             if fields.get("default").is_some_and(Value::is_null) {
                 fields.remove("default");
             }
+
             fields.values_mut().for_each(without_null);
         }
         Value::Array(items) => items.iter_mut().for_each(without_null),

@@ -40,7 +40,8 @@ pub struct Server {
     debug: bool,
     folders: Folders,
     stopping: Stopping,
-    /// Limits concurrent calls that compute, twice the number of cores; more would only slow each other down.
+    /// Permits of concurrent calls that compute, twice the number of cores: more would only slow each other
+    /// down.
     query_slots: Arc<Semaphore>,
     threshold: std::sync::OnceLock<Threshold>,
     /// Number of running calls that requested logs. A session without a handshake gets logs only from these.
@@ -72,10 +73,12 @@ pub async fn run(server: Server, transport: LineTransport, mut records: Records)
     let stopping = server.stopping();
     let _ = server.threshold.set(records.threshold());
     let log_requests = server.log_requests.clone();
+
     let session = tokio::select! {
         session = server.serve(transport) => session,
         () = stopping.session.notified() => return,
     };
+
     let session = match session {
         Ok(session) => session,
         // The input ended before the handshake.
@@ -84,6 +87,7 @@ pub async fn run(server: Server, transport: LineTransport, mut records: Records)
             return;
         }
     };
+
     let peer = session.peer().clone();
     let end = session.cancellation_token();
     let mut session = std::pin::pin!(session.waiting());
@@ -91,6 +95,8 @@ pub async fn run(server: Server, transport: LineTransport, mut records: Records)
         tokio::select! {
             _ = &mut session => return,
             () = stopping.session.notified() => break,
+
+            // A record before the handshake is sent only if a running call has requested logs.
             Some(record) = records.next() => {
                 if peer.peer_info().is_some() || log_requests.load(Ordering::Relaxed) > 0 {
                     send_record(&peer, record).await;
@@ -98,6 +104,7 @@ pub async fn run(server: Server, transport: LineTransport, mut records: Records)
             }
         }
     }
+
     end.cancel();
     let _ = session.await;
 }
@@ -126,11 +133,12 @@ impl Drop for LogRequest {
 impl Server {
     pub fn new(dir: PathBuf, debug: bool) -> Server {
         let n_cores = std::thread::available_parallelism().map_or(2, usize::from);
+
         let slots = Arc::new(Semaphore::new(2 * n_cores));
         Server { debug, ..Server::over(Arc::new(Codebases::new(dir)), slots) }
     }
 
-    /// A session of a server that has others: on its codebases, within its limit of calls that compute.
+    /// A server for one of several sessions, which share `codebases` and the limit of calls that compute.
     pub fn over(codebases: Arc<Codebases>, query_slots: Arc<Semaphore>) -> Server {
         Server {
             codebases,
@@ -161,6 +169,8 @@ impl Server {
             self.set_threshold(level);
             LogRequest::new(&self.log_requests)
         });
+
+        // A tool that waits computes nothing, so it takes no slot.
         let permit = match spec.waits {
             true => None,
             false => tokio::select! {
@@ -171,6 +181,7 @@ impl Server {
                 }
             },
         };
+
         let (steps, mut progress) = mpsc::unbounded_channel();
         let arguments = request.arguments.unwrap_or_default();
         let call = Call {
@@ -182,28 +193,37 @@ impl Server {
             steps: context.meta.get_progress_token().is_some().then_some(steps),
             format: Format::of(&arguments),
         };
+
         let is_cancelled = call.is_cancelled.clone();
         let started = std::time::Instant::now();
-        let of_work = id.clone();
+
+        // The permit is held by the thread and not by this future: a cancelled call computes until it
+        // notices.
+        let work_id = id.clone();
         let mut work = tokio::task::spawn_blocking(move || {
             let _permit = permit;
-            of_work.run(|| spec.run(arguments, &call))
+            work_id.run(|| spec.run(arguments, &call))
         });
+
         let mut sender = context.meta.get_progress_token().map(|token| Progress::new(&context.peer, token));
         loop {
             tokio::select! {
+                // Biased, so that progress is sent before the result.
                 biased;
                 Some(step) = progress.recv() => {
                     if let Some(sender) = &mut sender {
                         sender.send(step).await;
                     }
+
                 }
                 done = &mut work => {
                     let duration_ms = started.elapsed().as_millis() as u64;
                     id.run(|| tracing::info!(component = "mcp", operation = spec.name, duration_ms, "call"));
+
                     return done.unwrap_or_else(|_| Err(panicked()));
                 }
                 () = context.ct.cancelled() => {
+                    // The thread stops at its next check, and its result is dropped.
                     is_cancelled.store(true, Ordering::Relaxed);
                     return Ok(answer::stopped());
                 }
@@ -223,8 +243,8 @@ impl Server {
         work: impl FnOnce(&Codebases) -> Result<T, ErrorData> + Send + 'static,
     ) -> Result<T, ErrorData> {
         let codebases = self.codebases.clone();
-        let work = move || RequestId::random().run(|| work(&codebases));
-        tokio::task::spawn_blocking(work).await.unwrap_or_else(|_| Err(panicked()))
+        let result = tokio::task::spawn_blocking(move || RequestId::random().run(|| work(&codebases))).await;
+        result.unwrap_or_else(|_| Err(panicked()))
     }
 }
 
@@ -256,6 +276,7 @@ impl<'a> Progress<'a> {
         if step.percent <= self.last {
             return;
         }
+
         self.last = step.percent;
         let param = ProgressNotificationParam::new(self.token.clone(), step.percent)
             .with_total(100.0)
@@ -295,12 +316,14 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
+        // The name comes from the client and is truncated in the message.
         let Some(spec) = tools::by_name(&request.name) else {
             let name: String = request.name.chars().take(100).collect();
             let known: Vec<&str> = tools::all().map(|spec| spec.name).collect();
             let message = format!("there is no tool {name:?}; there are {}", known.join(", "));
             return Err(ErrorData::invalid_params(message, None));
         };
+
         self.run_tool(spec, request, context).await.map(CallToolResponse::Complete)
     }
 
@@ -355,10 +378,12 @@ impl ServerHandler for Server {
             "logging/setLevel",
             "server/discover",
         ];
+        // A known method arrives here if its parameters are invalid.
         if KNOWN.contains(&request.method.as_str()) {
             let message = format!("the parameters of {} do not have the right form", request.method);
             return Err(ErrorData::invalid_params(message, None));
         }
+
         let method: String = request.method.chars().take(100).collect();
         Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("there is no method {method:?}"), None))
     }

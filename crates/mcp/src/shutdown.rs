@@ -25,6 +25,7 @@ impl Shutdown {
                 signal(SignalKind::hangup())?,
             ]
         };
+
         Ok(Shutdown {
             #[cfg(unix)]
             signals,

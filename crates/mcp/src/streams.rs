@@ -10,11 +10,14 @@ use std::io::{self, BufRead, BufReader, Write};
 #[cfg(unix)]
 pub fn take() -> io::Result<(impl BufRead + Send + 'static, impl Write + Send + 'static)> {
     use rustix::stdio;
+
     // Numbers above the standard descriptors, closed in every child process.
     let input = File::from(rustix::io::fcntl_dupfd_cloexec(stdio::stdin(), 3)?);
     let output = File::from(rustix::io::fcntl_dupfd_cloexec(stdio::stdout(), 3)?);
+
     stdio::dup2_stdin(File::open("/dev/null")?)?;
     stdio::dup2_stdout(stdio::stderr())?;
+
     Ok((BufReader::new(input), output))
 }
 

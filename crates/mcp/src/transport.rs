@@ -1,8 +1,8 @@
 //! Transport of messages as lines over two streams.
 //!
-//! One thread reads lines and another writes them, so that the protocol loop never blocks, whatever the
-//! streams are. The length of lines and the number of concurrent requests are bounded: a client that sends
-//! faster than it reads is slowed down, and no input can exhaust memory.
+//! One thread reads lines and another writes them, so that the protocol loop never blocks on a stream. The
+//! length of lines and the number of concurrent requests are bounded: a client that sends faster than it
+//! reads is slowed down, and no input can exhaust memory.
 
 use super::message::{self, Incoming, MAX_MESSAGE_BYTES, Rejection, reject};
 use codeweaver_base::sync;
@@ -35,7 +35,7 @@ enum Line {
 /// Transport over two streams.
 pub struct LineTransport {
     lines: mpsc::Receiver<Line>,
-    /// The messages of a batch that are left.
+    /// The messages of a batch that are not processed yet.
     batch: VecDeque<Line>,
     out: mpsc::Sender<Vec<u8>>,
     requests: Arc<Mutex<HashSet<RequestId>>>,
@@ -70,12 +70,14 @@ impl LineTransport {
     ) -> io::Result<(LineTransport, Writer)> {
         let (line_sender, lines) = mpsc::channel(QUEUE);
         let (out, out_receiver) = mpsc::channel(QUEUE);
+
         std::thread::Builder::new().name("read".into()).spawn(move || read(input, &line_sender))?;
         let output_end = ends.output.clone();
         let thread = std::thread::Builder::new().name("write".into()).spawn(move || {
             write(output, out_receiver);
             output_end.notify_one();
         })?;
+
         let requests = Arc::default();
         let transport = LineTransport {
             lines,
@@ -86,28 +88,20 @@ impl LineTransport {
             is_open: false,
             ends,
         };
+
         Ok((transport, Writer { thread }))
     }
 
-    /// Parses a line and registers its request. Returns the message for the service, `None` if it is ignored.
+    /// Parses a line and registers its request. Returns the message for the service, or `None` if it is
+    /// ignored.
     fn accept(&mut self, line: Line) -> Result<Option<Incoming>, Box<Rejection>> {
-        let line = match line {
-            Line::Text(line) => line,
-            Line::TooLong => return Err(message::too_long()),
-        };
+        let Line::Text(line) = line else { return Err(message::too_long()) };
         let Some(message) = message::parse(&line)? else { return Ok(None) };
+
         match &message {
             JsonRpcMessage::Request(request) => {
                 self.is_open |= opens_session(&request.request);
-                let mut requests = lock(&self.requests);
-                let refuse = |code, what| Err(reject(Some(request.id.clone()), code, what));
-                if requests.contains(&request.id) {
-                    return refuse(ErrorCode::INVALID_REQUEST, "a request with this id is being worked on");
-                }
-                if requests.len() >= MAX_REQUESTS {
-                    return refuse(TOO_MANY_REQUESTS, "too many requests at once; wait for an answer");
-                }
-                requests.insert(request.id.clone());
+                self.register(&request.id)?;
             }
             JsonRpcMessage::Notification(note) if self.is_open => {
                 // A cancelled request gets no answer that would remove its id.
@@ -118,9 +112,27 @@ impl LineTransport {
                 }
             }
             _ if self.is_open => {}
+            // Before a session, `rmcp` would end at anything but a request.
             _ => return Ok(None),
         }
+
         Ok(Some(message))
+    }
+
+    /// Adds a request to those being worked on.
+    fn register(&self, id: &RequestId) -> Result<(), Box<Rejection>> {
+        let mut requests = lock(&self.requests);
+        if requests.contains(id) {
+            let what = "a request with this id is being worked on";
+            return Err(reject(Some(id.clone()), ErrorCode::INVALID_REQUEST, what));
+        }
+        if requests.len() >= MAX_REQUESTS {
+            let what = "too many requests at once; wait for an answer";
+            return Err(reject(Some(id.clone()), TOO_MANY_REQUESTS, what));
+        }
+
+        requests.insert(id.clone());
+        Ok(())
     }
 }
 
@@ -136,9 +148,11 @@ impl Transport<RoleServer> for LineTransport {
             JsonRpcMessage::Error(error) => error.id.as_ref(),
             _ => None,
         };
+
         if let Some(id) = answered {
             lock(&self.requests).remove(id);
         }
+
         let line = to_line(&item);
         let out = self.out.clone();
         async move { out.send(line?).await.map_err(|_| io::ErrorKind::BrokenPipe.into()) }
@@ -146,12 +160,14 @@ impl Transport<RoleServer> for LineTransport {
 
     async fn receive(&mut self) -> Option<Incoming> {
         loop {
+            // The future may be dropped at the `await`; the rejection then waits for the next call.
             if self.unsent.is_some() {
                 let permit = self.out.reserve().await.ok()?;
                 if let Some(line) = self.unsent.take() {
                     permit.send(line);
                 }
             }
+
             let line = match self.batch.pop_front() {
                 Some(line) => line,
                 None => match self.lines.recv().await {
@@ -162,12 +178,14 @@ impl Transport<RoleServer> for LineTransport {
                     }
                 },
             };
+
             if let Line::Text(text) = &line
                 && let Some(messages) = message::batch(text)
             {
                 self.batch.extend(messages.into_iter().map(Line::Text));
                 continue;
             }
+
             match self.accept(line) {
                 Ok(Some(message)) => return Some(message),
                 Ok(None) => {}
@@ -193,7 +211,7 @@ impl Writer {
     }
 }
 
-/// True if `rmcp` accepts this request as the beginning of a session.
+/// Returns true if `rmcp` accepts this request as the beginning of a session.
 fn opens_session(request: &ClientRequest) -> bool {
     match request {
         ClientRequest::InitializeRequest(_) => true,
@@ -231,19 +249,25 @@ fn read_line(input: &mut impl BufRead, limit: usize) -> io::Result<Option<Line>>
             Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
             available => available?,
         };
+
         if available.is_empty() {
             return Ok(None);
         }
+
         let end = available.iter().position(|&byte| byte == b'\n');
         let part = &available[..end.unwrap_or(available.len())];
         is_too_long |= text.len() + part.len() > limit;
+
         if is_too_long {
+            // Frees what was read of the line, so that a line of any length needs no more than `limit`.
             text = Vec::new();
         } else {
             text.extend_from_slice(part);
         }
+
         let used = end.map_or(available.len(), |end| end + 1);
         input.consume(used);
+
         if end.is_some() {
             return Ok(Some(if is_too_long { Line::TooLong } else { Line::Text(text) }));
         }

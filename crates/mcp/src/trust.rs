@@ -1,16 +1,16 @@
-//! Which repositories a session may use.
+//! The repositories that a session may use.
 //!
-//! Calls name repositories by `path`, and what an agent calls may follow from a text that it has read. A
+//! Calls name repositories by `path`, and an agent may follow instructions in a text that it has read. A
 //! session may therefore use, without asking:
 //!
 //! * the repository in which the server was started, with all of its worktrees, and repositories below that
-//!   directory, unless it is the home directory or above it;
+//! directory, unless it is the home directory or above it;
 //! * repositories in the workspace folders that the client announces (roots), and their linked worktrees;
-//! * what the user has allowed by the setting `mcp.allow`.
+//! * repositories that the user has allowed by the setting `mcp.allow`.
 //!
-//! Everything else needs the user's word, which is asked for if the client can ask its user. A client that
-//! announces no folders may also read what is indexed already: its owner has indexed it. Nothing outside is
-//! ever indexed, updated on demand or deleted without that word.
+//! Everything else needs the consent of the user, which is asked for if the client supports that. A client
+//! that announces no folders may also read repositories that are already indexed: their owner has indexed
+//! them. Nothing outside is ever indexed, updated on demand or deleted without consent.
 
 use super::answer::CallError;
 use super::codebases::checkout_of;
@@ -25,13 +25,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{Condvar, Mutex};
 use std::time::Duration;
 
-/// How long a call waits for the client to name its workspace folders.
+/// Maximum time that a call waits for the client to name its workspace folders.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// What a call does with a repository.
+/// The use that a call makes of a repository.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Purpose {
-    /// Shows what is in it.
+    /// Reads its contents.
     Read,
     /// Builds, updates or deletes its index.
     Manage,
@@ -46,27 +46,27 @@ impl Purpose {
     }
 }
 
-/// What the client says about its workspace folders.
+/// The answer of the client about its workspace folders.
 #[derive(Default)]
 enum Announced {
-    /// It cannot name any.
+    /// The client cannot name any.
     #[default]
     Nothing,
-    /// It has been asked.
+    /// The client has been asked and has not answered yet.
     Awaited,
     Folders(Vec<PathBuf>),
 }
 
 /// The repositories that a session may use.
 pub struct Trust {
-    /// Where the server was started.
+    /// The directory in which the server was started.
     start: PathBuf,
     announced: Mutex<Announced>,
     has_answered: Condvar,
     /// The common git directory of the repository at `start`, once there is one.
     own: Mutex<Option<PathBuf>>,
-    /// What the user has said about the repository with this common git directory.
-    words: Mutex<HashMap<(PathBuf, Purpose), bool>>,
+    /// Answers of the user, by common git directory and purpose.
+    answers: Mutex<HashMap<(PathBuf, Purpose), bool>>,
 }
 
 /// A repository that may not be used.
@@ -86,11 +86,12 @@ impl Trust {
             announced: Mutex::default(),
             has_answered: Condvar::new(),
             own: Mutex::default(),
-            words: Mutex::default(),
+            answers: Mutex::default(),
         }
     }
 
-    /// The client is being asked for its workspace folders. Those that it named before hold until it answers.
+    /// Records that the client is being asked for its workspace folders. Folders that it named earlier stay
+    /// valid until it answers.
     pub fn await_folders(&self) {
         let mut announced = sync::lock(&self.announced);
         if matches!(*announced, Announced::Nothing) {
@@ -98,8 +99,8 @@ impl Trust {
         }
     }
 
-    /// The client's answer: the URIs of its folders, or `None` if it cannot name them after all. Folders on
-    /// other machines are left out.
+    /// Records the client's answer: the URIs of its folders, or `None` if it cannot name them after all.
+    /// Folders on other machines are left out.
     pub fn announce(&self, uris: Option<Vec<String>>) {
         *sync::lock(&self.announced) = match uris {
             None => Announced::Nothing,
@@ -108,36 +109,49 @@ impl Trust {
                 Announced::Folders(folders.map(|folder| canonical(&folder)).collect())
             }
         };
+
         self.has_answered.notify_all();
     }
 
     /// Decides whether `codebase` may be used for `purpose`. Waits for the client's folders if they matter.
     pub fn check(&self, codebase: &Codebase, purpose: Purpose) -> Result<(), Refusal> {
         let place = Place::of(codebase);
+
         let allow = &codebase.settings.mcp.allow;
-        if self.is_own(&place) || self.is_below_start(&place) || allow.iter().any(|it| is_allowed(it, &place))
+
+        if self.is_own(&place)
+            || self.is_below_start(&place)
+            || allow.iter().any(|value| is_allowed(value, &place))
         {
             return Ok(());
         }
+
         let folders = self.folders();
-        let is_announced = folders.iter().flatten().any(|folder| place.belongs_to(folder));
-        let is_indexed = || matches!(codebase.layout.trust(), Ok(StoreTrust::Ours));
-        if is_announced || folders.is_none() && purpose == Purpose::Read && is_indexed() {
+        if folders.iter().flatten().any(|folder| place.belongs_to(folder)) {
             return Ok(());
         }
-        let said = sync::lock(&self.words).get(&(place.common_dir.clone(), purpose)).copied();
-        if said == Some(true) {
+
+        // The store is looked at last, since that reads files.
+        if folders.is_none()
+            && purpose == Purpose::Read
+            && matches!(codebase.layout.trust(), Ok(StoreTrust::Ours))
+        {
             return Ok(());
         }
-        Err(self.refusal(place, purpose, folders, said, allow))
+
+        let answer = sync::lock(&self.answers).get(&(place.common_dir.clone(), purpose)).copied();
+        if answer == Some(true) {
+            return Ok(());
+        }
+        Err(self.refusal(place, purpose, folders, answer, allow))
     }
 
-    /// Remembers what the user has said about a refused repository. Permission to index includes reading.
+    /// Records the user's answer about a refused repository. Permission to index includes reading.
     pub fn remember(&self, refusal: &Refusal, is_allowed: bool) {
-        let mut words = sync::lock(&self.words);
-        words.insert((refusal.common_dir.clone(), refusal.purpose), is_allowed);
+        let mut answers = sync::lock(&self.answers);
+        answers.insert((refusal.common_dir.clone(), refusal.purpose), is_allowed);
         if is_allowed {
-            words.insert((refusal.common_dir.clone(), Purpose::Read), true);
+            answers.insert((refusal.common_dir.clone(), Purpose::Read), true);
         }
     }
 
@@ -146,22 +160,24 @@ impl Trust {
         place: Place,
         purpose: Purpose,
         folders: Option<Vec<PathBuf>>,
-        said: Option<bool>,
+        answer: Option<bool>,
         allow: &[String],
     ) -> Refusal {
         let start = self.start.display();
-        let why = match (said, folders) {
+        let why = match (answer, folders) {
             (Some(false), _) => "the user has declined it".to_owned(),
             (_, Some(folders)) if !folders.is_empty() => {
-                let folders: Vec<String> = folders.iter().map(|it| it.display().to_string()).collect();
+                let folders: Vec<String> =
+                    folders.iter().map(|folder| folder.display().to_string()).collect();
                 format!("it is outside of {start} and of the workspace ({})", folders.join(", "))
             }
             (_, None) if purpose == Purpose::Read => format!("it is outside of {start} and not indexed"),
             _ => format!("it is outside of {start}, where this server was started"),
         };
+
         let repository = place.root;
         let values = allow.iter().cloned().chain([repository.to_string_lossy().into_owned()]);
-        // Between single quotes in a shell.
+        // The user pastes the value between single quotes of a shell.
         let setting = serde_json::Value::from_iter(values).to_string().replace('\'', r"'\''");
         Refusal { repository, common_dir: place.common_dir, purpose, why, setting }
     }
@@ -169,25 +185,32 @@ impl Trust {
     /// The folders of the client; `None` if it cannot name any.
     pub fn folders(&self) -> Option<Vec<PathBuf>> {
         let announced = sync::lock(&self.announced);
-        let is_awaited = |announced: &mut Announced| matches!(announced, Announced::Awaited);
-        let waited = self.has_answered.wait_timeout_while(announced, PATIENCE, is_awaited);
+        let waited = self
+            .has_answered
+            .wait_timeout_while(announced, PATIENCE, |announced| matches!(announced, Announced::Awaited));
         let (announced, _) = waited.unwrap_or_else(std::sync::PoisonError::into_inner);
+
         match &*announced {
             Announced::Folders(folders) => Some(folders.clone()),
+            // Without an answer in time, the call goes on as if the client had no folders.
             Announced::Nothing | Announced::Awaited => None,
         }
     }
 
-    /// Whether this is a worktree of the repository in which the server was started.
+    /// Returns whether this is a worktree of the repository in which the server was started.
     fn is_own(&self, place: &Place) -> bool {
         let mut own = sync::lock(&self.own);
+
+        // The repository may be created after the start of the server.
         if own.is_none() {
             *own = Repo::discover_named(&self.start).ok().map(|repo| canonical(repo.common_dir()));
         }
+
         own.as_ref() == Some(&place.common_dir)
     }
 
-    /// Clients start servers in the workspace, or, without one, in the home directory or the root.
+    /// Returns whether the repository is below the start directory and that is a workspace. Clients start
+    /// servers in the workspace, or, without one, in the home directory or the root.
     fn is_below_start(&self, place: &Place) -> bool {
         let home = std::env::home_dir().map(|home| canonical(&home));
         let is_workspace =
@@ -197,7 +220,7 @@ impl Trust {
 }
 
 impl Refusal {
-    /// The question to the user.
+    /// The question that is shown to the user.
     pub fn question(&self) -> String {
         let repository = self.repository.display();
         let verb = self.purpose.verb();
@@ -207,7 +230,7 @@ impl Refusal {
         )
     }
 
-    /// Whether the user was asked before and has declined.
+    /// Returns whether the user was asked before and has declined.
     pub fn is_final(&self) -> bool {
         self.why.contains("declined")
     }
@@ -228,7 +251,7 @@ impl From<Refusal> for CallError {
     }
 }
 
-/// Where a codebase is.
+/// The location of a codebase. All paths are canonical.
 struct Place {
     root: PathBuf,
     main_root: Option<PathBuf>,
@@ -249,31 +272,40 @@ impl Place {
         }
     }
 
-    /// Whether it is at or below `folder`, or `folder` is in it, or its main worktree is.
+    /// Returns whether the codebase is at or below `folder`, or contains `folder`, or its main worktree is at
+    /// or below it.
     fn belongs_to(&self, folder: &Path) -> bool {
+        // A linked worktree belongs to the folder of its main worktree.
         if self.main_root.as_ref().is_some_and(|main| self.is_linked && main.starts_with(folder)) {
             return true;
         }
+
         if folder.starts_with(&self.root) {
             // A folder below the root may be a repository of its own, or in one.
             return folder == self.root || checkout_of(folder) == Some(&*self.root);
         }
+
         self.root.starts_with(folder) && self.has_own_git_dir(folder)
     }
 
-    /// Whether the git directory is that of this working tree: a `.git` file could name that of any other
-    /// repository.
+    /// Returns whether the git directory is that of this working tree: a `.git` file could name that of any
+    /// other repository.
     fn has_own_git_dir(&self, folder: &Path) -> bool {
-        let names_root = || {
-            let backlink = std::fs::read_to_string(self.git_dir.join("gitdir")).unwrap_or_default();
-            canonical(Path::new(backlink.trim())) == canonical(&self.root.join(".git"))
-        };
-        self.git_dir.starts_with(folder) || self.is_linked && names_root()
+        if self.git_dir.starts_with(folder) {
+            return true;
+        }
+        if !self.is_linked {
+            return false;
+        }
+
+        // A linked worktree has its git directory elsewhere, which names the worktree in turn.
+        let backlink = std::fs::read_to_string(self.git_dir.join("gitdir")).unwrap_or_default();
+        canonical(Path::new(backlink.trim())) == canonical(&self.root.join(".git"))
     }
 }
 
-/// Whether a value of `mcp.allow` allows `place`: a directory with all below it, in which `*` stands for a
-/// part of a name.
+/// Returns whether a value of `mcp.allow` allows `place`: a directory with all below it, in which `*` stands
+/// for a part of a name.
 fn is_allowed(value: &str, place: &Place) -> bool {
     let expanded = match (value.strip_prefix("~"), std::env::home_dir()) {
         (Some(rest), Some(home)) if rest.is_empty() || rest.starts_with('/') => {
@@ -281,24 +313,25 @@ fn is_allowed(value: &str, place: &Place) -> bool {
         }
         _ => value.to_owned(),
     };
+
     let pattern = Path::new(&expanded);
     if !pattern.is_absolute() {
         return false;
     }
-    let is_match = |dir: &Path| {
-        let mode = wildmatch::Mode::NO_MATCH_SLASH_LITERAL;
-        let pattern = expanded.trim_end_matches('/').as_bytes().as_bstr();
-        wildmatch_of(pattern, dir, mode)
-    };
-    let is_below = place.root.starts_with(pattern) || place.root.starts_with(canonical(pattern));
-    is_below || place.root.ancestors().any(is_match)
+
+    if place.root.starts_with(pattern) || place.root.starts_with(canonical(pattern)) {
+        return true;
+    }
+    let pattern = expanded.trim_end_matches('/').as_bytes().as_bstr();
+    place.root.ancestors().any(|dir| matches_glob(pattern, dir))
 }
 
-fn wildmatch_of(pattern: &codeweaver_git::BStr, dir: &Path, mode: wildmatch::Mode) -> bool {
+fn matches_glob(pattern: &codeweaver_git::BStr, dir: &Path) -> bool {
+    let mode = wildmatch::Mode::NO_MATCH_SLASH_LITERAL;
     gix::glob::wildmatch(pattern, dir.as_os_str().as_encoded_bytes().as_bstr(), mode)
 }
 
-/// `path` without links; as it is, if it does not exist.
+/// Returns `path` without symbolic links, or as an absolute path if it does not exist.
 fn canonical(path: &Path) -> PathBuf {
     path.canonicalize().or_else(|_| std::path::absolute(path)).unwrap_or_else(|_| path.to_path_buf())
 }

@@ -3,9 +3,10 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-/// `path` with everything percent-encoded that is not plain in a URI.
+/// Percent-encodes every byte of `path` that is not allowed as it is in the path of a URI.
 pub fn encode(path: &Path) -> String {
     let mut encoded = String::new();
+
     for &byte in path.as_os_str().as_encoded_bytes() {
         match byte {
             b'/' | b'-' | b'_' | b'.' | b'~' => encoded.push(byte as char),
@@ -15,6 +16,7 @@ pub fn encode(path: &Path) -> String {
             }
         }
     }
+
     encoded
 }
 
@@ -22,6 +24,7 @@ pub fn encode(path: &Path) -> String {
 pub fn decode(path: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(path.len());
     let mut rest = path.as_bytes();
+
     while let Some((&byte, tail)) = rest.split_first() {
         rest = tail;
         if byte == b'%' {
@@ -32,15 +35,18 @@ pub fn decode(path: &str) -> Option<String> {
             bytes.push(byte);
         }
     }
+
     String::from_utf8(bytes).ok()
 }
 
-/// The path of a `file:` URI; `None` if it is on another machine or no such URI.
+/// The path of a `file:` URI; `None` for another scheme or another machine.
 pub fn to_path(uri: &str) -> Option<PathBuf> {
     let rest = uri.strip_prefix("file://")?;
     let path = decode(rest.strip_prefix("localhost").unwrap_or(rest))?;
+
     // On Windows the drive follows the slash.
     let path = if cfg!(windows) { path.trim_start_matches('/') } else { &*path };
+
     let path = PathBuf::from(path);
     path.is_absolute().then_some(path)
 }

@@ -1,6 +1,6 @@
-//! What only the client knows: the workspace folders of its user, and the user's word.
+//! Information that only the client has: the workspace folders of its user, and the user's consent.
 //!
-//! Both are requests from the server to the client, for which it needs the capabilities `roots` and
+//! Both are requests from the server to the client, which must have the capabilities `roots` and
 //! `elicitation`. The protocol of 2026-07-28 has no such requests; nothing is asked then.
 
 #![expect(
@@ -22,9 +22,9 @@ use tokio::runtime::Handle;
 
 /// Time limit of the client for naming its folders.
 const FOLDERS_TIMEOUT: Duration = Duration::from_secs(30);
-/// How long a call waits for its user.
+/// Maximum time that a call waits for an answer of its user.
 const USER_TIMEOUT: Duration = Duration::from_secs(300);
-/// Interval at which a waiting call looks whether it was stopped.
+/// Interval at which a waiting call checks whether it was stopped.
 const POLL: Duration = Duration::from_millis(100);
 
 /// Learns the workspace folders of the client.
@@ -41,13 +41,15 @@ impl Folders {
         }
     }
 
-    /// Asks the client, if it can say; the answer arrives later. Must be called in the runtime.
+    /// Asks the client if it has the capability; the answer arrives later. Must be called in the runtime.
     pub fn learn(&self, codebases: &Arc<Codebases>, peer: &Peer<RoleServer>) {
         if peer.peer_info().is_none_or(|client| client.capabilities.roots.is_none()) {
             return;
         }
+
         codebases.trust.await_folders();
         let (codebases, peer) = (codebases.clone(), peer.clone());
+
         tokio::spawn(async move {
             let listed = tokio::time::timeout(FOLDERS_TIMEOUT, peer.list_roots()).await;
             let uris = match listed {
@@ -58,14 +60,15 @@ impl Folders {
                 }
                 Err(_) => None,
             };
+
             codebases.trust.announce(uris);
         });
     }
 }
 
-/// The user behind the client.
+/// The user of the client.
 pub struct User {
-    /// Absent if the client cannot ask.
+    /// `None` if the client cannot ask its user.
     client: Option<(Peer<RoleServer>, Handle)>,
 }
 
@@ -74,21 +77,25 @@ impl User {
     pub fn of(peer: &Peer<RoleServer>) -> User {
         let info = peer.peer_info();
         let elicitation = info.as_ref().and_then(|client| client.capabilities.elicitation.as_ref());
+
         // A client that names no mode has forms.
         let has_forms = elicitation.is_some_and(|modes| modes.form.is_some() || modes.url.is_none());
+
         User { client: has_forms.then(|| (peer.clone(), Handle::current())) }
     }
 
-    /// Asks a question of yes and no, and waits for the answer. `None` if it cannot be asked, is not answered
-    /// in time, or the call `is_stopped`. Must be called outside of the runtime.
+    /// Asks the user a yes-or-no question and waits for the answer. Returns `None` if the client cannot ask,
+    /// there is no answer in time, or the call `is_stopped`. Must be called outside of the runtime.
     pub fn ask(&self, question: &str, is_stopped: &dyn Fn() -> bool) -> Option<bool> {
         let (peer, runtime) = self.client.as_ref()?;
+
         let params = ElicitRequestParams::FormElicitationParams {
             meta: None,
             message: question.to_owned(),
-            // Without fields: to accept is the answer.
+            // The form has no fields, since accepting it is the answer.
             requested_schema: ElicitationSchema::new(BTreeMap::new()),
         };
+
         let request = peer.send_request(ServerRequest::ElicitRequest(ElicitRequest::new(params)));
         let answered = runtime.block_on(async {
             tokio::select! {
@@ -97,11 +104,12 @@ impl User {
                 () = stopped(is_stopped) => None,
             }
         });
+
         match answered? {
             ClientResult::ElicitResult(result) => match result.action {
                 ElicitationAction::Accept => Some(true),
                 ElicitationAction::Decline => Some(false),
-                // The user has said nothing.
+                // The user has dismissed the question.
                 _ => None,
             },
             _ => None,

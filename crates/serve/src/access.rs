@@ -1,4 +1,4 @@
-//! Access: the tokens that clients present, what each may see, and the host names that the server accepts.
+//! Access: the tokens of clients with the repositories that they open, and the accepted host names.
 
 use axum::http::{HeaderMap, Uri, header};
 use codeweaver_base::sync;
@@ -14,7 +14,7 @@ const MIN_TOKEN_CHARS: usize = 16;
 /// Context of the key derivation that makes the value of the cookie, from which the token cannot be computed.
 const COOKIE_CONTEXT: &str = "git-codeweaver 2026-11-24 cookie of a browser";
 
-/// Why the tokens cannot be read.
+/// A failure to read the tokens.
 #[derive(Debug, thiserror::Error)]
 pub enum TokenError {
     /// The file cannot be read.
@@ -28,7 +28,7 @@ pub enum TokenError {
     Empty { path: PathBuf },
 }
 
-/// What a client may see.
+/// The repositories that a client may see.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Access {
     All,
@@ -56,13 +56,14 @@ impl Token {
         Token { hash: blake3::hash(token.as_bytes()), cookie: cookie.to_hex().to_string(), access }
     }
 
-    /// Whether `text` is the token. The time depends only on the length of `text`.
+    /// Returns whether `text` is the token. The time depends only on the length of `text`.
     fn is(&self, text: &str) -> bool {
         // Hashes are compared in constant time.
         blake3::hash(text.trim().as_bytes()) == self.hash
     }
 
     fn is_cookie(&self, text: &str) -> bool {
+        // As with the token, comparing hashes takes the same time for any text.
         blake3::hash(text.as_bytes()) == blake3::hash(self.cookie.as_bytes())
     }
 
@@ -93,17 +94,20 @@ impl Tokens {
     /// The tokens in the file as it is now. If it cannot be read, the previous tokens stay in force.
     fn present(&self) -> Arc<[Token]> {
         let now = modified(&self.path);
-        let mut known = sync::lock(&self.read);
-        if known.0 != now {
+        let mut cached = sync::lock(&self.read);
+
+        if cached.0 != now {
             match read(&self.path) {
-                Ok(tokens) => *known = (now, tokens),
+                Ok(tokens) => *cached = (now, tokens),
                 Err(error) => {
-                    known.0 = now;
+                    // The time is kept, so that an error is reported once and not with every request.
+                    cached.0 = now;
                     tracing::error!(component = "serve", operation = "tokens", %error, "the former tokens stay in force");
                 }
             }
         }
-        known.1.clone()
+
+        cached.1.clone()
     }
 
     /// The token that equals `text`; `None` if there is none.
@@ -111,7 +115,7 @@ impl Tokens {
         self.present().iter().find(|token| token.is(text)).cloned()
     }
 
-    /// What the token in `headers` gives access to. It is a bearer token or the cookie of a browser; `None`
+    /// The access that the token in `headers` gives. It is a bearer token or the cookie of a browser; `None`
     /// if there is no valid one.
     pub fn access_of(&self, headers: &HeaderMap) -> Option<Access> {
         let texts = |name| headers.get_all(name).iter().filter_map(|value| value.to_str().ok());
@@ -124,32 +128,38 @@ impl Tokens {
             (name == COOKIE).then_some(value)
         });
         let (bearers, cookies): (Vec<&str>, Vec<&str>) = (bearers.collect(), cookies.collect());
+
         let tokens = self.present();
-        let presented = |token: &&Token| {
+        let token = tokens.iter().find(|token| {
             bearers.iter().any(|text| token.is(text)) || cookies.iter().any(|text| token.is_cookie(text))
-        };
-        tokens.iter().find(presented).map(|token| token.access.clone())
+        });
+        token.map(|token| token.access.clone())
     }
 }
 
+/// Time of the last change of a file, if it can be read.
 fn modified(path: &Path) -> Option<SystemTime> {
     std::fs::metadata(path).and_then(|meta| meta.modified()).ok()
 }
 
+/// Reads the tokens in a file.
 fn read(path: &Path) -> Result<Arc<[Token]>, TokenError> {
     let text = std::fs::read_to_string(path)
         .map_err(|source| TokenError::Unreadable { path: path.to_path_buf(), source })?;
+
     let mut tokens = Vec::new();
-    for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.starts_with('#')) {
+    for (i, line) in text.lines().enumerate().filter(|(_, line)| !line.starts_with('#')) {
         let mut words = line.split_whitespace();
         let Some(token) = words.next() else { continue };
         if token.chars().count() < MIN_TOKEN_CHARS {
-            return Err(TokenError::TooShort { path: path.to_path_buf(), line: at + 1 });
+            return Err(TokenError::TooShort { path: path.to_path_buf(), line: i + 1 });
         }
+
         let globs: Arc<[String]> = words.map(str::to_owned).collect();
         let access = if globs.is_empty() { Access::All } else { Access::Repositories(globs) };
         tokens.push(Token::new(token, access));
     }
+
     if tokens.is_empty() {
         return Err(TokenError::Empty { path: path.to_path_buf() });
     }
@@ -165,6 +175,7 @@ impl Names {
     pub fn new(host: IpAddr, names: &[String]) -> Names {
         let mut all: Vec<String> = names.iter().map(|name| name.to_ascii_lowercase()).collect();
         all.extend(["localhost", "127.0.0.1", "::1"].map(str::to_owned));
+        // An unspecified address is not a name that clients use.
         if !host.is_unspecified() {
             all.push(host.to_string());
         }
@@ -176,26 +187,31 @@ impl Names {
         &self.0
     }
 
-    /// Whether the request is for this server and, if a page has sent it, for the server of that page.
+    /// Returns whether the request is for this server and, if a page has sent it, for the server of that
+    /// page.
     pub fn allow(&self, uri: &Uri, headers: &HeaderMap) -> bool {
         let host = uri.authority().map(|authority| authority.as_str());
         let host = host.or_else(|| headers.get(header::HOST)?.to_str().ok());
         let Some(host) = host.filter(|host| self.has(host)) else { return false };
+
         match headers.get(header::ORIGIN).map(|origin| origin.to_str()) {
+            // Only browsers send an origin.
             None => true,
             Some(Ok(origin)) => {
-                let of_origin = origin.split_once("://").map(|(_, authority)| authority);
-                of_origin.is_some_and(|authority| authority.eq_ignore_ascii_case(host))
+                let authority = origin.split_once("://").map(|(_, authority)| authority);
+                authority.is_some_and(|authority| authority.eq_ignore_ascii_case(host))
             }
             Some(Err(_)) => false,
         }
     }
 
+    /// Returns whether the host of `authority`, with or without a port, is one of the names.
     fn has(&self, authority: &str) -> bool {
         let name = match authority.strip_prefix('[') {
             Some(rest) => rest.split(']').next().unwrap_or_default(),
             None => authority.rsplit_once(':').map_or(authority, |(name, _)| name),
         };
+
         self.0.iter().any(|known| known.eq_ignore_ascii_case(name))
     }
 }

@@ -2,7 +2,7 @@
 
 use super::job::{Failure, Job, Work};
 use super::search::{self, Search};
-use super::stream::stream;
+use super::stream::{Lines, stream};
 use axum::response::Response;
 use codeweaver::ask;
 use codeweaver::query::changes::ChangesRequest;
@@ -23,29 +23,38 @@ const DEFAULT_PASSAGES: usize = 5;
 /// `GET /api/search`: matches by meaning, or lines.
 pub async fn search(job: Job) -> Result<Response, Failure> {
     if job.params.flag("stream") {
-        return stream(job, |work, lines| {
-            let search = Search::of(work)?;
-            let Some(pattern) = search.pattern(&work.params)? else {
-                return Err(Failure::parameter("stream", "left out, unless lines are searched for"));
-            };
-            let end = search.lines(work, pattern, |found| {
-                found.for_each(Page::default(), |file: GrepFile| {
-                    work.cancel.check()?;
-                    match lines.send(&file) {
-                        Ok(true) => Ok(()),
-                        Ok(false) => Err(QueryError::Cancelled),
-                        Err(failure) => Err(QueryError::Internal { message: failure.why }),
-                    }
-                })?;
-                let (total_lines, total_files) = (found.n_lines, found.n_files());
-                let warnings = search.warnings.iter().cloned().chain(found.warnings()).collect();
-                Ok(StreamEnd { total_lines, total_files, warnings })
-            })?;
-            lines.send(&end).map(|_| ())
-        })
-        .await;
+        return stream(job, stream_lines).await;
     }
+
     job.json(|work| Search::of(work)?.answer(work)).await
+}
+
+/// Sends the files with matching lines as they are found, then the totals.
+fn stream_lines(work: &Work, lines: &Lines) -> Result<(), Failure> {
+    let search = Search::of(work)?;
+    let Some(pattern) = search.pattern(&work.params)? else {
+        return Err(Failure::parameter("stream", "left out, unless lines are searched for"));
+    };
+
+    let end = search.lines(work, pattern, |found| {
+        found.for_each(Page::default(), |file: GrepFile| send_file(&file, work, lines))?;
+
+        let (total_lines, total_files) = (found.n_lines, found.n_files());
+        let warnings = search.warnings.iter().cloned().chain(found.warnings()).collect();
+        Ok(StreamEnd { total_lines, total_files, warnings })
+    })?;
+
+    lines.send(&end).map(|_| ())
+}
+
+/// Sends a file with its lines, unless the request is cancelled.
+fn send_file(file: &GrepFile, work: &Work, lines: &Lines) -> Result<(), QueryError> {
+    work.cancel.check()?;
+    match lines.send(file) {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(QueryError::Cancelled),
+        Err(failure) => Err(QueryError::Internal { message: failure.why }),
+    }
 }
 
 /// The last line of a streamed answer.
@@ -55,7 +64,8 @@ pub struct StreamEnd {
     pub total_lines: u64,
     /// Number of files with matching lines.
     pub total_files: usize,
-    /// What was not searched, for the user.
+    /// Warnings for the user about files that were not searched.
+    #[schemars(description = "What was not searched, for the user.")]
     pub warnings: Vec<String>,
 }
 
@@ -68,11 +78,13 @@ pub async fn similar(job: Job) -> Result<Response, Failure> {
 pub fn similar_to(work: &Work) -> Result<codeweaver::query::Response, Failure> {
     let line = work.params.number("line", u32::MAX)?.ok_or_else(|| Failure::parameter("line", "given"))?;
     let mut request = SimilarRequest::new(work.params.required("path")?, line, &work.codebase().settings);
+
     let rev = work.params.text("rev");
     work.check_path(&request.path, rev)?;
     work.limit(&mut request.filters, &[], rev)?;
     request.view = search::view(work, rev);
     request.limit = work.params.number("limit", MAX_LIMIT)?.unwrap_or(request.limit).max(1);
+
     let response = work.run(|update| work.searcher().similar(&request, update))?;
     work.update_if_due(response.index.needs_update);
     Ok(response)
@@ -90,7 +102,7 @@ pub async fn file(job: Job) -> Result<Response, Failure> {
     .await
 }
 
-/// `GET /api/outline`: what a file defines.
+/// `GET /api/outline`: the definitions of a file.
 pub async fn outline(job: Job) -> Result<Response, Failure> {
     job.json(|work| work.outline(work.params.required("path")?, work.params.text("rev"))).await
 }
@@ -109,6 +121,7 @@ pub async fn graph(job: Job) -> Result<Response, Failure> {
                 return Err(Failure::parameter("direction", must));
             }
         };
+
         call_graph(work, work.params.required("symbol")?, direction)
     })
     .await
@@ -121,11 +134,13 @@ pub fn call_graph(
     direction: Direction,
 ) -> Result<codeweaver_xref::CallGraphResponse, Failure> {
     work.check_all("the call graph")?;
+
     let mut request = CallGraphRequest::new(symbol, direction);
     request.rev = work.params.text("rev").map(str::to_owned);
     request.depth = work.params.number("depth", 5)?.unwrap_or(1).max(1);
     request.limit = work.params.number("limit", MAX_LIMIT)?.unwrap_or(request.limit).max(1);
     request.cancel = work.cancel.clone();
+
     let response = work.run(|update| Xref::new(work.searcher()).query(&request, update))?;
     work.update_if_due(response.needs_update);
     Ok(response)
@@ -168,7 +183,8 @@ pub struct FileList {
     pub files: Vec<FileItem>,
     /// Number of files that pass the filters.
     pub total: usize,
-    /// What the list lacks, for the user.
+    /// Warnings for the user about missing files.
+    #[schemars(description = "What the list lacks, for the user.")]
     pub warnings: Vec<String>,
 }
 
@@ -177,9 +193,12 @@ pub async fn files(job: Job) -> Result<Response, Failure> {
     job.json(|work| {
         let limit = work.params.number("limit", 100 * MAX_LIMIT)?.unwrap_or(DEFAULT_FILES);
         let offset = work.params.number("offset", usize::MAX)?.unwrap_or(0);
+
         let listing = list(work, work.params.all("path"), work.params.text("rev"))?;
-        let is_wanted = |file: &&ListedFile| !work.params.flag("skipped") || file.skipped.is_some();
-        let all: Vec<&ListedFile> = listing.files.iter().filter(is_wanted).collect();
+        let skipped_only = work.params.flag("skipped");
+        let all: Vec<&ListedFile> =
+            listing.files.iter().filter(|file| !skipped_only || file.skipped.is_some()).collect();
+
         let files = all.iter().skip(offset).take(limit).map(|file| FileItem::from(*file)).collect();
         Ok(FileList { files, total: all.len(), warnings: listing.warnings })
     })
@@ -194,12 +213,14 @@ pub fn list<'a>(
 ) -> Result<codeweaver::query::listing::Listing, Failure> {
     let root = Prefix::root(&work.codebase().repo);
     let mut filters = Filters { include_tests: true, ..Filters::default() };
+
     for path in paths {
         let pathspecs = root
             .pathspecs(path)
             .map_err(|error| Failure::bad_request(format!("{error}: {}", error.why())))?;
         pathspecs.into_iter().for_each(|pathspec| filters.add_path(pathspec));
     }
+
     work.limit(&mut filters, &[], rev)?;
     let request = ListRequest {
         filters,
@@ -220,7 +241,8 @@ pub struct CommitItem {
     /// Seconds since 1970.
     pub time: i64,
     pub subject: String,
-    /// What the commit did to the symbol: `added`, `changed`, …
+    /// The change of the symbol by the commit: `added`, `changed`, …
+    #[schemars(description = "What the commit did to the symbol: `added`, `changed`, …")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub symbol: Option<&'static str>,
     /// The file that has the symbol after the commit.
@@ -235,7 +257,8 @@ pub struct CommitItems {
     pub commits: Vec<CommitItem>,
     /// Whether there are, or may be, more commits.
     pub has_more: bool,
-    /// What the list lacks, for the user.
+    /// Warnings for the user about missing commits.
+    #[schemars(description = "What the list lacks, for the user.")]
     pub warnings: Vec<String>,
 }
 
@@ -250,9 +273,12 @@ pub fn commits(work: &Work) -> Result<CommitItems, Failure> {
     let offset = work.params.number("offset", usize::MAX)?.unwrap_or(0);
     let root = Prefix::root(&work.codebase().repo);
     let mut filters = Filters { include_tests: true, ..Filters::default() };
+
+    // Such a history can lead through files that the client may not see.
     if work.params.text("path").is_none() || work.params.text("symbol").is_some() {
         work.check_all("this history")?;
     }
+
     for path in work.params.all("path") {
         work.check_path(path, work.params.text("rev"))?;
         let typed = format!(":(top,literal){path}");
@@ -261,6 +287,7 @@ pub fn commits(work: &Work) -> Result<CommitItems, Failure> {
             .map_err(|error| Failure::bad_request(format!("{error}: {}", error.why())))?;
         filters.add_path(pathspec);
     }
+
     let request = ChangesRequest {
         from: None,
         to: Some(work.params.text("rev").unwrap_or("HEAD").to_owned()),
@@ -269,12 +296,14 @@ pub fn commits(work: &Work) -> Result<CommitItems, Failure> {
         message: work.params.text("message").map(str::to_owned),
         cancel: work.cancel.clone(),
     };
+
     let (list, warnings) = work.run(|update| {
         work.searcher().changes(&request, update, |changes| {
             let list = changes.commits(offset, limit)?;
             Ok((list, std::mem::take(&mut changes.warnings)))
         })
     })?;
+
     let commits = list.commits.iter().map(|listed| CommitItem {
         commit: listed.commit.id.to_string(),
         author: listed.commit.author.clone(),
@@ -283,6 +312,7 @@ pub fn commits(work: &Work) -> Result<CommitItems, Failure> {
         symbol: listed.symbol.as_ref().map(|event| event.kind.name()),
         path: listed.symbol.as_ref().map(|event| quoting::text(event.path.as_ref())),
     });
+
     Ok(CommitItems { commits: commits.collect(), has_more: list.has_more, warnings })
 }
 
@@ -291,10 +321,12 @@ pub async fn ask(job: Job) -> Result<Response, Failure> {
     job.json(|work| {
         let question = work.params.required("q")?;
         let limit = work.params.number("limit", MAX_LIMIT)?.unwrap_or(DEFAULT_PASSAGES);
+
         let mut request = ask::request(question, work.searcher());
         let rev = work.params.text("rev");
         work.limit(&mut request.filters, &[], rev)?;
         request.view = search::view(work, rev);
+
         let answer =
             work.run(|update| ask::extractive(work.searcher(), question, &request, limit, update))?;
         work.update_if_due(answer.index.needs_update);
@@ -303,7 +335,7 @@ pub async fn ask(job: Job) -> Result<Response, Failure> {
     .await
 }
 
-/// `GET /api/status`: what is indexed, as `status -o json`.
+/// `GET /api/status`: the state of the index, as `status -o json`.
 pub async fn status(job: Job) -> Result<Response, Failure> {
     job.json(|work| {
         work.check_all("the status")?;

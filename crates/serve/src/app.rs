@@ -31,7 +31,7 @@ pub struct App {
     pub is_catalogue: bool,
     pub metrics: Metrics,
     pub started: Instant,
-    /// One permit per request that is worked on: two per core. More would only slow each other down.
+    /// One permit for each request in progress: two per core. More requests would only slow each other down.
     pub slots: Arc<Semaphore>,
     status: Mutex<Option<(Instant, Arc<StatusReport>)>>,
     n_waiting: AtomicUsize,
@@ -50,6 +50,7 @@ impl App {
         let root = root.canonicalize().unwrap_or(root);
         let name = root.file_name().map_or_else(|| "repository".into(), |name| name.to_string_lossy());
         let n_slots = 2 * std::thread::available_parallelism().map_or(2, usize::from);
+
         Ok(App {
             name: name.trim_end_matches(".git").to_owned(),
             codebases: Arc::new(Codebases::confined(root)),
@@ -76,18 +77,22 @@ impl App {
 
     /// The status of the index, at most a second old; `None` if it cannot be read, which is logged.
     pub fn status(&self, work: &Work) -> Option<Arc<StatusReport>> {
-        let mut known = sync::lock(&self.status);
-        if let Some((_, status)) = known.as_ref().filter(|(read, _)| read.elapsed() < STATUS_AGE) {
+        // The lock is held while the status is read, so that only one request at a time reads it.
+        let mut cached = sync::lock(&self.status);
+        if let Some((_, status)) = cached.as_ref().filter(|(read, _)| read.elapsed() < STATUS_AGE) {
             return Some(status.clone());
         }
+
         let started = Instant::now();
+        // The store is opened to measure the time.
         if let Ok(Some(_)) = StoreReader::open(&work.codebase().store()) {
             self.metrics.opened_store(started.elapsed());
         }
+
         match status::status(work.codebase(), false) {
             Ok(status) => {
                 let status = Arc::new(status);
-                *known = Some((Instant::now(), status.clone()));
+                *cached = Some((Instant::now(), status.clone()));
                 Some(status)
             }
             Err(error) => {
@@ -101,6 +106,7 @@ impl App {
     pub fn wait(&self) -> Option<Waiting<'_>> {
         let before = self.n_waiting.fetch_add(1, Ordering::Relaxed);
         let waiting = Waiting(self);
+        // If too many are waiting, this one is dropped, and so no longer counted.
         (before < self.max_waiting).then_some(waiting)
     }
 

@@ -37,6 +37,7 @@ pub async fn guard(State(app): State<Arc<App>>, mut request: Request, next: Next
     let id = RequestId::random();
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
     request.extensions_mut().insert(id.clone());
+
     let mut response = match admit(&app, &request) {
         Ok(access) => {
             request.extensions_mut().insert(access);
@@ -44,12 +45,14 @@ pub async fn guard(State(app): State<Arc<App>>, mut request: Request, next: Next
         }
         Err(refusal) => *refusal,
     };
+
     let status = response.status().as_u16();
     let duration_ms = started.elapsed().as_millis() as u64;
     app.metrics.requested(status);
     id.run(|| {
         tracing::info!(component = "serve", operation = "request", duration_ms, %method, path, status, "request");
     });
+
     let headers = response.headers_mut();
     for (name, value) in HEADERS {
         headers.entry(name).or_insert(HeaderValue::from_static(value));
@@ -57,19 +60,23 @@ pub async fn guard(State(app): State<Arc<App>>, mut request: Request, next: Next
     if let Ok(id) = HeaderValue::from_str(&id.to_string()) {
         headers.insert(REQUEST_ID, id);
     }
+    // Answers change with the repository and depend on the token; only assets may be cached.
     headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+
     response
 }
 
-/// What the client of a request may see; the response if the request is refused.
+/// The access of the client of a request; the response if the request is refused.
 fn admit(app: &App, request: &Request) -> Result<Access, Box<Response>> {
     let refused = |failure: Failure| Box::new(failure.into_response());
+
     if !app.names.allow(request.uri(), request.headers()) {
         let why =
             "the host of the request, or the origin of the page that sent it, is not one of this server";
         let failure = Failure::new(StatusCode::FORBIDDEN, "this request is refused", why);
         return Err(refused(failure.with_fix("git codeweaver serve --allow-host NAME")));
     }
+
     let Some(tokens) = &app.tokens else { return Ok(Access::All) };
     let path = request.uri().path();
     match tokens.access_of(request.headers()) {
@@ -79,14 +86,18 @@ fn admit(app: &App, request: &Request) -> Result<Access, Box<Response>> {
             return Err(refused(Failure::new(StatusCode::FORBIDDEN, "agents cannot use this token", why)));
         }
         Some(access) => return Ok(access),
+        // These paths show nothing of a repository.
         None if OPEN_PATHS.contains(&path) => return Ok(Access::Repositories(Arc::new([]))),
         None => {}
     }
+
     let wants_page = request.headers().get(header::ACCEPT).and_then(|accept| accept.to_str().ok());
+    // A browser gets the login form, a program the failure as JSON.
     if wants_page.is_some_and(|accept| accept.contains("text/html")) {
         let form = page::login::page(&app.name, false);
         return Err(Box::new((StatusCode::UNAUTHORIZED, form).into_response()));
     }
+
     let why = "the request presents none, or a wrong one";
     let failure = Failure::new(StatusCode::UNAUTHORIZED, "a token is needed", why)
         .with_fix("send the header `Authorization: Bearer TOKEN`");

@@ -32,8 +32,9 @@ pub enum HealthStatus {
     Unhealthy,
 }
 
-/// What is indexed.
+/// The state of the index.
 #[derive(Debug, Clone, serde::Serialize, schemars::JsonSchema)]
+#[schemars(description = "What is indexed.")]
 pub struct Indexing {
     /// `idle`, `indexing` or `error`.
     pub state: &'static str,
@@ -125,21 +126,29 @@ pub fn health(app: &App, work: Result<&Work, &Failure>) -> Health {
     let now = time::now();
     let status = work.ok().and_then(|work| app.status(work));
     let api = work.ok().and_then(|work| work.searcher().embedder()?.api_figures());
-    let store = match &status {
-        None => ServiceStatus::Down,
-        Some(status) => match status.state {
-            "indexed" | "indexing" => ServiceStatus::Up,
-            "unreadable" => ServiceStatus::Down,
-            _ => ServiceStatus::Degraded,
-        },
-    };
-    let embedding = work.map_or(ServiceStatus::Down, |work| embedding_status(work, api.as_ref()));
-    let last_check = time::rfc3339(now);
     let settings = work.ok().map(|work| &work.codebase().settings);
-    let reranker = settings.map(|settings| settings.search.rerank.clone()).unwrap_or_default();
+    let last_check = time::rfc3339(now);
+
+    let store = store_status(status.as_deref());
+    let embedding_provider = EmbeddingProvider {
+        status: work.map_or(ServiceStatus::Down, |work| embedding_status(work, api.as_ref())),
+        provider: settings.map(|settings| provider(&settings.model)).unwrap_or_default(),
+        model: status.as_ref().map(|status| status.model.name.clone()).unwrap_or_default(),
+        latency_ms: api.as_ref().map_or(0.0, last_latency_ms),
+        last_check: last_check.clone(),
+        circuit_breaker_state: api.as_ref().map_or("closed", |api| api.breaker_state),
+    };
+    let sparse_embedding = Service {
+        status: store,
+        provider: "builtin",
+        model: "bm25".to_owned(),
+        latency_ms: 0.0,
+        last_check: last_check.clone(),
+    };
     let (queries_processed, avg_query_latency_ms) = app.metrics.searches();
+
     Health {
-        status: match (store, embedding) {
+        status: match (store, embedding_provider.status) {
             (ServiceStatus::Down, _) => HealthStatus::Unhealthy,
             (ServiceStatus::Up, ServiceStatus::Up) => HealthStatus::Healthy,
             _ => HealthStatus::Degraded,
@@ -154,32 +163,9 @@ pub fn health(app: &App, work: Result<&Work, &Failure>) -> Health {
                 latency_ms: app.metrics.store_latency_ms(),
                 last_check: last_check.clone(),
             },
-            embedding_provider: EmbeddingProvider {
-                status: embedding,
-                provider: settings.map(|settings| provider(&settings.model)).unwrap_or_default(),
-                model: status.as_ref().map(|status| status.model.name.clone()).unwrap_or_default(),
-                latency_ms: api
-                    .as_ref()
-                    .and_then(|api| api.latencies.last())
-                    .map_or(0.0, |time| time.as_secs_f64() * 1000.0),
-                last_check: last_check.clone(),
-                circuit_breaker_state: api.as_ref().map_or("closed", |api| api.breaker_state),
-            },
-            sparse_embedding: Service {
-                status: store,
-                provider: "builtin",
-                model: "bm25".to_owned(),
-                latency_ms: 0.0,
-                last_check: last_check.clone(),
-            },
-            reranker: Service {
-                // Without a configured model, none is needed.
-                status: ServiceStatus::Up,
-                provider: if reranker.is_some() { "local" } else { "none" },
-                model: reranker.unwrap_or_default(),
-                latency_ms: 0.0,
-                last_check,
-            },
+            embedding_provider,
+            sparse_embedding,
+            reranker: reranker(settings.and_then(|settings| settings.search.rerank.clone()), last_check),
         },
         statistics: Statistics {
             queries_processed,
@@ -188,6 +174,31 @@ pub fn health(app: &App, work: Result<&Work, &Failure>) -> Health {
         },
         metrics: app.metrics.report(status.as_deref(), api.as_ref()),
     }
+}
+
+/// The status of the store, by the status of the index; it is down if that cannot be read.
+fn store_status(status: Option<&StatusReport>) -> ServiceStatus {
+    match status.map(|status| status.state) {
+        None | Some("unreadable") => ServiceStatus::Down,
+        Some("indexed" | "indexing") => ServiceStatus::Up,
+        Some(_) => ServiceStatus::Degraded,
+    }
+}
+
+/// The service of the configured reranking model. Without one, none is needed, so the service is up.
+fn reranker(model: Option<String>, last_check: String) -> Service {
+    Service {
+        status: ServiceStatus::Up,
+        provider: if model.is_some() { "local" } else { "none" },
+        model: model.unwrap_or_default(),
+        latency_ms: 0.0,
+        last_check,
+    }
+}
+
+/// Time of the last request to an API, in milliseconds; 0 if there was none.
+fn last_latency_ms(api: &ApiFigures) -> f64 {
+    api.latencies.last().map_or(0.0, |time| time.as_secs_f64() * 1000.0)
 }
 
 fn provider(model: &ModelSettings) -> String {
@@ -221,8 +232,10 @@ fn indexing(status: Option<&StatusReport>, now: u64) -> Indexing {
     let Some(status) = status else {
         return Indexing { state: "error", progress: Progress::default(), last_indexed: None };
     };
+
     let running = status.progress.as_ref().filter(|progress| progress.is_running);
     let last_indexed = status.last_run.as_ref().map(|run| run.finished_at.clone());
+
     let progress = match running {
         Some(progress) => Progress {
             files_discovered: progress.files_total,
@@ -241,11 +254,14 @@ fn indexing(status: Option<&StatusReport>, now: u64) -> Indexing {
             ..Progress::default()
         },
     };
+
     let state = match running {
         Some(_) => "indexing",
+        // A run of another process may not have reported any progress yet.
         None if status.lock_holder.is_some() => "indexing",
         None if status.last_failure.is_some() || status.state == "index_failed" => "error",
         None => "idle",
     };
+
     Indexing { state, progress, last_indexed }
 }

@@ -35,9 +35,10 @@ pub fn follow(app: &App, options: &Options, tell: &(dyn Fn(Event<'_>) + Sync)) {
         reindex: options.reindex,
         is_lost: false,
     };
+
     while !app.is_ending() {
         let next = Instant::now() + INTERVAL;
-        follower.look();
+        follower.check();
         while Instant::now() < next && !app.is_ending() {
             std::thread::sleep(TICK);
         }
@@ -50,10 +51,10 @@ struct Follower<'a> {
     interval: Duration,
     /// The run that builds the first index, or one that was requested.
     run: Option<Child>,
-    /// When the last counted run ended.
+    /// Time at which the last counted run ended.
     last_run: Option<u64>,
     retry_at: Option<Instant>,
-    /// When the members of the catalogue were last checked.
+    /// Time of the last check of the members of the catalogue.
     synced_at: Option<Instant>,
     reindex: bool,
     /// Whether the repository could not be opened at the last check.
@@ -61,7 +62,8 @@ struct Follower<'a> {
 }
 
 impl Follower<'_> {
-    fn look(&mut self) {
+    /// Compares the index with HEAD, and starts a run or an update if one is due.
+    fn check(&mut self) {
         let target = match self.app.target() {
             Ok(target) => {
                 if std::mem::take(&mut self.is_lost) {
@@ -70,23 +72,28 @@ impl Follower<'_> {
                 target
             }
             Err(error) => {
+                // Reported once, and not with every check.
                 if !std::mem::replace(&mut self.is_lost, true) {
                     (self.tell)(Event::Warning(&format!("the repository cannot be opened: {error}")));
                 }
                 return;
             }
         };
+
         let codebase = target.codebase();
         self.reap();
         let state = State::read(&codebase.store().state()).ok().flatten();
         self.count(codebase, state.as_ref());
+
         if self.run.is_some() {
             return;
         }
+
         if std::mem::take(&mut self.reindex) {
             self.start(codebase, true);
             return;
         }
+
         match codebase.lifecycle_in(state.as_ref()) {
             Lifecycle::Indexed => {
                 self.sync(codebase);
@@ -98,6 +105,7 @@ impl Follower<'_> {
             | Lifecycle::Interrupted { .. }
             | Lifecycle::IndexFailed(_)
             | Lifecycle::RequiresReindex { .. } => {
+                // Another process may be indexing already, and a run that has failed is not repeated at once.
                 if codebase.lease_holder().is_none() && self.retry_at.is_none_or(|at| Instant::now() >= at) {
                     self.start(codebase, false);
                 }
@@ -135,11 +143,13 @@ impl Follower<'_> {
             Ok(Some(status)) => Ok(status.success()),
             Err(error) => Err(error.to_string()),
         };
+
         let mut message = String::new();
         if let Some(stderr) = &mut child.stderr {
             // The run has ended, so this does not wait.
             let _ = stderr.read_to_string(&mut message);
         }
+
         self.run = None;
         match status {
             Ok(true) => {
@@ -157,10 +167,11 @@ impl Follower<'_> {
         (self.tell)(Event::Warning(&format!("indexing has failed: {why}")));
     }
 
-    /// Counts a run that has ended since the last check, whichever process started it.
+    /// Counts a run that has ended since the last check, in any process.
     fn count(&mut self, codebase: &Codebase, state: Option<&State>) {
         let Some(run) = state.and_then(|state| codebase.head_in(state)?.last_run.clone()) else { return };
         let before = self.last_run.replace(run.finished_at);
+        // The first run that is seen may have ended before the server was started.
         if before.is_some_and(|before| before != run.finished_at) {
             self.app.metrics.indexed(run.chunks_created);
         }

@@ -28,10 +28,12 @@ const RETRY_AFTER: &str = "2";
 pub struct Failure {
     #[serde(skip)]
     pub status: u16,
-    /// What has failed.
+    /// The operation that has failed.
+    #[schemars(description = "What has failed.")]
     pub error: String,
     pub why: String,
-    /// What to do about it.
+    /// Advice for the user.
+    #[schemars(description = "What to do about it.")]
     #[serde(skip_serializing_if = "String::is_empty")]
     pub fix: String,
 }
@@ -62,7 +64,7 @@ impl Failure {
         StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
     }
 
-    /// An error of the library in `codebase`.
+    /// The failure for an error of the library in `codebase`.
     pub fn of(error: QueryError, codebase: &Codebase) -> Failure {
         match error {
             QueryError::Parameter { .. }
@@ -77,6 +79,7 @@ impl Failure {
             QueryError::Gated(ref lifecycle) => {
                 let failure =
                     Failure::new(StatusCode::SERVICE_UNAVAILABLE, "not indexed yet", error.to_string());
+
                 match codebase.remedy(lifecycle) {
                     Some(fix) => failure.with_fix(fix),
                     None => failure,
@@ -149,12 +152,12 @@ impl FromRequestParts<Arc<App>> for Job {
     }
 }
 
-/// What the work of a request has access to.
+/// The context of the work of a request.
 pub struct Work {
     pub app: Arc<App>,
     target: CallTarget,
     pub params: Params,
-    /// What the client may see.
+    /// The repositories that the client may see.
     pub access: Access,
     pub cancel: Cancel,
 }
@@ -172,10 +175,11 @@ impl Work {
     /// again.
     pub fn run<T>(&self, query: impl Fn(RequestUpdate<'_>) -> Result<T, QueryError>) -> Result<T, Failure> {
         let codebase = self.codebase();
-        let is_stopped = || self.cancel.is_cancelled();
         let update = |target: &Target, patience: Duration| {
-            background::update_until(codebase, target, Instant::now() + patience, &is_stopped)
+            let until = Instant::now() + patience;
+            background::update_until(codebase, target, until, &|| self.cancel.is_cancelled())
         };
+
         let answer = match query(&update) {
             Err(error) if error.damage().is_some() => {
                 tracing::warn!(component = "serve", operation = "repair", %error, "the index is damaged; it is repaired");
@@ -185,6 +189,7 @@ impl Work {
             }
             answer => answer,
         };
+
         answer.map_err(|error| Failure::of(error, codebase))
     }
 
@@ -192,18 +197,21 @@ impl Work {
     pub fn read(&self, path: &str, lines: Option<(u32, u32)>) -> Result<FileText, Failure> {
         let (rev, blob) = (self.params.text("rev"), self.params.text("blob"));
         self.check_path(path, rev)?;
+
         // A blob belongs to no repository, so access to the path does not imply access to it.
         if let Some(blob) = blob.filter(|_| self.access == Access::All) {
             return self.run(|_| self.searcher().read_blob(path, blob));
         }
+
         let file = self.run(|_| self.searcher().read(path, lines, rev))?;
         if blob.is_some_and(|blob| blob != file.blob) {
             self.check_all("an older version")?;
         }
+
         Ok(file)
     }
 
-    /// What a file defines in `rev`, or in the working tree.
+    /// The definitions of a file in `rev`, or in the working tree.
     pub fn outline(&self, path: &str, rev: Option<&str>) -> Result<Outline, Failure> {
         self.check_path(path, rev)?;
         let outline = self.run(|update| self.searcher().outline(path, rev, update))?;
@@ -225,6 +233,7 @@ impl Job {
         work: impl FnOnce(&Work) -> Result<T, Failure> + Send + 'static,
     ) -> Result<T, Failure> {
         let Job { app, params, access, id } = self;
+
         let slot = {
             let Some(_waiting) = app.wait() else {
                 app.metrics.shed();
@@ -232,12 +241,15 @@ impl Job {
             };
             app.slots.clone().acquire_owned().await.map_err(Failure::internal)?
         };
+
         let is_cancelled = Arc::new(AtomicBool::new(false));
+        // Dropped together with this future if the client disconnects.
         let _cancel_on_drop = CancelOnDrop(is_cancelled.clone());
         let deadline = Instant::now() + TIME_LIMIT;
-        let is_over = move || is_cancelled.load(Ordering::Relaxed) || Instant::now() > deadline;
-        let cancel = Cancel::when(is_over);
+        let cancel = Cancel::when(move || is_cancelled.load(Ordering::Relaxed) || Instant::now() > deadline);
+
         let done = tokio::task::spawn_blocking(move || {
+            // The slot is free when the work ends, not when the client has gone.
             let _slot = slot;
             id.run(|| {
                 let target = app.target().map_err(|error| match error {
@@ -247,6 +259,7 @@ impl Job {
                 work(&Work { app, target, params, access, cancel })
             })
         });
+
         done.await.unwrap_or_else(|_| Err(Failure::internal("an error in git-codeweaver broke off the work")))
     }
 

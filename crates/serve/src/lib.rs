@@ -10,7 +10,7 @@
 //! * [`job`]: the work of a request: its slot, time limit, cancellation and errors.
 //! * [`params`], [`query_line`], [`search`]: the parameters of a search, and its answer.
 //! * [`api`]: the JSON of the command line over HTTP, described by [`openapi`]; [`stream`]: long answers.
-//! * [`repositories`]: the members of a catalogue, and what a client may see of them.
+//! * [`repositories`]: the members of a catalogue, and the access of clients to them.
 //! * [`page`]: the HTML pages.
 //! * [`health`], [`metrics`], [`window`]: the state of the server, for machines.
 //! * [`indexing`]: keeps the index at HEAD and reports how runs end.
@@ -57,7 +57,7 @@ const MAX_THREADS: usize = 96;
 /// Time that answers in progress get when the server stops.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// What is served, and to whom.
+/// The options of a server.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// Directory in the repository.
@@ -76,7 +76,7 @@ pub struct Options {
     pub reindex: bool,
 }
 
-/// What a server reports to its user.
+/// An event that a server reports to its user.
 #[derive(Debug)]
 pub enum Event<'a> {
     /// The URL of the page.
@@ -90,7 +90,7 @@ pub enum Event<'a> {
     Stopping,
 }
 
-/// Why a server cannot start.
+/// An error that keeps a server from starting.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
     /// Another process listens on the port.
@@ -121,22 +121,28 @@ pub fn run(options: &Options, tell: &(dyn Fn(Event<'_>) + Sync)) -> Result<(), S
     if options.tokens.is_none() && !options.host.is_loopback() {
         return Err(ServeError::NoToken { host: options.host });
     }
+
     let app = Arc::new(App::open(options)?);
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .max_blocking_threads(MAX_THREADS)
         .build()
         .map_err(ServeError::Start)?;
+
     let listener = runtime.block_on(listener::bind(options.host, options.port))?;
     let address = listener.local_addr().map_err(ServeError::Start)?;
     tell(Event::Listening(url(address)));
+
     std::thread::scope(|scope| {
         scope.spawn(|| indexing::follow(&app, options, tell));
+
         let served = runtime.block_on(async {
             let stopped = listener::stop_signal().map_err(ServeError::Start)?;
             listener::serve(listener, routes::router(app.clone()), stopped, || tell(Event::Stopping)).await;
             Ok(())
         });
+
+        // Ends the thread that follows HEAD, for which the scope waits.
         app.end();
         served
     })

@@ -41,6 +41,7 @@ pub fn stop_signal() -> io::Result<impl Future<Output = ()>> {
         use tokio::signal::unix::{SignalKind, signal};
         let (mut terminate, mut interrupt) =
             (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+
         Ok(async move {
             tokio::select! {
                 _ = terminate.recv() => {}
@@ -67,11 +68,13 @@ pub async fn serve(
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT).max_buf_size(MAX_HEAD_BYTES);
     let mut stopped = std::pin::pin!(stopped);
+
     loop {
         let accepted = tokio::select! {
             () = &mut stopped => break,
             accepted = accept(&listener, &slots) => accepted,
         };
+
         let (stream, slot) = match accepted {
             Ok(accepted) => accepted,
             Err(error) => {
@@ -80,6 +83,7 @@ pub async fn serve(
                 continue;
             }
         };
+
         let service = TowerToHyperService::new(router.clone());
         let connection = graceful.watch(http.serve_connection(TokioIo::new(stream), service));
         tokio::spawn(async move {
@@ -89,11 +93,14 @@ pub async fn serve(
             drop(slot);
         });
     }
+
+    // New clients are refused at once, while answers in progress still get their time.
     drop(listener);
     stopping();
     let _ = tokio::time::timeout(GRACE, graceful.shutdown()).await;
 }
 
+/// Accepts a connection once fewer than [`MAX_CONNECTIONS`] are open.
 async fn accept(
     listener: &TcpListener,
     slots: &Arc<Semaphore>,

@@ -12,7 +12,11 @@ use std::sync::Arc;
 pub fn service(app: &Arc<App>) -> StreamableHttpService<Server, LocalSessionManager> {
     // The guard has already checked host and origin of every request.
     let config = StreamableHttpServerConfig::default().with_allowed_hosts(app.names.all().to_vec());
+
     let (codebases, slots) = (app.codebases.clone(), app.slots.clone());
-    let server = move || Ok(Server::over(codebases.clone(), slots.clone()));
-    StreamableHttpService::new(server, Arc::default(), config)
+    StreamableHttpService::new(
+        move || Ok(Server::over(codebases.clone(), slots.clone())),
+        Arc::default(),
+        config,
+    )
 }

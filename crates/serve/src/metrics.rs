@@ -105,6 +105,7 @@ impl Metrics {
     pub fn new() -> Result<Metrics, prometheus::Error> {
         let registry = Registry::new();
         let make = Maker(&registry);
+
         Ok(Metrics {
             queries: make.counter("search_queries_total", "Searches that were answered")?,
             latency: make.histogram("search_query_latency_seconds", "Time to answer a search", &SECONDS)?,
@@ -156,6 +157,7 @@ impl Metrics {
         self.intents.with_label_values(&[intent]).inc();
         self.latency.observe(ms as f64 / 1000.0);
         self.results.observe(n_results as f64);
+
         let mut recent = sync::lock(&self.recent);
         recent.latency_ms.push(ms as f64);
         recent.results.push(n_results as f64);
@@ -191,6 +193,7 @@ impl Metrics {
     pub fn report(&self, status: Option<&StatusReport>, api: Option<&ApiFigures>) -> MetricsReport {
         let recent = sync::lock(&self.recent);
         let results = recent.results.percentiles();
+
         MetricsReport {
             search_query_latency_ms: recent.latency_ms.percentiles(),
             search_queries_total: self.queries.get(),
@@ -243,7 +246,9 @@ impl Scraped {
             chunks: make.int_gauge("indexed_chunks", "Chunks in the index")?,
             index_bytes: make.int_gauge("index_size_bytes", "Size of the index on disk")?,
             is_current: make.int_gauge("index_current", "Whether the index answers for HEAD")?,
+
             uptime: make.gauge("uptime_seconds", "Time since the server was started")?,
+
             api_requests: make.int_gauge("embedding_api_requests", "Requests to the embedding API")?,
             api_errors: make
                 .int_gauge("embedding_api_errors", "Requests to the embedding API that failed")?,
@@ -271,10 +276,13 @@ impl Scraped {
             self.index_bytes.set(status.size_bytes.total as i64);
             self.is_current.set(i64::from(status.current));
         }
+
+        // Prometheus has no text values, so each state has a gauge of its own.
         let state = api.map_or("closed", |api| api.breaker_state);
         for name in ["closed", "open", "half_open"] {
             self.breaker.with_label_values(&[name]).set(i64::from(name == state));
         }
+
         if let Some(api) = api {
             self.api_requests.set(api.n_requests as i64);
             self.api_errors.set(api.n_errors as i64);

@@ -63,91 +63,17 @@ pub fn document() -> Value {
             .into_generator(),
         paths: Map::new(),
     };
+
     let failure = api.schemas.subschema_for::<Failure>();
     let file = api.schemas.subschema_for::<GrepFile>();
     let end = api.schemas.subschema_for::<StreamEnd>();
-    api.get::<Answer>("/api/search", "search", "Search for code, or for lines", SEARCH);
-    api.get::<Response>(
-        "/api/similar",
-        "similar",
-        "Code similar to the definition at a line",
-        &[FILE, ("line!", "integer", "A line of the definition, from 1"), REV, LIMIT],
-    );
-    api.get::<FileText>(
-        "/api/file",
-        "readFile",
-        "A file, or some of its lines",
-        &[
-            FILE,
-            REV,
-            ("blob", "string", "Hex oid of contents, instead of a revision"),
-            ("first", "integer", "First line, from 1"),
-            ("last", "integer", "Last line, inclusive"),
-        ],
-    );
-    api.get::<FileList>(
-        "/api/files",
-        "listFiles",
-        "The files of the repository",
-        &[
-            ("path", "strings", "Only files that match this pathspec"),
-            ("skipped", "boolean", "Only files that are not indexed"),
-            REV,
-            LIMIT,
-            OFFSET,
-        ],
-    );
-    api.get::<Outline>("/api/outline", "outline", "What a file defines", &[FILE, REV]);
-    api.get::<CallGraphResponse>(
-        "/api/graph",
-        "callGraph",
-        "Callers, callees, references or definitions of a symbol",
-        &[
-            ("symbol!", "string", "A name, Type.name, or path:line"),
-            ("direction", "string", "callers, callees, both, references or definitions"),
-            ("depth", "integer", "Levels of callers or callees, 1–5"),
-            REV,
-            LIMIT,
-        ],
-    );
-    api.get::<CommitItems>(
-        "/api/history",
-        "history",
-        "The commits that touch a file or a definition",
-        &[
-            ("path", "strings", "A file"),
-            ("symbol", "string", "A definition, also when it moves"),
-            ("message", "string", "Text in the message"),
-            REV,
-            LIMIT,
-            OFFSET,
-        ],
-    );
-    api.get::<answer::Answer>(
-        "/api/ask",
-        "ask",
-        "Passages of the documentation that answer a question",
-        &[("q!", "string", "The question"), REV, LIMIT],
-    );
-    api.get::<Repositories>("/api/repositories", "repositories", "The repositories that are served", &[]);
-    api.get::<StatusReport>(
-        "/api/status",
-        "status",
-        "What is indexed, and how current it is",
-        &[("files", "boolean", "Whether skipped files are listed")],
-    );
-    api.get::<Health>("/health/", "health", "Whether the server and what it needs work", &[]);
+
+    api.add_code();
+    api.add_repository();
     api.add_failures(&json!(failure));
     api.stream(&json!({ "anyOf": [file, end] }));
-    api.paths.insert(
-        "/api/update".to_owned(),
-        json!({ "post": {
-            "operationId": "update",
-            "summary": "Ask for an update of the index, as after a push",
-            "parameters": [parameter(&("repo", "strings", "Only these repositories of a catalogue"))],
-            "responses": { "202": { "description": "The update will be made" }, "default": failure_of(&json!(failure)) },
-        }}),
-    );
+    api.add_update(&json!(failure));
+
     let schemas = api.schemas.take_definitions(true);
     json!({
         "openapi": "3.1.0",
@@ -173,6 +99,107 @@ struct Api {
 }
 
 impl Api {
+    /// Adds the operations that find and read code.
+    fn add_code(&mut self) {
+        self.get::<Answer>("/api/search", "search", "Search for code, or for lines", SEARCH);
+        self.get::<Response>(
+            "/api/similar",
+            "similar",
+            "Code similar to the definition at a line",
+            &[FILE, ("line!", "integer", "A line of the definition, from 1"), REV, LIMIT],
+        );
+
+        self.get::<FileText>(
+            "/api/file",
+            "readFile",
+            "A file, or some of its lines",
+            &[
+                FILE,
+                REV,
+                ("blob", "string", "Hex oid of contents, instead of a revision"),
+                ("first", "integer", "First line, from 1"),
+                ("last", "integer", "Last line, inclusive"),
+            ],
+        );
+        self.get::<FileList>(
+            "/api/files",
+            "listFiles",
+            "The files of the repository",
+            &[
+                ("path", "strings", "Only files that match this pathspec"),
+                ("skipped", "boolean", "Only files that are not indexed"),
+                REV,
+                LIMIT,
+                OFFSET,
+            ],
+        );
+
+        self.get::<Outline>("/api/outline", "outline", "What a file defines", &[FILE, REV]);
+        self.get::<CallGraphResponse>(
+            "/api/graph",
+            "callGraph",
+            "Callers, callees, references or definitions of a symbol",
+            &[
+                ("symbol!", "string", "A name, Type.name, or path:line"),
+                ("direction", "string", "callers, callees, both, references or definitions"),
+                ("depth", "integer", "Levels of callers or callees, 1–5"),
+                REV,
+                LIMIT,
+            ],
+        );
+    }
+
+    /// Adds the operations about the history, the documentation and the state of the repository.
+    fn add_repository(&mut self) {
+        self.get::<CommitItems>(
+            "/api/history",
+            "history",
+            "The commits that touch a file or a definition",
+            &[
+                ("path", "strings", "A file"),
+                ("symbol", "string", "A definition, also when it moves"),
+                ("message", "string", "Text in the message"),
+                REV,
+                LIMIT,
+                OFFSET,
+            ],
+        );
+        self.get::<answer::Answer>(
+            "/api/ask",
+            "ask",
+            "Passages of the documentation that answer a question",
+            &[("q!", "string", "The question"), REV, LIMIT],
+        );
+
+        self.get::<Repositories>(
+            "/api/repositories",
+            "repositories",
+            "The repositories that are served",
+            &[],
+        );
+        self.get::<StatusReport>(
+            "/api/status",
+            "status",
+            "What is indexed, and how current it is",
+            &[("files", "boolean", "Whether skipped files are listed")],
+        );
+        self.get::<Health>("/health/", "health", "Whether the server and what it needs work", &[]);
+    }
+
+    /// Adds the request for an update.
+    fn add_update(&mut self, failure: &Value) {
+        self.paths.insert(
+            "/api/update".to_owned(),
+            json!({ "post": {
+                "operationId": "update",
+                "summary": "Ask for an update of the index, as after a push",
+                "parameters": [parameter(&("repo", "strings", "Only these repositories of a catalogue"))],
+                "responses": { "202": { "description": "The update will be made" }, "default": failure_of(failure) },
+            }}),
+        );
+    }
+
+    /// Adds a `GET` operation that answers with a `T`.
     fn get<T: schemars::JsonSchema>(
         &mut self,
         path: &str,
@@ -182,6 +209,7 @@ impl Api {
     ) {
         let schema = self.schemas.subschema_for::<T>();
         let parameters: Vec<Value> = parameters.iter().map(parameter).collect();
+
         self.paths.insert(
             path.to_owned(),
             json!({ "get": {
@@ -211,11 +239,13 @@ impl Api {
     }
 }
 
+/// A parameter in OpenAPI. An exclamation mark after the name means that it is required.
 fn parameter((name, kind, description): &Parameter) -> Value {
     let schema = match *kind {
         "strings" => json!({ "type": "array", "items": { "type": "string" } }),
         kind => json!({ "type": kind }),
     };
+
     json!({
         "name": name.trim_end_matches('!'),
         "in": "query",
@@ -225,6 +255,7 @@ fn parameter((name, kind, description): &Parameter) -> Value {
     })
 }
 
+/// The response of a failure.
 fn failure_of(schema: &Value) -> Value {
     json!({
         "description": "Why there is no answer",

@@ -62,7 +62,7 @@ impl Params {
         }
     }
 
-    /// Whether `name` is given and not `0`, `false`, `no` or `off`.
+    /// Returns whether `name` is given and not `0`, `false`, `no` or `off`.
     pub fn flag(&self, name: &str) -> bool {
         self.text(name).is_some_and(|value| !["0", "false", "no", "off"].contains(&value))
     }
@@ -70,8 +70,7 @@ impl Params {
     /// The query string of these parameters, with those named in `changes` replaced; `None` leaves a
     /// parameter out.
     pub fn with(&self, changes: &[(&str, Option<&str>)]) -> String {
-        let is_changed = |name: &str| changes.iter().any(|(changed, _)| *changed == name);
-        let kept = self.0.iter().filter(|(name, _)| !is_changed(name));
+        let kept = self.0.iter().filter(|(name, _)| changes.iter().all(|(changed, _)| *changed != name));
         let kept = kept.map(|(name, value)| (name.as_str(), value.as_str()));
         let set = changes.iter().filter_map(|(name, value)| Some((*name, (*value)?)));
         encoded(kept.chain(set))
@@ -87,6 +86,7 @@ pub fn encoded<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> Strin
 /// `text` encoded for a query string. Slashes and colons are kept, as RFC 3986 allows there.
 fn component(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
+
     for byte in text.bytes() {
         match byte {
             b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' | b':' => {
@@ -96,6 +96,7 @@ fn component(text: &str) -> String {
             _ => out.push_str(&format!("%{byte:02X}")),
         }
     }
+
     out
 }
 

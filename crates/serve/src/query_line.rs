@@ -2,7 +2,7 @@
 
 use codeweaver::query::view::MatchState;
 
-/// What a query line asks for.
+/// The parts of a query line.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct QueryLine {
     /// The text without the filters, as typed.
@@ -25,22 +25,26 @@ impl QueryLine {
     /// to the query, and so does a text of several lines as a whole.
     pub fn parse(text: &str) -> QueryLine {
         let mut line = QueryLine::default();
+
         // A text of several lines has been pasted.
         if text.trim().contains('\n') {
             line.query = text.trim().to_owned();
             return line;
         }
-        let mut kept: Vec<&str> = Vec::new();
+
+        let mut words: Vec<&str> = Vec::new();
         let mut rest = text.trim();
+
         while !rest.is_empty() {
-            let end = end_of_word(rest, kept.is_empty());
+            let end = end_of_word(rest, words.is_empty());
             let (word, after) = rest.split_at(end);
             if !line.take(word) {
-                kept.push(word);
+                words.push(word);
             }
             rest = after.trim_start();
         }
-        line.query = kept.join(" ");
+
+        line.query = words.join(" ");
         line
     }
 
@@ -48,10 +52,12 @@ impl QueryLine {
     fn take(&mut self, word: &str) -> bool {
         let Some((name, value)) = word.split_once(':') else { return false };
         let value = value.strip_prefix('"').map_or(value, |value| value.strip_suffix('"').unwrap_or(value));
+
         // `std::vector` and `https://…` are not filters.
         if value.is_empty() || value.starts_with([':', '/']) && name != "path" && name != "-path" {
             return false;
         }
+
         match name {
             "repo" => self.repositories.push(value.to_owned()),
             "path" | "file" => self.paths.push(value.to_owned()),
@@ -65,6 +71,7 @@ impl QueryLine {
             },
             _ => return false,
         }
+
         true
     }
 }
@@ -81,6 +88,7 @@ fn end_of_word(text: &str, may_be_regex: bool) -> usize {
             return end;
         }
     }
+
     let mut is_quoted = false;
     for (at, c) in text.char_indices() {
         match c {
@@ -93,6 +101,7 @@ fn end_of_word(text: &str, may_be_regex: bool) -> usize {
     if is_quoted { text.find(char::is_whitespace).unwrap_or(text.len()) } else { text.len() }
 }
 
+/// The state called `name`.
 fn state(name: &str) -> Option<MatchState> {
     Some(match name {
         "committed" => MatchState::Committed,

@@ -1,4 +1,4 @@
-//! Repositories: the members of a catalogue, and what a client may see of them.
+//! Repositories: the members of a catalogue, and the access of clients to them.
 
 use super::access::Access;
 use super::job::{Failure, Job, Work};
@@ -16,7 +16,8 @@ use std::io;
 pub struct Repositories {
     /// Whether there can be more than one.
     pub is_catalogue: bool,
-    /// By name.
+    /// The repositories by name.
+    #[schemars(description = "By name.")]
     pub repositories: Vec<Repository>,
 }
 
@@ -64,11 +65,13 @@ pub async fn list(job: Job) -> Result<Response, Failure> {
 /// The repositories that the client may see.
 pub fn repositories(work: &Work) -> Result<Repositories, Failure> {
     let is_catalogue = work.app.is_catalogue;
+
     if is_catalogue {
         let listed = catalogue(work.codebase())?.list().map_err(Failure::internal)?;
         let repositories = listed.into_iter().filter(|member| work.access.allows(&member.name));
         return Ok(Repositories { is_catalogue, repositories: repositories.map(Repository::from).collect() });
     }
+
     let status = work.app.status(work).ok_or_else(|| Failure::internal("the status cannot be read"))?;
     let repository = Repository {
         name: work.app.name.clone(),
@@ -80,6 +83,7 @@ pub fn repositories(work: &Work) -> Result<Repositories, Failure> {
         updated: status.last_run.as_ref().map_or(0, |run| run.finished_seconds),
         error: status.last_failure.clone().unwrap_or_default(),
     };
+
     Ok(Repositories { is_catalogue, repositories: vec![repository] })
 }
 
@@ -91,17 +95,23 @@ pub async fn update(job: Job) -> Result<Response, Failure> {
         if work.app.is_catalogue {
             let members = catalogue(codebase)?.members().map_err(Failure::internal)?;
             let names: Vec<&str> = work.params.all("repo").collect();
+
             if names.is_empty() {
                 work.check_all("an update of all repositories")?;
             }
-            let is_known = |name: &&str| members.get(name).is_some() && work.access.allows(name);
-            if let Some(name) = names.iter().find(|name| !is_known(name)) {
+
+            let unknown =
+                names.iter().find(|&&name| members.get(name).is_none() || !work.access.allows(name));
+            if let Some(name) = unknown {
                 return Err(Failure::not_found(format!("there is no repository {name:?}")));
             }
+
             return sync(codebase, &names).map_err(Failure::internal);
         }
+
         updater::request_update(codebase).map_err(Failure::internal)?;
         work.update_if_due(true);
+
         Ok(())
     })
     .await?;
@@ -123,7 +133,7 @@ fn catalogue(codebase: &Codebase) -> Result<Catalogue, Failure> {
 }
 
 impl Access {
-    /// Whether the client may see the repository `name`.
+    /// Returns whether the client may see the repository `name`.
     pub fn allows(&self, name: &str) -> bool {
         match self {
             Access::All => true,
@@ -141,22 +151,31 @@ impl Work {
         if globs.is_empty() && self.access == Access::All {
             return Ok(());
         }
+
         let repo = &self.codebase().repo;
+
         if !repo.is_catalogue() {
             let name = self.app.name.as_str();
             let is_here = self.access.allows(name) && globs.iter().all(|glob| matches_name(glob, name));
-            let why = || format!("there is only the repository {name}");
-            return if is_here { Ok(()) } else { Err(Failure::not_found(why())) };
+            if is_here {
+                return Ok(());
+            }
+            return Err(Failure::not_found(format!("there is only the repository {name}")));
         }
+
         let members = match rev {
             Some(rev) => repo.members_of(&repo.resolve(rev)?.tree)?,
             None => repo.members()?,
         };
-        let is_asked = |name: &str| globs.is_empty() || globs.iter().any(|glob| matches_name(glob, name));
-        let is_wanted = |name: &str| self.access.allows(name) && is_asked(name);
+
+        let is_wanted = |name: &str| {
+            self.access.allows(name)
+                && (globs.is_empty() || globs.iter().any(|glob| matches_name(glob, name)))
+        };
         if !members.all().iter().any(|member| is_wanted(&member.name)) {
             return Err(Failure::not_found(format!("no repository matches {}", globs.join(" or "))));
         }
+
         filters.repos = Some(RepoSet::of(members, is_wanted));
         Ok(())
     }
@@ -167,10 +186,12 @@ impl Work {
     /// The client may not see the file.
     pub fn check_path(&self, path: &str, rev: Option<&str>) -> Result<(), Failure> {
         let mut filters = Filters::default();
+
         let is_visible = match self.limit(&mut filters, &[], rev) {
             Ok(()) => filters.repos.is_none_or(|repos| repos.contains(path.as_bytes())),
             Err(_) => false,
         };
+
         if is_visible { Ok(()) } else { Err(Failure::not_found(format!("there is no file {path}"))) }
     }
 

@@ -19,7 +19,7 @@ const MAX_BODY_BYTES: usize = 1 << 20;
 
 /// All paths of the server.
 pub fn router(app: Arc<App>) -> Router {
-    Router::new()
+    let api = Router::new()
         .route("/api/search", get(api::search))
         .route("/api/similar", get(api::similar))
         .route("/api/file", get(api::file))
@@ -31,10 +31,13 @@ pub fn router(app: Arc<App>) -> Router {
         .route("/api/repositories", get(repositories::list))
         .route("/api/status", get(api::status))
         .route("/api/update", post(repositories::update))
-        .route("/api/openapi.json", get(openapi_document))
-        .route("/health/", get(health))
-        .route("/health", get(health))
-        .route("/metrics", get(metrics))
+        .route("/api/openapi.json", get(openapi_document));
+
+    let for_machines =
+        api.route("/health/", get(health)).route("/health", get(health)).route("/metrics", get(metrics));
+
+    // A layer covers all routes that were added before it, and the fallback.
+    for_machines
         .route("/login", post(login))
         .merge(page::routes())
         .route_service("/mcp", mcp::service(&app))
@@ -55,11 +58,12 @@ async fn openapi_document() -> Json<serde_json::Value> {
 /// `GET /health/`; 503 if no search can be answered.
 async fn health(job: Job) -> Response {
     let app = job.app.clone();
-    let of_work = app.clone();
-    let health = match job.run(move |work| Ok(health::health(&of_work, Ok(work)))).await {
+    let shared_app = app.clone();
+    let health = match job.run(move |work| Ok(health::health(&shared_app, Ok(work)))).await {
         Ok(health) => health,
         Err(failure) => health::health(&app, Err(&failure)),
     };
+
     let status = match health.status {
         health::HealthStatus::Unhealthy => StatusCode::SERVICE_UNAVAILABLE,
         health::HealthStatus::Healthy | health::HealthStatus::Degraded => StatusCode::OK,
@@ -70,28 +74,29 @@ async fn health(job: Job) -> Response {
 /// `GET /metrics`
 async fn metrics(job: Job) -> Result<Response, Failure> {
     let app = job.app.clone();
-    let of_work = app.clone();
-    let figures = move |status: Option<&_>, api: Option<&_>| {
-        app.metrics.text(app.started.elapsed(), status, api).map_err(Failure::internal)
-    };
-    let text = match job
+    let shared_app = app.clone();
+    let gathered = job
         .run(move |work| {
-            Ok((of_work.status(work), work.searcher().embedder().and_then(|it| it.api_figures())))
+            Ok((shared_app.status(work), work.searcher().embedder().and_then(|it| it.api_figures())))
         })
-        .await
-    {
-        Ok((status, api)) => figures(status.as_deref(), api.as_ref())?,
-        // The counters are useful even if the repository cannot be opened.
-        Err(_) => figures(None, None)?,
-    };
+        .await;
+
+    // The counters are useful even if the repository cannot be opened.
+    let (status, api) = gathered.unwrap_or_default();
+    let text = app
+        .metrics
+        .text(app.started.elapsed(), status.as_deref(), api.as_ref())
+        .map_err(Failure::internal)?;
     Ok(([(header::CONTENT_TYPE, prometheus::TEXT_FORMAT)], text).into_response())
 }
 
 /// `POST /login`: takes the token from a form and gives the browser its cookie.
 async fn login(State(app): State<Arc<App>>, body: Bytes) -> Response {
+    // The body of a form is encoded like a query string.
     let form = std::str::from_utf8(&body).ok().and_then(|body| format!("/?{body}").parse::<Uri>().ok());
     let params = form.and_then(|form| super::params::Params::of(&form).ok()).unwrap_or_default();
     let typed = params.text("token").unwrap_or_default();
+
     let Some(tokens) = &app.tokens else { return Redirect::to("/").into_response() };
     match tokens.find(typed) {
         Some(token) => ([(header::SET_COOKIE, token.set_cookie())], Redirect::to("/")).into_response(),

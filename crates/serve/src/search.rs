@@ -26,7 +26,7 @@ const MAX_TOKENS: u32 = 1_000_000;
 /// The search that a request asks for.
 #[derive(Debug, Clone)]
 pub struct Search {
-    /// What was typed: the query and its filters.
+    /// The typed query and its filters.
     pub line: QueryLine,
     pub filters: Filters,
     pub view: ViewRequest,
@@ -45,7 +45,7 @@ pub enum Answer {
 }
 
 impl Answer {
-    /// Whether the index has to be updated.
+    /// Returns whether the index has to be updated.
     pub fn needs_update(&self) -> bool {
         match self {
             Answer::Matches(response) => response.index.needs_update,
@@ -63,6 +63,7 @@ impl Search {
     pub fn of(work: &Work) -> Result<Search, Failure> {
         let params = &work.params;
         let mut line = QueryLine::parse(params.required("q")?);
+
         let owned = |name| params.all(name).map(str::to_owned);
         line.repositories.extend(owned("repo"));
         line.paths.extend(owned("path"));
@@ -72,6 +73,7 @@ impl Search {
         if let Some(rev) = params.text("rev") {
             line.rev = Some(rev.to_owned());
         }
+
         let settings = &work.codebase().settings;
         let mut search = Search {
             filters: Filters {
@@ -90,6 +92,7 @@ impl Search {
                 .collect(),
             line,
         };
+
         search.add_paths(work)?;
         search.add_state(work)?;
         Ok(search)
@@ -97,12 +100,14 @@ impl Search {
 
     fn add_paths(&mut self, work: &Work) -> Result<(), Failure> {
         let root = Prefix::root(&work.codebase().repo);
+
         for path in &self.line.paths {
             let pathspecs = root
                 .pathspecs(path)
                 .map_err(|error| Failure::bad_request(format!("{error}: {}", error.why())))?;
             pathspecs.into_iter().for_each(|pathspec| self.filters.add_path(pathspec));
         }
+
         work.limit(&mut self.filters, &self.line.repositories, self.line.rev.as_deref())
     }
 
@@ -113,12 +118,15 @@ impl Search {
             self.view.worktree = WorktreeMode::Exclude;
             return Ok(());
         }
+
+        // The query has no filter for these states, so each file in the wanted one is added as a path.
         let request = ListRequest {
             filters: Filters { include_tests: true, ..Filters::default() },
             cancel: work.cancel.clone(),
             ..ListRequest::default()
         };
         let listing = work.run(|_| work.searcher().list_files(&request))?;
+
         let root = Prefix::root(&work.codebase().repo);
         let mut has_one = false;
         for file in listing.files.iter().filter(|file| file.state.map(MatchState::from) == Some(wanted)) {
@@ -128,6 +136,7 @@ impl Search {
                 has_one = true;
             }
         }
+
         match has_one {
             true => Ok(()),
             false => Err(Failure::not_found("no file is in that state")),
@@ -148,6 +157,7 @@ impl Search {
             }
             None => Answer::Matches(Box::new(self.matches(work, &self.request(work)?)?)),
         };
+
         work.update_if_due(answer.needs_update());
         Ok(answer)
     }
@@ -163,30 +173,34 @@ impl Search {
         Ok(response)
     }
 
-    /// The pattern whose lines are searched for; `None` to search by meaning.
+    /// The pattern of the lines that are searched for; `None` to search by meaning.
     ///
     /// # Errors
     /// There is no such mode.
     pub fn pattern(&self, params: &Params) -> Result<Option<Pattern>, Failure> {
         let query = self.line.query.as_str();
-        let pattern = |text: &str, is_regex, ignore_case| Pattern {
-            text: text.to_owned(),
-            is_regex,
-            ignore_case: ignore_case || params.flag("ignore_case"),
-            word: params.flag("word"),
-        };
+
         Ok(match params.text("mode") {
-            Some("exact") => Some(pattern(query, false, false)),
-            Some("regex") => Some(pattern(query, true, false)),
+            Some("exact") => Some(Search::pattern_of(params, query, false, false)),
+            Some("regex") => Some(Search::pattern_of(params, query, true, false)),
             None | Some("hybrid") => match grep::QueryLine::parse(query) {
-                grep::QueryLine::Exact(text) => Some(pattern(text, false, false)),
+                grep::QueryLine::Exact(text) => Some(Search::pattern_of(params, text, false, false)),
                 grep::QueryLine::Regex { expression, ignore_case } => {
-                    Some(pattern(expression, true, ignore_case))
+                    Some(Search::pattern_of(params, expression, true, ignore_case))
                 }
                 grep::QueryLine::Mixed { .. } | grep::QueryLine::Meaning => None,
             },
             Some(mode) => mode_by_name(mode).map(|_| None)?,
         })
+    }
+
+    fn pattern_of(params: &Params, text: &str, is_regex: bool, ignore_case: bool) -> Pattern {
+        Pattern {
+            text: text.to_owned(),
+            is_regex,
+            ignore_case: ignore_case || params.flag("ignore_case"),
+            word: params.flag("word"),
+        }
     }
 
     /// Applies `answer` to all lines that match `pattern`.
@@ -200,11 +214,13 @@ impl Search {
         answer: impl Fn(&Found<'_>) -> Result<T, QueryError>,
     ) -> Result<T, Failure> {
         let request = GrepRequest {
+            // Kinds are those of definitions; lines have none.
             filters: Filters { kinds: Vec::new(), ..self.filters.clone() },
             view: ViewRequest { budget: ViewRequest::UNLIMITED, ..self.view.clone() },
             context: work.params.number("context", MAX_CONTEXT)?.unwrap_or(0),
             ..GrepRequest::new(pattern, &work.codebase().settings)
         };
+
         work.run(|_| {
             let found = work.searcher().grep(&request)?;
             work.app.metrics.searched_lines(&found);
@@ -219,17 +235,21 @@ impl Search {
     pub fn request(&self, work: &Work) -> Result<Request, Failure> {
         let params = &work.params;
         let mut request = Request::new(&self.line.query, &work.codebase().settings);
+
         request.filters = self.filters.clone();
         request.view = self.view.clone();
         request.mode = params.text("mode").map_or(Ok(Mode::Hybrid), mode_by_name)?;
         request.intent = params.text("intent").map(intent_by_name).transpose()?;
+
         request.limit = params.number("limit", MAX_LIMIT)?.unwrap_or(request.limit).max(1);
         request.offset = params.number("offset", MAX_OFFSET)?.unwrap_or(0);
         request.token_limit = params.number("token_limit", MAX_TOKENS)?.unwrap_or(DEFAULT_TOKENS);
         request.texts = params.number("texts", MAX_LIMIT)?.unwrap_or(request.limit);
         request.min_score = params.number("min_score", 1.0)?.unwrap_or(request.min_score);
+
         request.explain = params.flag("explain");
         request.without_content = params.flag("locations");
+
         Ok(request)
     }
 }
@@ -239,9 +259,11 @@ pub fn view(work: &Work, rev: Option<&str>) -> ViewRequest {
     let mut view = ViewRequest::new(&work.codebase().settings);
     view.revision = rev.map(str::to_owned);
     view.cancel = work.cancel.clone();
+
     if work.params.flag("committed") {
         view.worktree = WorktreeMode::Exclude;
     }
+
     view
 }
 

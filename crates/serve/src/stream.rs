@@ -17,7 +17,7 @@ const QUEUE: usize = 64;
 pub struct Lines(mpsc::Sender<Result<Bytes, Failure>>);
 
 impl Lines {
-    /// Sends `value` as a line; waits while the client is slow. False if the client has disconnected.
+    /// Sends `value` as a line; waits while the client is slow. Returns false if the client has disconnected.
     ///
     /// # Errors
     /// The value cannot be serialised.
@@ -39,6 +39,7 @@ pub async fn stream(
 ) -> Result<Response, Failure> {
     let (sender, mut receiver) = mpsc::channel(QUEUE);
     let lines = Lines(sender);
+
     let running = job.run(move |request| {
         if let Err(failure) = work(request, &lines) {
             // If the client has disconnected, the failure cannot be sent.
@@ -46,9 +47,11 @@ pub async fn stream(
         }
         Ok(())
     });
+
     // Dropping the body cancels the work, since its receiver and this task end.
     let task = tokio::spawn(running);
     let abort = AbortOnDrop(task.abort_handle());
+
     let first = match receiver.recv().await {
         Some(first) => first?,
         // The work has sent no line, or was refused before it began.
@@ -57,6 +60,7 @@ pub async fn stream(
             Bytes::new()
         }
     };
+
     let body = Body::new(LineBody { first: Some(first), receiver, _abort: abort });
     Ok(([(header::CONTENT_TYPE, "application/x-ndjson")], body).into_response())
 }
@@ -78,6 +82,7 @@ impl hyper::body::Body for LineBody {
         if let Some(first) = self.first.take().filter(|first| !first.is_empty()) {
             return Poll::Ready(Some(Ok(Frame::data(first))));
         }
+
         self.receiver.poll_recv(context).map(|line| {
             let line = line?.unwrap_or_else(|failure| {
                 let mut line = serde_json::to_vec(&failure).unwrap_or_default();

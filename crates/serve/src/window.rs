@@ -40,12 +40,19 @@ impl Window {
     pub fn percentiles(&self) -> Percentiles {
         let mut sorted: Vec<f64> = self.0.iter().copied().collect();
         sorted.sort_by(f64::total_cmp);
-        let at = |percent: usize| {
-            let rank = (sorted.len() * percent).div_ceil(100).max(1);
-            sorted.get(rank - 1).copied().unwrap_or_default()
-        };
-        Percentiles { p50: at(50), p95: at(95), p99: at(99) }
+
+        Percentiles {
+            p50: percentile(&sorted, 50),
+            p95: percentile(&sorted, 95),
+            p99: percentile(&sorted, 99),
+        }
     }
+}
+
+/// The percentile of ascending values by nearest rank; 0 without values.
+fn percentile(sorted: &[f64], percent: usize) -> f64 {
+    let rank = (sorted.len() * percent).div_ceil(100).max(1);
+    sorted.get(rank - 1).copied().unwrap_or_default()
 }
 
 #[cfg(test)]

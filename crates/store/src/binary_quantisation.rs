@@ -17,7 +17,7 @@ pub struct SignBits<'a> {
 }
 
 impl<'a> SignBits<'a> {
-    /// The blocks of `rows`, which must exist and start a block.
+    /// The blocks of `rows`, which must exist and begin with a block.
     pub fn of(&self, rows: Range<u32>) -> &'a [u8] {
         let (start, end) = (rows.start as usize, rows.end as usize);
         let row_bytes = self.dim.div_ceil(8);
@@ -25,12 +25,12 @@ impl<'a> SignBits<'a> {
     }
 }
 
-/// Bytes of the blocks of `n_rows` rows.
+/// Number of bytes in the blocks of `n_rows` rows.
 pub fn bytes(n_rows: u32, dim: usize) -> usize {
     (n_rows as usize).next_multiple_of(SIGN_BLOCK) * dim.div_ceil(8)
 }
 
-/// The blocks of `vectors`, which are row-major. Rows that the last block has beyond them are zero.
+/// The blocks of `vectors`, which are row-major. Unused rows of the last block are zero.
 pub fn blocks(vectors: &[i8], dim: usize) -> Vec<u8> {
     let (dim, row_bytes) = (dim.max(1), dim.div_ceil(8));
     let mut blocks = vec![0; (vectors.len() / dim).next_multiple_of(SIGN_BLOCK) * row_bytes];
@@ -48,7 +48,9 @@ fn of_eight(part: &[i8]) -> u8 {
     const SIGNS: u64 = 0x8080_8080_8080_8080;
     /// Moves bit `8i` of a word that has no other bits to bit `56 + i`.
     const GATHER: u64 = 0x0102_0408_1020_4080;
+
     match <&[i8; 8]>::try_from(part) {
+        // All eight at once: the sign bits of the word are gathered by one multiplication.
         Ok(eight) => {
             let word = u64::from_le_bytes(bytemuck::cast(*eight));
             (((word & SIGNS) >> 7).wrapping_mul(GATHER) >> 56) as u8

@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 const HEADER_LEN: usize = 16;
 const ENTRY_LEN: usize = 24;
 const CHECKSUM_LEN: usize = 32;
-/// Section ids are below this.
+/// Number above all section ids.
 const MAX_SECTIONS: usize = 64;
 
 /// Collects sections and encodes them as a file.
@@ -41,14 +41,16 @@ impl ContainerWriter {
         self.sections.push((id, bytes));
     }
 
-    /// The whole file, checksum included.
+    /// Encodes the whole file, checksum included.
     pub fn finish(self) -> Vec<u8> {
         let table_len = HEADER_LEN + ENTRY_LEN * self.sections.len();
         let body_len: usize = self.sections.iter().map(|(_, b)| b.len().next_multiple_of(8)).sum();
         let mut out = Vec::with_capacity(table_len + body_len + CHECKSUM_LEN);
+
         out.extend_from_slice(&self.magic);
         out.extend_from_slice(&self.version.to_le_bytes());
         out.extend_from_slice(&(self.sections.len() as u32).to_le_bytes());
+
         let mut offset = table_len;
         for (id, bytes) in &self.sections {
             out.extend_from_slice(&id.to_le_bytes());
@@ -57,10 +59,13 @@ impl ContainerWriter {
             out.extend_from_slice(&(bytes.len() as u64).to_le_bytes());
             offset += bytes.len().next_multiple_of(8);
         }
+
         for (_, bytes) in self.sections {
             out.extend_from_slice(&bytes);
+            // Aligned, so that the next section can be read in place as records.
             out.resize(out.len().next_multiple_of(8), 0);
         }
+
         let checksum = blake3::hash(&out);
         out.extend_from_slice(checksum.as_bytes());
         out
@@ -133,6 +138,7 @@ impl Container {
     }
 }
 
+/// Reads the section table, and checks that all sections are inside the file.
 fn parse_table(
     map: &[u8],
     magic: [u8; 8],
@@ -140,18 +146,22 @@ fn parse_table(
     path: &Path,
 ) -> Result<Vec<Option<std::ops::Range<usize>>>, StoreError> {
     let damaged = |what: &str| StoreError::damaged(path, what);
+
     if map.len() < HEADER_LEN + CHECKSUM_LEN || map[..8] != magic {
         return Err(damaged("it does not begin as such a file must"));
     }
+
     let found = read_u32(map, 8);
     if found != version {
         return Err(StoreError::Version { path: path.to_path_buf(), found, expected: version });
     }
+
     let body_end = map.len() - CHECKSUM_LEN;
     let n_sections = read_u32(map, 12) as usize;
     if n_sections > MAX_SECTIONS || HEADER_LEN + n_sections * ENTRY_LEN > body_end {
         return Err(damaged("its section table is too long"));
     }
+
     let mut sections = vec![None; MAX_SECTIONS];
     for i in 0..n_sections {
         let at = HEADER_LEN + i * ENTRY_LEN;
@@ -164,6 +174,7 @@ fn parse_table(
         let slot = sections.get_mut(read_u32(map, at) as usize);
         *slot.ok_or_else(|| damaged("a section has an unknown number"))? = Some(offset..end);
     }
+
     Ok(sections)
 }
 

@@ -55,7 +55,9 @@ pub fn encode(entries: &[NewEntry]) -> Vec<u8> {
     let mut paths = Vec::new();
     let mut postings = PostingsBuilder::default();
     let mut scratch = Vec::new();
+
     for (i, entry) in entries.iter().enumerate() {
+        // A longer path is cut, since its record has 16 bits for the length.
         let path_len = u16::try_from(entry.path.len()).unwrap_or(u16::MAX);
         let path = &entry.path[..usize::from(path_len)];
         records.push(EntryRecord {
@@ -66,19 +68,24 @@ pub fn encode(entries: &[NewEntry]) -> Vec<u8> {
             skipped: entry.skipped,
             zero: [0; 3],
         });
+
         paths.extend_from_slice(path);
+
         scratch.clear();
         text::path_terms(&String::from_utf8_lossy(path), &mut |term| {
             scratch.push(postings.id(Field::Path, term))
         });
+
         scratch.sort_unstable();
         for run in scratch.chunk_by(|a, b| a == b) {
             postings.add(run[0], i as u32, run.len() as u32);
         }
     }
+
     let mut by_path: Vec<u32> = (0..entries.len() as u32).collect();
     by_path.sort_by(|&a, &b| entries[a as usize].path.cmp(&entries[b as usize].path));
     let (terms, lists) = postings.finish();
+
     let mut writer = ContainerWriter::new(MAGIC, VERSION);
     writer.section(RECORDS, bytemuck::cast_slice(&records).to_vec());
     writer.section(PATHS, paths);
@@ -99,7 +106,7 @@ impl Entries {
         Entries::of(Container::open(path, MAGIC, VERSION)?)
     }
 
-    /// Entries that are never written, for uncommitted files.
+    /// Makes entries that are never written, for uncommitted files.
     pub fn in_memory(entries: &[NewEntry]) -> Result<Entries, StoreError> {
         Entries::of(Container::in_memory(&encode(entries), MAGIC, VERSION)?)
     }
@@ -126,7 +133,7 @@ impl Entries {
         Paths(self.file.section(PATHS).unwrap_or(&[]))
     }
 
-    /// Whether both hold the same bytes; files of different sizes are not read.
+    /// Returns whether both files hold the same bytes; files of different sizes are not read.
     pub fn same_bytes(&self, other: &Entries) -> bool {
         self.file.bytes() == other.file.bytes()
     }
@@ -137,6 +144,7 @@ impl Entries {
         let (records, paths) = (self.records(), self.paths());
         let path_of = |&id: &u32| records.get(id as usize).map_or(&[][..], |record| paths.of(record));
         let from = &by_path[by_path.partition_point(|id| path_of(id) < path)..];
+
         // Few entries have the same path: comparing the next ones is faster than a second binary search.
         let n = from.iter().take_while(|id| path_of(id) == path).count();
         &from[..n]
@@ -147,6 +155,7 @@ impl Entries {
         let by_path = self.by_path();
         let (records, paths) = (self.records(), self.paths());
         let path_of = move |id: u32| records.get(id as usize).map_or(&[][..], |record| paths.of(record));
+
         let start = by_path.partition_point(|&id| path_of(id) < prefix);
         let prefix = prefix.to_vec();
         by_path[start..].iter().copied().take_while(move |&id| path_of(id).starts_with(&prefix))
@@ -164,13 +173,15 @@ impl Entries {
 
     /// All entries in the form that [`encode`] takes.
     pub fn to_new(&self) -> Vec<NewEntry> {
-        let new = |record: &EntryRecord| NewEntry {
-            path: self.path(record).to_vec(),
-            doc: record.doc,
-            skipped: record.skipped,
-            flags: record.flags,
-        };
-        self.records().iter().map(new).collect()
+        let records = self.records().iter();
+        records
+            .map(|record| NewEntry {
+                path: self.path(record).to_vec(),
+                doc: record.doc,
+                skipped: record.skipped,
+                flags: record.flags,
+            })
+            .collect()
     }
 
     /// Hashes the file; `name` is the hexadecimal BLAKE3 that names it.
@@ -189,7 +200,7 @@ impl Entries {
 pub struct Paths<'a>(&'a [u8]);
 
 impl<'a> Paths<'a> {
-    /// Empty for a damaged record.
+    /// The path of a record; empty for a damaged one.
     pub fn of(self, record: &EntryRecord) -> &'a [u8] {
         let start = record.path_at as usize;
         self.0.get(start..start + usize::from(record.path_len)).unwrap_or(&[])

@@ -3,7 +3,7 @@
 use super::permission;
 use std::path::{Path, PathBuf};
 
-/// An error about a path in `.codeweaver/`. The command line turns it into what, why and fix.
+/// An error about a path in `.codeweaver/`. The command line renders it as what, why and fix.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     #[error("{action} {path}: {source}", path = path.display())]
@@ -35,15 +35,16 @@ impl StoreError {
             what.truncate(end);
             what.push('…');
         }
+
         StoreError::Damaged { path: path.to_path_buf(), what }
     }
 
-    /// Whether this user may not use the file.
+    /// Returns whether this user may not use the file.
     pub fn is_denied(&self) -> bool {
         matches!(self, StoreError::Io { source, .. } if source.kind() == std::io::ErrorKind::PermissionDenied)
     }
 
-    /// What to do about it.
+    /// Advice on how to resolve the error.
     pub fn fix(&self) -> String {
         match self {
             StoreError::Locked { .. } => {
@@ -58,6 +59,7 @@ impl StoreError {
                 std::io::ErrorKind::PermissionDenied => permission::mend_command(path),
                 _ => format!("check the permissions of {}", path.parent().unwrap_or(path).display()),
             },
+
             StoreError::Damaged { .. } | StoreError::Parquet { .. } => {
                 "git codeweaver verify --repair".to_owned()
             }
@@ -70,12 +72,12 @@ impl StoreError {
         }
     }
 
-    /// Whether a repair, with which every update begins, may help.
+    /// Returns whether a repair, with which every update begins, may help.
     pub fn is_repairable(&self) -> bool {
         matches!(self, StoreError::Version { .. } | StoreError::Damaged { .. } | StoreError::Parquet { .. })
     }
 
-    /// The damage that a missing file is once no newer state explains it.
+    /// Turns a missing file into damage, for callers that have made sure that no newer state explains it.
     pub fn or_damage(self) -> StoreError {
         match self {
             StoreError::Io { path, source, .. } if source.kind() == std::io::ErrorKind::NotFound => {
@@ -85,8 +87,8 @@ impl StoreError {
         }
     }
 
-    /// Whether a file named by the state is missing. The state has then been replaced, and opening it again
-    /// succeeds.
+    /// Returns whether a file named by the state is missing. The state has then been replaced, and opening it
+    /// again succeeds.
     pub fn is_not_found(&self) -> bool {
         matches!(self, StoreError::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound)
     }

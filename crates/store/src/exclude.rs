@@ -30,49 +30,58 @@ impl From<ExcludeError> for GitError {
 
 /// Adds `/.codeweaver/` to `<common dir>/info/exclude` unless it is there. Returns whether the file changed.
 ///
-/// Other lines are kept, even if the process is killed during the write, which only appends.
+/// Other lines are kept, even if the process is killed during the write, since the write only appends.
 pub fn add_exclude(common_dir: &Path) -> Result<bool, ExcludeError> {
     let path = exclude_file(common_dir);
     let old = read(&path)?;
     if old.lines().any(is_pattern) {
         return Ok(false);
     }
+
     let line = match (old.last(), path.exists()) {
         (Some(b'\n'), _) | (None, false) => format!("{PATTERN}\n"),
         (None, true) => format!("{PATTERN_AFTER_NEWLINE}\n"),
         (Some(_), _) => format!("\n{PATTERN_AFTER_NEWLINE}\n"),
     };
-    let add = || -> std::io::Result<()> {
-        durable::create_directory(&common_dir.join("info"))?;
-        if !path.exists() {
-            durable::open_or_create(&path)?;
-        }
-        let mut file = std::fs::File::options().append(true).open(&path)?;
-        file.write_all(line.as_bytes())
-    };
-    add().map_err(|source| ExcludeError { action: "write", path, source })?;
+
+    append(common_dir, &path, &line).map_err(|source| ExcludeError { action: "write", path, source })?;
     Ok(true)
+}
+
+/// Appends `line` to the file, which is created if it does not exist.
+fn append(common_dir: &Path, path: &Path, line: &str) -> std::io::Result<()> {
+    durable::create_directory(&common_dir.join("info"))?;
+    if !path.exists() {
+        durable::open_or_create(path)?;
+    }
+
+    let mut file = std::fs::File::options().append(true).open(path)?;
+    file.write_all(line.as_bytes())
 }
 
 /// Removes the line of [`add_exclude`]. Returns whether the file changed.
 ///
-/// The other bytes are as before. Removes the file if `add_exclude` made it and it contains nothing else, and
-/// then its directory if that is empty.
+/// The other bytes become those from before `add_exclude`. Removes the file if `add_exclude` made it and it
+/// contains nothing else, and then its directory if that is empty.
 pub fn remove_exclude(common_dir: &Path) -> Result<bool, ExcludeError> {
     let path = exclude_file(common_dir);
     let old = read(&path)?;
-    let kept: Vec<&[u8]> = old.lines_with_terminator().filter(|line| !is_pattern(line)).collect();
-    let mut kept = kept.concat();
-    if kept.len() == old.len() {
+    let others: Vec<&[u8]> = old.lines_with_terminator().filter(|line| !is_pattern(line)).collect();
+    let mut others = others.concat();
+
+    if others.len() == old.len() {
         return Ok(false);
     }
-    let has_marker = |line: &[u8]| line == PATTERN_AFTER_NEWLINE.as_bytes();
-    let existed = old.lines().any(has_marker);
-    if old.lines().next_back().is_some_and(has_marker) && kept.ends_with(b"\n") {
-        kept.pop();
+
+    let existed = old.lines().any(is_marker);
+    // The newline before the line was added with it.
+    if old.lines().next_back().is_some_and(is_marker) && others.ends_with(b"\n") {
+        others.pop();
     }
-    let removed = if kept.is_empty() && !existed { remove(&path) } else { replace(&path, &kept) };
+
+    let removed = if others.is_empty() && !existed { remove(&path) } else { replace(&path, &others) };
     removed.map_err(|source| ExcludeError { action: "write", path, source })?;
+
     // Fails if the directory is not empty.
     let _ = std::fs::remove_dir(common_dir.join("info"));
     Ok(true)
@@ -84,12 +93,13 @@ fn replace(path: &Path, text: &[u8]) -> std::io::Result<()> {
     if !metadata.is_file() {
         return std::fs::write(path, text);
     }
+
     let staged = Replacement::of(path).stage(text)?;
     staged.set_permissions(metadata.permissions())?;
     staged.commit()
 }
 
-/// Removes the file. A link stays, and the file that it leads to becomes empty.
+/// Removes the file. A link stays, and the file that it leads to is emptied.
 fn remove(path: &Path) -> std::io::Result<()> {
     match std::fs::symlink_metadata(path)?.is_file() {
         true => std::fs::remove_file(path),
@@ -103,6 +113,11 @@ fn exclude_file(common_dir: &Path) -> PathBuf {
 
 fn is_pattern(line: &[u8]) -> bool {
     line.trim_ascii_end() == PATTERN.as_bytes()
+}
+
+/// Returns whether `line` shows that the file existed before [`add_exclude`] changed it.
+fn is_marker(line: &[u8]) -> bool {
+    line == PATTERN_AFTER_NEWLINE.as_bytes()
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, ExcludeError> {

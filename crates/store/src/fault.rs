@@ -15,51 +15,51 @@
 
 use std::io;
 
-/// A writing step, counted from 1 over the life of the process.
+/// Counts a writing step, from 1 over the life of the process. Fails if the fault says so.
 #[cfg(not(debug_assertions))]
 #[inline(always)]
 pub fn step() -> io::Result<()> {
     Ok(())
 }
 
-/// A writing step, counted from 1 over the life of the process.
+/// Counts a writing step, from 1 over the life of the process. Fails if the fault says so.
 #[cfg(debug_assertions)]
 pub fn step() -> io::Result<()> {
     armed::step()
 }
 
-/// Called after a rename; counted separately.
+/// Counts a rename, separately from steps. Called after it.
 #[cfg(not(debug_assertions))]
 #[inline(always)]
 pub fn renamed() -> io::Result<()> {
     Ok(())
 }
 
-/// Called after a rename; counted separately.
+/// Counts a rename, separately from steps. Called after it.
 #[cfg(debug_assertions)]
 pub fn renamed() -> io::Result<()> {
     armed::renamed()
 }
 
-/// Whether locks are granted without being held.
+/// Returns whether locks are granted without being held.
 #[cfg(not(debug_assertions))]
 #[inline(always)]
 pub fn has_no_locks() -> bool {
     false
 }
 
-/// Whether locks are granted without being held.
+/// Returns whether locks are granted without being held.
 #[cfg(debug_assertions)]
 pub fn has_no_locks() -> bool {
     armed::has_no_locks()
 }
 
-/// Called before `bytes` are parsed.
+/// Ends the process if the fault says so. Called before `bytes` are parsed.
 #[cfg(not(debug_assertions))]
 #[inline(always)]
 pub fn parsing(_bytes: &[u8]) {}
 
-/// Called before `bytes` are parsed.
+/// Ends the process if the fault says so. Called before `bytes` are parsed.
 #[cfg(debug_assertions)]
 pub fn parsing(bytes: &[u8]) {
     armed::parsing(bytes);

@@ -6,7 +6,7 @@
 //!   nonce                       must equal `codeweaver-nonce` in the common git directory
 //!   locks/  wanted/  cache/     leases, update requests, status caches and logs
 //!   v1/<vector space>/          one store for each vector space, so that vectors of two models never mix
-//!     state                     names everything current
+//!     state                     the names of everything current
 //!     hashed                    stat data of the files below that have been hashed
 //!     shards/<blake3>.parquet   chunks and vectors: the source of truth
 //!     segments/<blake3>.seg     derived from a shard and git
@@ -26,22 +26,23 @@ use codeweaver_git::{self as git, Repo};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Name of the directory.
+/// Name of the directory of this program in a repository.
 pub const DIR: &str = ".codeweaver";
-/// Prefix of files that are being written.
+/// Prefix of the names of files that are being written.
 pub const TEMPORARY_PREFIX: &str = ".tmp-";
+/// Name of the file that binds the directory to the repository, and of its copy in the git directory.
 const NONCE: &str = "nonce";
 const NONCE_IN_GIT: &str = "codeweaver-nonce";
 const FORMAT_DIR: &str = "v1";
 
-/// The directory of one repository.
+/// The location of `.codeweaver/` of one repository.
 #[derive(Debug, Clone)]
 pub struct Layout {
     root: PathBuf,
     common_dir: PathBuf,
     /// The git directory of a linked worktree.
     linked_dir: Option<PathBuf>,
-    /// Permission bits of files, by which those of the directory are set when it is created.
+    /// Permission bits of new files, from which those of the directory are derived when it is created.
     file_mode: u32,
     trusted: Arc<TrustMemo>,
 }
@@ -119,11 +120,12 @@ impl Layout {
             .map(|child| StoreLayout { root: child.path() })
             .filter(|s| s.state().is_file())
             .collect();
+
         stores.sort_by(|a, b| a.root.cmp(&b.root));
         stores
     }
 
-    /// Creates the directory and binds it to this repository; returns true if it is new.
+    /// Creates the directory and binds it to this repository. Returns whether it is new.
     ///
     /// A directory without a nonce, or with that of another repository, is refused: it may have been unpacked
     /// from an archive or be tracked by a hostile repository.
@@ -135,28 +137,35 @@ impl Layout {
             }
             Trust::Absent => {}
         }
-        // First of all: the next `git add -A` would add a directory that git does not ignore, even if this
-        // process is killed in between.
+
+        // Before the directory exists: the next `git add -A` would add a directory that git does not ignore,
+        // even if this process is killed in between.
         add_exclude(&self.common_dir).map_err(|ExcludeError { action, path, source }| StoreError::Io {
             action,
             path,
             source,
         })?;
+
         self.create_root()?;
         let nonce = match std::fs::read_to_string(self.common_dir.join(NONCE_IN_GIT)) {
             Ok(nonce) if !nonce.trim().is_empty() => nonce,
             _ => self.new_nonce(&self.common_dir)?,
         };
+
+        // The first file in the directory, which is trusted from now on.
         write_atomically(&self.root.join(NONCE), nonce.as_bytes())?;
         self.create_subdirs()?;
         Ok(true)
     }
 
-    /// Whether the directory exists and belongs to this repository.
+    /// Returns whether the directory exists and belongs to this repository. Fails if it belongs to another
+    /// one.
     pub fn trust(&self) -> Result<Trust, StoreError> {
         if self.trusted.holds() {
             return Ok(Trust::Ours);
         }
+
+        // Observed before the check, so that a later change is noticed.
         let inputs = Inputs::observe(self.trust_inputs());
         let trust = self.check_trust()?;
         if trust == Trust::Ours {
@@ -165,35 +174,38 @@ impl Layout {
         Ok(trust)
     }
 
-    /// Everything that [`Self::check_trust`] reads.
+    /// The paths of everything that [`Self::check_trust`] reads.
     fn trust_inputs(&self) -> Vec<PathBuf> {
         let stores = self.root.join(FORMAT_DIR);
-        let of_vector_spaces = std::fs::read_dir(&stores).into_iter().flatten().flatten();
-        let mut paths: Vec<PathBuf> = of_vector_spaces.map(|store| store.path()).collect();
+        let vector_spaces = std::fs::read_dir(&stores).into_iter().flatten().flatten();
+        let mut paths: Vec<PathBuf> = vector_spaces.map(|store| store.path()).collect();
         paths.extend([self.root.clone(), self.root.join(NONCE), self.nonce_in_git(), stores]);
         paths.extend([self.locks(), self.update_requests(), self.cache()]);
         paths
     }
 
+    /// As [`Self::trust`], without its memory.
     fn check_trust(&self) -> Result<Trust, StoreError> {
         let metadata = match std::fs::symlink_metadata(&self.root) {
             Ok(metadata) => metadata,
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Trust::Absent),
             Err(e) => return Err(StoreError::io("inspect", &self.root)(e)),
         };
+
         let untrusted = |why: &str| StoreError::Untrusted { path: self.root.clone(), why: why.to_owned() };
         if !metadata.is_dir() {
             return Err(untrusted("it is a symbolic link or a file, not a directory"));
         }
-        let read = || read_nonce(&self.root.join(NONCE));
-        let mut inside = read()?;
+
+        let nonce = self.root.join(NONCE);
+        let mut inside = read_nonce(&nonce)?;
         if inside.is_none() {
             if is_empty(&self.root) {
                 return Ok(Trust::Absent);
             }
-            // The nonce is the first file that a creator writes, so a directory that is not empty now has it
-            // if it ever will.
-            inside = read()?;
+            // The nonce is the first file that a creator writes, so a directory that is not empty has it by
+            // now or will never have it.
+            inside = read_nonce(&nonce)?;
         }
         let in_git = read_nonce(&self.common_dir.join(NONCE_IN_GIT))?;
         match (inside, in_git) {
@@ -204,6 +216,7 @@ impl Layout {
                 ));
             }
         }
+
         match self.first_link() {
             Some(link) => {
                 let why = "it is a symbolic link, which this program makes nowhere in its folder";
@@ -213,33 +226,20 @@ impl Layout {
         }
     }
 
-    /// A symbolic link among the directories and the files that are written in place. An archive can contain
-    /// a git directory and a store that fit together; a link in it would make us overwrite or collect a file
-    /// elsewhere.
+    /// Finds a symbolic link among the directories and the files that are written in place. An archive can
+    /// contain a git directory and a store that fit together; through a link in it we would overwrite or
+    /// collect a file elsewhere.
     fn first_link(&self) -> Option<PathBuf> {
         let stores = self.root.join(FORMAT_DIR);
-        let links = |dir: &Path| {
-            let children = std::fs::read_dir(dir).into_iter().flatten().flatten();
-            children
-                .filter(|child| child.file_type().is_ok_and(|kind| kind.is_symlink()))
-                .map(|child| child.path())
-        };
-        links(&self.root)
-            .chain(links(&self.locks()))
-            .chain(links(&self.update_requests()))
-            .chain(links(&self.cache()))
-            .chain(links(&stores))
-            .chain(
-                std::fs::read_dir(&stores)
-                    .into_iter()
-                    .flatten()
-                    .flatten()
-                    .flat_map(|store| links(&store.path())),
-            )
-            .next()
+        let mut directories =
+            vec![self.root.clone(), self.locks(), self.update_requests(), self.cache(), stores.clone()];
+        let vector_spaces = std::fs::read_dir(&stores).into_iter().flatten().flatten();
+        directories.extend(vector_spaces.map(|store| store.path()));
+
+        directories.iter().find_map(|dir| links_in(dir).next())
     }
 
-    /// Removes the directory and the nonce.
+    /// Removes the directory, if it is ours, and the nonces.
     pub fn remove(&self) -> Result<(), StoreError> {
         if self.trust()? == Trust::Ours {
             self.remove_all().map_err(StoreError::io("remove", &self.root))?;
@@ -247,8 +247,8 @@ impl Layout {
         self.forget()
     }
 
-    /// Removes the nonce last: an interrupted removal leaves a directory that is still ours and can be
-    /// removed or reused.
+    /// Removes the directory, its nonce last: an interrupted removal leaves a directory that is still ours
+    /// and can be removed or reused.
     fn remove_all(&self) -> std::io::Result<()> {
         let nonce = self.root.join(NONCE);
         for child in std::fs::read_dir(&self.root)? {
@@ -256,6 +256,7 @@ impl Layout {
             if child.path() == nonce {
                 continue;
             }
+
             fault::step()?;
             if child.file_type()?.is_dir() {
                 std::fs::remove_dir_all(child.path())?;
@@ -263,15 +264,17 @@ impl Layout {
                 std::fs::remove_file(child.path())?;
             }
         }
+
         fault::step()?;
         std::fs::remove_file(nonce)?;
         fault::step()?;
         std::fs::remove_dir(&self.root)
     }
 
-    /// Removes only the nonces in git directories, which unbinds the directory.
+    /// Removes only the nonces in git directories, after which the directory is bound to no repository.
     pub fn forget(&self) -> Result<(), StoreError> {
         let linked = std::fs::read_dir(self.common_dir.join("worktrees")).into_iter().flatten().flatten();
+
         for dir in linked.map(|child| child.path()).chain([self.common_dir.clone()]) {
             let path = dir.join(NONCE_IN_GIT);
             match std::fs::remove_file(&path) {
@@ -287,6 +290,7 @@ impl Layout {
                 _ => {}
             }
         }
+
         Ok(())
     }
 
@@ -297,7 +301,7 @@ impl Layout {
         Some(id.trim().to_owned()).filter(|id| !id.is_empty())
     }
 
-    /// As [`Self::worktree_id`]; makes one if there is none.
+    /// As [`Self::worktree_id`], but makes an identity if there is none.
     pub fn create_worktree_id(&self) -> Result<Option<String>, StoreError> {
         match (&self.linked_dir, self.worktree_id()) {
             (None, _) => Ok(None),
@@ -306,51 +310,52 @@ impl Layout {
         }
     }
 
-    /// Whether `init` was run in this repository, even if the directory has been deleted since.
+    /// Returns whether `init` was run in this repository, even if the directory has been deleted since.
     pub fn was_initialised(&self) -> bool {
         self.common_dir.join(NONCE_IN_GIT).is_file()
     }
 
-    /// Makes `.codeweaver/` for those who may use the repository. Everything below inherits from it.
+    /// Makes `.codeweaver/` for all users of the repository. Everything below inherits from it.
     fn create_root(&self) -> Result<(), StoreError> {
         let mode = Some(git::directory_mode(self.file_mode));
-        let create = || {
-            fault::step()?;
-            durable::create_directory_like(&self.root, &self.common_dir, mode)
-        };
-        create().map_err(StoreError::io("create", &self.root))
+        fault::step()
+            .and_then(|()| durable::create_directory_like(&self.root, &self.common_dir, mode))
+            .map_err(StoreError::io("create", &self.root))
     }
 
     fn create_subdirs(&self) -> Result<(), StoreError> {
         [self.locks(), self.update_requests(), self.cache()].iter().try_for_each(|dir| create_directory(dir))
     }
 
-    /// Makes a nonce in a git directory.
+    /// Makes a nonce in a git directory, or returns the one that another process has made.
     fn new_nonce(&self, git_dir: &Path) -> Result<String, StoreError> {
         let nonce = format!("{}\n", random::hex128());
         let path = git_dir.join(NONCE_IN_GIT);
-        let write = || -> std::io::Result<String> {
-            fault::step()?;
-            let new = Replacement::of(&path).named(TEMPORARY_PREFIX, "").inheriting();
-            let staged = new.stage(nonce.as_bytes())?;
-            // The git directory itself may admit more users.
-            #[cfg(unix)]
-            staged.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(self.file_mode))?;
-            staged.sync()?;
-            fault::step()?;
-            match staged.commit_new() {
-                Err(e) if e.kind() != std::io::ErrorKind::AlreadyExists => return Err(e),
-                _ => fault::step()?,
-            }
-            // If two processes begin at once, one nonce is used by both.
-            let winner = std::fs::read_to_string(&path)?;
-            if !winner.trim().is_empty() {
-                return Ok(winner);
-            }
-            std::fs::write(&path, &nonce)?;
-            Ok(nonce.clone())
-        };
-        write().map_err(StoreError::io("write", &path))
+        self.try_new_nonce(&path, &nonce).map_err(StoreError::io("write", &path))
+    }
+
+    fn try_new_nonce(&self, path: &Path, nonce: &str) -> std::io::Result<String> {
+        fault::step()?;
+        let new = Replacement::of(path).named(TEMPORARY_PREFIX, "").inheriting();
+        let staged = new.stage(nonce.as_bytes())?;
+        // The git directory itself may admit more users.
+        #[cfg(unix)]
+        staged.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(self.file_mode))?;
+        staged.sync()?;
+
+        fault::step()?;
+        match staged.commit_new() {
+            Err(e) if e.kind() != std::io::ErrorKind::AlreadyExists => return Err(e),
+            _ => fault::step()?,
+        }
+
+        // If two processes begin at once, both use the nonce of the first.
+        let winner = std::fs::read_to_string(path)?;
+        if !winner.trim().is_empty() {
+            return Ok(winner);
+        }
+        std::fs::write(path, nonce)?;
+        Ok(nonce.to_owned())
     }
 }
 
@@ -384,7 +389,7 @@ impl StoreLayout {
         self.root.join(format!("checkpoint-{worktree_key}.json"))
     }
 
-    /// Record of the files whose content was found right.
+    /// Record of the files whose content was found to be right.
     pub fn hashed(&self) -> PathBuf {
         self.root.join("hashed")
     }
@@ -410,12 +415,12 @@ impl StoreLayout {
         self.root.join("graphs")
     }
 
-    /// The HNSW graph over `segments`, which has a name of theirs.
+    /// The HNSW graph over `segments`.
     pub fn graph(&self, segments: &[SegmentRef]) -> PathBuf {
         self.graphs().join(format!("{}.hnsw", StoreLayout::graph_name(segments)))
     }
 
-    /// Name of the HNSW graph over `segments`.
+    /// Name of the HNSW graph over `segments`, a hash of their names.
     pub fn graph_name(segments: &[SegmentRef]) -> String {
         let mut hasher = blake3::Hasher::new();
         for segment in segments {
@@ -424,7 +429,7 @@ impl StoreLayout {
         hasher.finalize().to_hex().to_string()
     }
 
-    /// Number of the leading segments that the largest graph on disk is over.
+    /// Number of leading segments that the largest graph on disk covers.
     pub fn largest_graph(&self, segments: &[SegmentRef]) -> Option<usize> {
         (1..=segments.len()).rev().find(|&n| self.graph(&segments[..n]).exists())
     }
@@ -434,6 +439,7 @@ impl StoreLayout {
         ["shards", "segments", "entries", "snapshots", "graphs"].map(|name| self.root.join(name))
     }
 
+    /// Creates the directories that are missing.
     pub fn create(&self) -> Result<(), StoreError> {
         self.content_dirs().iter().try_for_each(|dir| create_directory(dir))
     }
@@ -450,31 +456,30 @@ pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     sync_dir(path.parent().unwrap_or(Path::new(".")))
 }
 
-/// As [`write_atomically`] without the last step: the bytes are on disk, the new name may not be.
+/// As [`write_atomically`] without the last step: the bytes are on disk, but the new name may not be.
 fn replace(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
-    let failed = StoreError::io("write", path);
-    let write = || -> std::io::Result<()> {
-        fault::step()?;
-        let staged = Replacement::of(path).named(TEMPORARY_PREFIX, "").inheriting().stage(bytes)?;
-        fault::step()?;
-        staged.sync()?;
-        fault::step()?;
-        staged.commit()?;
-        fault::renamed()
-    };
-    write().map_err(failed)
+    try_replace(path, bytes).map_err(StoreError::io("write", path))
+}
+
+fn try_replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    fault::step()?;
+    let staged = Replacement::of(path).named(TEMPORARY_PREFIX, "").inheriting().stage(bytes)?;
+
+    fault::step()?;
+    staged.sync()?;
+
+    fault::step()?;
+    staged.commit()?;
+    fault::renamed()
 }
 
 fn sync_dir(dir: &Path) -> Result<(), StoreError> {
-    let sync = || -> std::io::Result<()> {
-        fault::step()?;
-        match durable::sync_directory(dir) {
-            // Nothing was written there yet.
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(()),
-            synced => synced,
-        }
-    };
-    sync().map_err(StoreError::io("write", dir))
+    let synced = fault::step().and_then(|()| durable::sync_directory(dir));
+    match synced {
+        // Nothing was written there yet. An injected fault is never of this kind.
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        synced => synced.map_err(StoreError::io("write", dir)),
+    }
 }
 
 /// Writes a file named by the hash of its content. An intact existing file is kept.
@@ -483,22 +488,24 @@ pub fn write_content_addressed(path: &Path, bytes: &[u8]) -> Result<(), StoreErr
         // The name alone proves nothing: the disk may have damaged the file since.
         Ok(there) if there == bytes => {
             fault::step().map_err(StoreError::io("touch", path))?;
-            // Its age decides when garbage collection may remove it, so it counts as new.
-            let now = std::fs::File::options()
+
+            // Its age decides when garbage collection may remove it, so it must count as new.
+            let touched = std::fs::File::options()
                 .write(true)
                 .open(path)
                 .and_then(|f| f.set_modified(std::time::SystemTime::now()));
-            match now {
-                // It belongs to another user, and this one may replace it.
+
+            match touched {
+                // It belongs to another user, but this one may replace it.
                 Err(e) if e.kind() == std::io::ErrorKind::PermissionDenied => replace(path, bytes),
-                now => now.map_err(StoreError::io("touch", path)),
+                touched => touched.map_err(StoreError::io("touch", path)),
             }
         }
         _ => replace(path, bytes),
     }
 }
 
-/// Makes a directory of the store and its missing parents, each like the one above it.
+/// Makes a directory of the store and its missing parents, each like the one that contains it.
 fn create_directory(dir: &Path) -> Result<(), StoreError> {
     if dir.is_dir() {
         return Ok(());
@@ -506,19 +513,27 @@ fn create_directory(dir: &Path) -> Result<(), StoreError> {
     if let Some(parent) = dir.parent() {
         create_directory(parent)?;
     }
-    let create = || fault::step().and_then(|()| durable::create_directory(dir));
-    create().map_err(StoreError::io("create", dir))
+
+    let created = fault::step().and_then(|()| durable::create_directory(dir));
+    created.map_err(StoreError::io("create", dir))
 }
 
-/// Whether `dir` is empty except for temporary files of interrupted writers.
+/// The symbolic links in `dir`.
+fn links_in(dir: &Path) -> impl Iterator<Item = PathBuf> {
+    let children = std::fs::read_dir(dir).into_iter().flatten().flatten();
+    children.filter(|child| child.file_type().is_ok_and(|kind| kind.is_symlink())).map(|child| child.path())
+}
+
+/// Returns whether `dir` is empty except for temporary files of interrupted writers.
 fn is_empty(dir: &Path) -> bool {
-    let is_temporary =
-        |child: std::fs::DirEntry| child.file_name().to_string_lossy().starts_with(TEMPORARY_PREFIX);
-    std::fs::read_dir(dir).is_ok_and(|mut children| children.all(|child| child.is_ok_and(is_temporary)))
+    let Ok(mut children) = std::fs::read_dir(dir) else { return false };
+    children.all(|child| {
+        child.is_ok_and(|child| child.file_name().to_string_lossy().starts_with(TEMPORARY_PREFIX))
+    })
 }
 
-/// `None` if there is none. An unreadable nonce is an error, so that a disk fault does not lead to the advice
-/// to remove the directory.
+/// Reads a nonce; `None` if there is none. An unreadable nonce is an error, so that a disk fault does not
+/// lead to the advice to remove the directory.
 fn read_nonce(path: &Path) -> Result<Option<String>, StoreError> {
     match std::fs::read(path) {
         Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),

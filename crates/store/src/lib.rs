@@ -1,4 +1,4 @@
-//! The store in `.codeweaver/`: its files, how they are written and how they are read.
+//! The store in `.codeweaver/`: its files, and how to write and read them.
 //!
 //! Shards ([`shard`], Parquet, named by content) and git are the truth. Segments ([`segment`]), entry files
 //! ([`entries`]), snapshots ([`snapshot`]) and HNSW files ([`hnsw`]) are derived from them. One file, the

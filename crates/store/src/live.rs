@@ -1,6 +1,7 @@
 //! The live rows of a segment under a snapshot, with constant-time counting.
 
-/// A set of rows with rank. Filled by [`Self::insert`], then closed by [`Self::seal`] before it is queried.
+/// A set of rows with rank. It is filled by [`Self::insert`], then closed by [`Self::seal`] before it is
+/// queried.
 #[derive(Debug, Clone)]
 pub struct LiveRows {
     words: Vec<u64>,
@@ -20,6 +21,7 @@ impl LiveRows {
     pub fn insert(&mut self, start: u32, end: u32) {
         let mut row = start;
         let end = end.min(self.n_rows);
+
         while row < end {
             let upto = ((row / 64 + 1) * 64).min(end);
             let n = upto - row;
@@ -29,18 +31,20 @@ impl LiveRows {
         }
     }
 
-    /// Computes the counts.
+    /// Computes the counts, after the last row was inserted.
     pub fn seal(&mut self) {
         self.before.clear();
         let mut n = 0;
+
         for word in &self.words {
             self.before.push(n);
             n += word.count_ones();
         }
+
         self.n_live = n;
     }
 
-    /// Whether every row is live.
+    /// Returns whether every row is live.
     pub fn all(&self) -> bool {
         self.n_live == self.n_rows
     }
@@ -76,6 +80,7 @@ impl LiveRows {
         if word == self.words.len() {
             return self.n_live;
         }
+
         let mask = (1u64 << (row % 64)) - 1;
         self.before[word] + (self.words[word] & mask).count_ones()
     }
@@ -84,6 +89,7 @@ impl LiveRows {
     fn next(&self, row: u32, live: bool) -> Option<u32> {
         let mut word = row as usize / 64;
         let mut skip = row % 64;
+
         while word < self.words.len() {
             let bits = if live { self.words[word] } else { !self.words[word] } & (u64::MAX << skip);
             if bits != 0 {
@@ -93,6 +99,7 @@ impl LiveRows {
             word += 1;
             skip = 0;
         }
+
         None
     }
 }

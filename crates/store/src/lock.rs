@@ -33,6 +33,7 @@ impl Lock {
         if fault::has_no_locks() {
             return Ok(Lock { file });
         }
+
         for _ in 0..TRIES {
             match file.try_lock() {
                 Ok(()) => {
@@ -42,6 +43,7 @@ impl Lock {
                 Err(TryLockError::WouldBlock) => {}
                 Err(TryLockError::Error(e)) => return Err(StoreError::io("lock", path)(e)),
             }
+
             // A holder has an exclusive lock, so a shared one is refused.
             match file.try_lock_shared() {
                 Ok(()) => file.unlock().map_err(StoreError::io("unlock", path))?,
@@ -50,10 +52,12 @@ impl Lock {
             }
             std::thread::sleep(BETWEEN_TRIES);
         }
+
+        // Contention with `holder` would have ended by now.
         Err(StoreError::Locked { holder: read_holder(&mut file) })
     }
 
-    /// Waits for the lock at `path`. For locks that are held for milliseconds.
+    /// Waits for the lock at `path`. Use it for locks that are held for milliseconds.
     pub fn acquire(path: &Path) -> Result<Lock, StoreError> {
         let file = open(path)?;
         if fault::has_no_locks() {
@@ -76,7 +80,7 @@ impl Drop for Lock {
 /// free.
 pub fn holder(path: &Path) -> Option<String> {
     let mut file = OpenOptions::new().read(true).open(path).ok()?;
-    // Shared, so that concurrent callers do not take each other for the holder.
+    // Shared, so that concurrent callers are not mistaken for the holder.
     match file.try_lock_shared() {
         Err(TryLockError::WouldBlock) => Some(read_holder(&mut file)),
         Ok(()) => {
@@ -96,10 +100,11 @@ fn open(path: &Path) -> Result<File, StoreError> {
 fn read_holder(file: &mut File) -> String {
     let mut bytes = Vec::new();
     let _ = file.seek(SeekFrom::Start(0)).and_then(|_| file.take(200).read_to_end(&mut bytes));
+
     // The content of the file is printed, so only printable characters are kept.
-    let printable = |byte: &u8| *byte == b' ' || byte.is_ascii_graphic();
-    let text: String =
-        bytes.iter().take_while(|byte| printable(byte)).map(|&byte| char::from(byte)).collect();
+    let printable = bytes.iter().take_while(|byte| **byte == b' ' || byte.is_ascii_graphic());
+    let text: String = printable.map(|&byte| char::from(byte)).collect();
+
     if text.trim().is_empty() { "PID unknown".to_owned() } else { text.trim().to_owned() }
 }
 
@@ -108,6 +113,7 @@ fn write_holder(file: &mut File) -> std::io::Result<()> {
     file.set_len(0)?;
     fault::step()?;
     file.seek(SeekFrom::Start(0))?;
+
     let now = super::time::now();
     write!(file, "PID {}, started {}", std::process::id(), super::time::rfc3339(now))
 }

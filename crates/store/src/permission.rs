@@ -1,7 +1,8 @@
-//! Files of the store that users of the repository cannot use, and the command that restores their access.
+//! Finds files of the store that users of the repository cannot use, and the command that restores their
+//! access.
 //!
-//! New files inherit owner and permissions ([`codeweaver_base::durable`]), so this is about what else has written
-//! there: a copy made by root, another version of this program, a changed umask.
+//! New files inherit owner and permissions ([`codeweaver_base::durable`]), so these files come from elsewhere: a copy
+//! made by root, another version of this program, a changed umask.
 
 use super::layout::{DIR, Layout};
 use std::path::{Path, PathBuf};
@@ -14,35 +15,29 @@ pub struct Unusable {
     pub example: PathBuf,
 }
 
-/// Looks at every file of the store: this process must be able to read it, and to write where it is written
+#[cfg(unix)]
+impl Unusable {
+    fn add(&mut self, path: PathBuf) {
+        self.n += 1;
+        if self.n == 1 {
+            self.example = path;
+        }
+    }
+}
+
+/// Checks every file of the store: this process must be able to read it, and to write those that are written
 /// in place. For root, which can do everything, the owner of the repository must be able to.
 #[cfg(unix)]
 pub fn unusable(layout: &Layout) -> Option<Unusable> {
     use std::os::unix::fs::MetadataExt as _;
     let owner = std::fs::metadata(layout.common_dir()).ok()?.uid();
-    let is_root = rustix::process::geteuid().is_root();
-    let is_usable = |path: &Path, is_written: bool| match std::fs::symlink_metadata(path) {
-        Ok(metadata) if is_root => {
-            let shared = if is_written { 0o060 } else { 0o040 };
-            owner == 0 || metadata.uid() == owner || metadata.mode() & shared == shared
-        }
-        Ok(_) => {
-            let wanted = if is_written { rustix::fs::Access::WRITE_OK } else { rustix::fs::Access::empty() };
-            // A read-only file system is another problem.
-            rustix::fs::access(path, rustix::fs::Access::READ_OK | wanted) != Err(rustix::io::Errno::ACCESS)
-        }
-        Err(e) => e.kind() == std::io::ErrorKind::NotFound,
-    };
+    let owner_if_root = rustix::process::geteuid().is_root().then_some(owner);
+
     let mut found = Unusable::default();
-    let mut look = |path: PathBuf, is_written: bool| {
-        if !is_usable(&path, is_written) {
-            found.n += 1;
-            if found.n == 1 {
-                found.example = path;
-            }
-        }
-    };
-    look(layout.nonce_in_git(), false);
+    if !is_usable(&layout.nonce_in_git(), false, owner_if_root) {
+        found.add(layout.nonce_in_git());
+    }
+
     let written = [layout.locks(), layout.update_requests(), layout.cache()];
     let mut directories = vec![layout.root().to_path_buf()];
     while let Some(directory) = directories.pop() {
@@ -50,13 +45,39 @@ pub fn unusable(layout: &Layout) -> Option<Unusable> {
         for child in std::fs::read_dir(&directory).into_iter().flatten().flatten() {
             match child.file_type() {
                 Ok(kind) if kind.is_dir() => directories.push(child.path()),
-                Ok(kind) if kind.is_file() => look(child.path(), is_written),
+                Ok(kind) if kind.is_file() && !is_usable(&child.path(), is_written, owner_if_root) => {
+                    found.add(child.path());
+                }
                 _ => {}
             }
         }
-        look(directory, true);
+        // Files are created in every directory.
+        if !is_usable(&directory, true, owner_if_root) {
+            found.add(directory);
+        }
     }
+
     (found.n > 0).then_some(found)
+}
+
+/// Returns whether this process can read `path` and, if it `is_written` in place, write it. For root,
+/// `owner_if_root` is the owner of the repository, who must be able to. A missing file counts as usable.
+#[cfg(unix)]
+fn is_usable(path: &Path, is_written: bool, owner_if_root: Option<u32>) -> bool {
+    use rustix::fs::Access;
+    use std::os::unix::fs::MetadataExt as _;
+    let metadata = match std::fs::symlink_metadata(path) {
+        Ok(metadata) => metadata,
+        Err(e) => return e.kind() == std::io::ErrorKind::NotFound,
+    };
+
+    if let Some(owner) = owner_if_root {
+        let shared = if is_written { 0o060 } else { 0o040 };
+        return owner == 0 || metadata.uid() == owner || metadata.mode() & shared == shared;
+    }
+    let wanted = if is_written { Access::WRITE_OK } else { Access::empty() };
+    // A read-only file system is another problem.
+    rustix::fs::access(path, Access::READ_OK | wanted) != Err(rustix::io::Errno::ACCESS)
 }
 
 #[cfg(not(unix))]
@@ -69,12 +90,14 @@ pub fn unusable(_: &Layout) -> Option<Unusable> {
 #[cfg(unix)]
 pub fn mend_command(path: &Path) -> String {
     use std::os::unix::fs::MetadataExt as _;
+
     let store = path.ancestors().find(|dir| dir.file_name().is_some_and(|name| name == DIR));
     let target = store.unwrap_or(path);
     let shown = quoted(target);
     let Some(repository) = target.parent().and_then(|parent| std::fs::metadata(parent).ok()) else {
         return format!("check the permissions of {shown}");
     };
+
     let (uid, gid) = (repository.uid(), repository.gid());
     let is_shared = std::fs::symlink_metadata(target).is_ok_and(|own| own.mode() & 0o070 == 0o070);
     let user = rustix::process::geteuid();
@@ -94,8 +117,8 @@ pub fn mend_command(path: &Path) -> String {
 #[cfg(unix)]
 fn quoted(path: &Path) -> String {
     let text = path.display().to_string();
-    let is_plain = |c: char| c.is_alphanumeric() || "/._-+@%".contains(c);
-    if text.chars().all(is_plain) { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
+    let is_plain = text.chars().all(|c| c.is_alphanumeric() || "/._-+@%".contains(c));
+    if is_plain { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
 }
 
 #[cfg(not(unix))]

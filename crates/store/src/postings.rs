@@ -10,12 +10,12 @@
 //! varint of 2 · row gap + (1 if tf > 1), and tf as a varint if it is more than 1
 //! ```
 //!
-//! The list of a term that occurs in one row, as two thirds do, is the tail alone, of which the first varint
-//! is shifted left by one and has a 1 as lowest bit.
+//! The list of a term that occurs in one row, as two thirds do, is the tail alone. Its first varint is
+//! shifted left by one and has a 1 as lowest bit.
 //!
 //! Block headers make document frequencies over live rows cheap: a block whose whole row range is live counts
 //! without being decoded, a dead one is skipped, and only mixed blocks are decoded. Search libraries count
-//! deleted rows in document frequencies; here dead rows belong to other branches and must not influence
+//! deleted rows in document frequencies. Here dead rows belong to other branches and must not influence
 //! scores, which is why this is our own code.
 
 use super::container::read_u32;
@@ -51,6 +51,7 @@ pub struct PostingsBuilder {
     key: Vec<u8>,
 }
 
+/// The list of one term under construction.
 #[derive(Default)]
 struct GrowingList {
     df: u32,
@@ -76,6 +77,7 @@ impl PostingsBuilder {
         self.key.clear();
         self.key.push(field as u8);
         self.key.extend_from_slice(term.as_bytes());
+
         let key = std::mem::take(&mut self.key);
         let id = self.id_of_key(&key);
         self.key = key;
@@ -87,14 +89,15 @@ impl PostingsBuilder {
         if let Some(&id) = self.ids.get(key) {
             return id;
         }
+
         let id = self.lists.len() as u32;
         self.ids.insert(key.into(), id);
         self.lists.push(GrowingList::default());
         id
     }
 
-    /// Adds every list of `postings` with rows renamed by `rename`, which preserves order and drops rows that
-    /// it maps to `None`.
+    /// Adds every list of `postings` with rows renamed by `rename`, which preserves order and returns `None`
+    /// for rows to drop.
     pub fn extend(&mut self, postings: &Postings<'_>, rename: impl Fn(u32) -> Option<u32>) {
         let mut stream = postings.stream();
         while let Some((key, list)) = stream.next_list() {
@@ -125,6 +128,8 @@ impl PostingsBuilder {
             else {
                 continue;
             };
+
+            // Only the first gap depends on the row base, so the rest is copied as it is.
             ours.push(row_base + first, tf);
             ours.bytes.extend_from_slice(&theirs.bytes[at..]);
             ours.df += theirs.df - 1;
@@ -136,12 +141,14 @@ impl PostingsBuilder {
     pub fn finish(self) -> (Vec<u8>, Vec<u8>) {
         let mut keys: Vec<(Box<[u8]>, u32)> = self.ids.into_iter().collect();
         keys.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+
         let mut writer = PostingsWriter::default();
         let (mut rows, mut tfs) = (Vec::new(), Vec::new());
         for (key, id) in keys {
             let list = &self.lists[id as usize];
             rows.clear();
             tfs.clear();
+
             let (mut at, mut row) = (0, 0);
             while let (Some(gap), Some(tf)) =
                 (varint::get(&list.bytes, &mut at), varint::get(&list.bytes, &mut at))
@@ -152,6 +159,7 @@ impl PostingsBuilder {
             }
             writer.add(&key, &rows, &tfs);
         }
+
         writer.finish()
     }
 }
@@ -174,30 +182,39 @@ impl PostingsWriter {
         if rows.is_empty() {
             return;
         }
+
         self.fst
             .insert(key, self.lists.len() as u64)
             .expect("keys come in ascending order, by the contract of `add`");
+        // Two thirds of the terms, so they have a form of their own.
         if let (&[row], &[tf]) = (rows, tfs) {
             return put_posting(&mut self.lists, row, tf, |head| head << 1 | 1);
         }
+
         varint::put(&mut self.lists, (rows.len() as u32) << 1);
         let packer = BitPacker4x::new();
         let n_blocks = rows.len() / BLOCK;
         let headers_at = self.lists.len();
         self.lists.resize(headers_at + n_blocks * BLOCK_HEADER, 0);
         let payload_at = self.lists.len();
+
         let mut packed = [0u8; BLOCK * 4];
         let mut previous = 0;
+
         for block in 0..n_blocks {
             let rows = &rows[block * BLOCK..(block + 1) * BLOCK];
             let tfs: Vec<u32> = tfs[block * BLOCK..(block + 1) * BLOCK].iter().map(|tf| tf - 1).collect();
+
             let offset = (self.lists.len() - payload_at) as u32;
+
             let row_bits = packer.num_bits_sorted(previous, rows);
             let n = packer.compress_sorted(previous, rows, &mut packed, row_bits);
             self.lists.extend_from_slice(&packed[..n]);
+
             let tf_bits = packer.num_bits(&tfs);
             let n = packer.compress(&tfs, &mut packed, tf_bits);
             self.lists.extend_from_slice(&packed[..n]);
+
             let header = &mut self.lists[headers_at + block * BLOCK_HEADER..][..BLOCK_HEADER];
             header[..4].copy_from_slice(&rows[BLOCK - 1].to_le_bytes());
             header[4..8].copy_from_slice(&offset.to_le_bytes());
@@ -205,12 +222,14 @@ impl PostingsWriter {
             header[9] = tf_bits;
             previous = rows[BLOCK - 1];
         }
+
         for (&row, &tf) in rows.iter().zip(tfs).skip(n_blocks * BLOCK) {
             put_posting(&mut self.lists, row - previous, tf, |head| head);
             previous = row;
         }
     }
 
+    /// The dictionary and the lists, as two sections.
     pub fn finish(self) -> (Vec<u8>, Vec<u8>) {
         let fst = self.fst.into_inner().expect("writing an fst to memory does not fail");
         (fst, self.lists)
@@ -260,11 +279,14 @@ impl<'a> Postings<'a> {
         mut is_wanted: impl FnMut(&str, &PostingList<'a>) -> bool,
     ) -> Vec<String> {
         use fst::{IntoStreamer, Streamer};
+
         let mut from = vec![field as u8];
         from.extend_from_slice(prefix.as_bytes());
         let mut stream = self.fst.range().ge(&from).into_stream();
         let mut terms = Vec::new();
+
         while let Some((key, offset)) = stream.next() {
+            // Keys with the prefix follow each other, so any other key ends them.
             if !key.starts_with(&from) || terms.len() == limit {
                 break;
             }
@@ -273,9 +295,11 @@ impl<'a> Postings<'a> {
                 terms.push(term.into_owned());
             }
         }
+
         terms
     }
 
+    /// The list that begins at `offset`; `None` if it is damaged.
     fn list_at(&self, offset: u64) -> Option<PostingList<'a>> {
         let start = usize::try_from(offset).ok()?;
         let mut at = start;
@@ -283,12 +307,14 @@ impl<'a> Postings<'a> {
         if head & 1 == 1 {
             return Some(PostingList { df: 1, bytes: self.lists, headers_at: start, payload_at: start });
         }
+
         let df = head >> 1;
         let n_blocks = df as usize / BLOCK;
         let payload_at = at.checked_add(n_blocks.checked_mul(BLOCK_HEADER)?)?;
         if payload_at > self.lists.len() {
             return None;
         }
+
         Some(PostingList { df, bytes: self.lists, headers_at: at, payload_at })
     }
 }
@@ -300,7 +326,7 @@ pub struct PostingStream<'s, 'a> {
 }
 
 impl<'a> PostingStream<'_, 'a> {
-    /// The next key, in ascending order; a damaged list ends the stream.
+    /// The next key with its list, in ascending order; a damaged list ends the stream.
     pub fn next_list(&mut self) -> Option<(Vec<u8>, PostingList<'a>)> {
         use fst::Streamer;
         let (key, offset) = self.inner.next()?;
@@ -314,12 +340,13 @@ impl<'a> PostingStream<'_, 'a> {
 pub struct PostingList<'a> {
     df: u32,
     bytes: &'a [u8],
+    /// Offset of the block headers, and of the payload that follows them.
     headers_at: usize,
     payload_at: usize,
 }
 
 impl PostingList<'_> {
-    /// Postings in the list, live or not.
+    /// Number of postings in the list, live or not.
     pub fn df(&self) -> u32 {
         self.df
     }
@@ -335,6 +362,7 @@ impl PostingList<'_> {
         let mut tfs = [0u32; BLOCK];
         let mut previous = 0;
         let mut at = self.payload_at;
+
         for block in 0..self.n_blocks() {
             let Some(end) = self.decode(block, previous, &mut rows, &mut tfs) else { return };
             tfs.iter_mut().for_each(|tf| *tf = tf.wrapping_add(1));
@@ -342,46 +370,49 @@ impl PostingList<'_> {
             previous = rows[BLOCK - 1];
             at = end;
         }
+
         let mut n = 0;
         self.tail(at, previous, |row, tf| {
             (rows[n], tfs[n]) = (row, tf);
             n += 1;
         });
+
         visit(&rows[..n], &tfs[..n]);
     }
 
-    /// Calls `visit` with the position in `rows`, which ascend, of each that is in the list. Only blocks that
-    /// may have one are decoded.
+    /// Calls `visit` with the position in `rows`, which ascend, of each row that is in the list. Only blocks
+    /// that may have one are decoded.
     pub fn for_each_of(&self, rows: &[u32], mut visit: impl FnMut(usize)) {
-        let mut rest = rows.iter().copied().enumerate().peekable();
-        let mut meet = |row: u32| {
-            while rest.next_if(|(_, wanted)| *wanted < row).is_some() {}
-            if let Some((at, _)) = rest.next_if(|(_, wanted)| *wanted == row) {
-                visit(at);
-            }
-            rest.peek().map(|(_, wanted)| *wanted)
-        };
+        let mut wanted = WantedRows { rows, passed: 0 };
         let (mut list_rows, mut tfs) = ([0u32; BLOCK], [0u32; BLOCK]);
-        let Some(&first) = rows.first() else { return };
-        let (mut next, mut previous) = (first, 0);
+        let Some(mut next) = wanted.next_row() else { return };
+
+        let mut previous = 0;
         for block in 0..self.n_blocks() {
             let last = self.last_row(block);
+            // Blocks before the next wanted row are not decoded.
             if next <= last {
                 if self.decode(block, previous, &mut list_rows, &mut tfs).is_none() {
                     return;
                 }
                 for row in list_rows {
-                    match meet(row) {
-                        Some(wanted) => next = wanted,
+                    if let Some(at) = wanted.pass(row) {
+                        visit(at);
+                    }
+                    match wanted.next_row() {
+                        Some(row) => next = row,
                         None => return,
                     }
                 }
             }
             previous = last;
         }
+
         if !self.df.is_multiple_of(BLOCK as u32) {
             self.tail(self.payload_end(), previous, |row, _| {
-                meet(row);
+                if let Some(at) = wanted.pass(row) {
+                    visit(at);
+                }
             });
         }
     }
@@ -391,13 +422,16 @@ impl PostingList<'_> {
         if live.all() {
             return self.df;
         }
+
         let mut rows = [0u32; BLOCK];
         let mut tfs = [0u32; BLOCK];
         let (mut count, mut previous, mut first) = (0, 0, 0);
+
         for block in 0..self.n_blocks() {
             let last = self.last_row(block);
             let end = last.saturating_add(1);
             let n_live = live.count(first, end);
+            // Every row of the range is live, so each of the block's postings is.
             if end > first && n_live == end - first {
                 count += BLOCK as u32;
             } else if n_live > 0 {
@@ -409,9 +443,11 @@ impl PostingList<'_> {
             previous = last;
             first = end;
         }
+
         if !self.df.is_multiple_of(BLOCK as u32) {
             self.tail(self.payload_end(), previous, |row, _| count += u32::from(live.contains(row)));
         }
+
         count
     }
 
@@ -435,11 +471,13 @@ impl PostingList<'_> {
         if row_bits > 32 || tf_bits > 32 {
             return None;
         }
+
         let middle = start.checked_add(BitPacker4x::compressed_block_size(row_bits))?;
         let end = middle.checked_add(BitPacker4x::compressed_block_size(tf_bits))?;
         (end <= self.bytes.len()).then_some((start, middle, end))
     }
 
+    /// The offset of the tail.
     fn payload_end(&self) -> usize {
         match self.n_blocks() {
             0 => self.payload_at,
@@ -447,24 +485,54 @@ impl PostingList<'_> {
         }
     }
 
+    /// Reads the rows and the frequencies less one of a block. Returns the end of its payload.
     fn decode(&self, block: usize, previous: u32, rows: &mut [u32], tfs: &mut [u32]) -> Option<usize> {
         let (start, middle, end) = self.payload(block)?;
         let (row_bits, tf_bits) = (self.header(block)[8], self.header(block)[9]);
+
         let packer = BitPacker4x::new();
         packer.decompress_sorted(previous, &self.bytes[start..middle], rows, row_bits);
         packer.decompress(&self.bytes[middle..end], tfs, tf_bits);
         Some(end)
     }
 
+    /// Calls `visit` with the row and frequency of each posting after the last full block.
     fn tail(&self, mut at: usize, mut previous: u32, mut visit: impl FnMut(u32, u32)) {
         for _ in 0..self.df as usize % BLOCK {
             let Some(head) = varint::get(self.bytes, &mut at) else { return };
             let head = if self.df == 1 { head >> 1 } else { head };
             let tf = if head & 1 == 1 { varint::get(self.bytes, &mut at) } else { Some(1) };
             let Some(tf) = tf else { return };
+
             previous = previous.wrapping_add(head >> 1);
             visit(previous, tf);
         }
+    }
+}
+
+/// Ascending rows that are looked for in a list.
+struct WantedRows<'r> {
+    rows: &'r [u32],
+    /// Number of rows that the list has passed.
+    passed: usize,
+}
+
+impl WantedRows<'_> {
+    fn next_row(&self) -> Option<u32> {
+        self.rows.get(self.passed).copied()
+    }
+
+    /// Passes all rows up to `row`. Returns its position if it is one of them.
+    fn pass(&mut self, row: u32) -> Option<usize> {
+        while self.next_row().is_some_and(|wanted| wanted < row) {
+            self.passed += 1;
+        }
+        if self.next_row() != Some(row) {
+            return None;
+        }
+
+        self.passed += 1;
+        Some(self.passed - 1)
     }
 }
 

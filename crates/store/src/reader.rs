@@ -1,4 +1,4 @@
-//! An opened state with all of its files: what queries and updates read.
+//! An opened state with all of its files, from which queries and updates read.
 
 use super::content::{self, HashedFiles};
 use super::entries::{Entries, EntryRecord};
@@ -33,12 +33,12 @@ pub struct StoreReader {
     pub state: Arc<State>,
     pub segments: Vec<Arc<Segment>>,
     pub entries: Vec<Arc<Entries>>,
-    /// Why this is not the present state: this user may not read it.
+    /// The reason why this is not the current state: this user may not read it.
     pub denied: Option<Arc<StoreError>>,
     hashed: Arc<HashedFiles>,
 }
 
-/// Segments and entry files by name, kept between views by a long-lived process.
+/// Segments and entry files by name, which a long-lived process shares between views.
 #[derive(Default)]
 pub struct OpenFiles {
     segments: Mutex<HashMap<String, Arc<Segment>>>,
@@ -46,22 +46,22 @@ pub struct OpenFiles {
     hashed: Arc<HashedFiles>,
     /// Number of times that a file was dropped because it had changed.
     n_dropped: AtomicUsize,
-    /// The newest last.
+    /// Overlays, the newest last.
     overlays: Mutex<Vec<Arc<OverlaySegment>>>,
 }
 
-/// How often reading had failed, and changed files had been met.
+/// Numbers of failed reads and of changed files at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Moment {
     n_failed_reads: usize,
     n_dropped: usize,
 }
 
-/// Number of overlays kept: of the working tree, and of commits that are not indexed yet.
+/// Maximum number of overlays: of the working tree, and of commits that are not indexed yet.
 const KEEP_OVERLAYS: usize = 3;
 
-/// An in-memory segment that was built for an earlier view. Uncommitted files are queried more often than
-/// they change.
+/// An in-memory segment that was built for an earlier view, since uncommitted files are queried more often
+/// than they change.
 pub struct OverlaySegment {
     /// The docs it was built from, in order.
     pub keys: Vec<DocKey>,
@@ -71,7 +71,7 @@ pub struct OverlaySegment {
 }
 
 impl StoreReader {
-    /// Opens the files that the present state names; `Ok(None)` if there is no index.
+    /// Opens the files that the current state names; `Ok(None)` if there is no index.
     pub fn open(layout: &StoreLayout) -> Result<Option<StoreReader>, StoreError> {
         StoreReader::open_with(layout, &OpenFiles::default())
     }
@@ -79,9 +79,12 @@ impl StoreReader {
     /// As [`Self::open`], reusing the files of `files`.
     pub fn open_with(layout: &StoreLayout, files: &OpenFiles) -> Result<Option<StoreReader>, StoreError> {
         let mut attempt = 0;
+
         loop {
             let Some(state) = State::read(&layout.state())? else { return Ok(None) };
+
             match StoreReader::of_state(layout, state, files) {
+                // The state has been replaced since it was read.
                 Err(e) if e.is_not_found() && attempt < RETRIES => attempt += 1,
                 Ok(reader) => {
                     // Merged or collected files are unmapped once no view uses them.
@@ -93,7 +96,8 @@ impl StoreReader {
         }
     }
 
-    /// As [`Self::open_with`], for queries: of the previous state if this user may not read the present one.
+    /// As [`Self::open_with`], for queries: opens the previous state if this user may not read the current
+    /// one.
     pub fn open_permitted(
         layout: &StoreLayout,
         files: &OpenFiles,
@@ -102,6 +106,7 @@ impl StoreReader {
             Err(e) if e.is_denied() => e,
             opened => return opened,
         };
+
         let previous = State::read(&layout.previous_state()).ok().flatten();
         match previous.map(|state| StoreReader::of_state(layout, state, files)) {
             Some(Ok(reader)) => Ok(Some(StoreReader { denied: Some(Arc::new(denied)), ..reader })),
@@ -109,7 +114,7 @@ impl StoreReader {
         }
     }
 
-    /// A view of `state`.
+    /// Opens a view of `state`.
     pub fn of_state(
         layout: &StoreLayout,
         state: State,
@@ -117,13 +122,14 @@ impl StoreReader {
     ) -> Result<StoreReader, StoreError> {
         let segments = state.segments.iter().map(|s| files.segment(layout, s)).collect::<Result<_, _>>()?;
         let entries = state.entries.iter().map(|e| files.entries(layout, e)).collect::<Result<_, _>>()?;
+
         let (state, hashed) = (Arc::new(state), files.hashed.clone());
         let reader = StoreReader { layout: layout.clone(), state, segments, entries, denied: None, hashed };
         reader.save_hashed();
         Ok(reader)
     }
 
-    /// An empty store.
+    /// A view of an empty store.
     pub fn empty(layout: &StoreLayout) -> StoreReader {
         StoreReader {
             layout: layout.clone(),
@@ -146,6 +152,7 @@ impl StoreReader {
             shard_bytes: 0,
             segment_bytes: 0,
         };
+
         state.segments.push(reference);
         self.state = Arc::new(state);
         self.segments.push(segment);
@@ -159,6 +166,7 @@ impl StoreReader {
         state.entries.push(EntriesRef { name: IN_MEMORY.to_owned(), entry_base, n_entries, bytes: 0 });
         self.state = Arc::new(state);
         self.entries.push(Arc::new(entries));
+
         entry_base
     }
 
@@ -168,26 +176,29 @@ impl StoreReader {
         Snapshot::read_named(&self.layout.snapshot(file), file).map(Some)
     }
 
-    /// The largest HNSW graph with the number of the leading segments that it is over; `None` if there is
-    /// none, or if it is damaged.
+    /// The largest HNSW graph, with the number of leading segments that it covers; `None` if there is none,
+    /// or if it is damaged.
     pub fn graph(&self) -> Option<(usize, HnswIndex)> {
         let n = self.layout.largest_graph(&self.state.segments)?;
         let segments = &self.state.segments[..n];
         let path = self.layout.graph(segments);
         let n_rows = segments.iter().map(|segment| segment.n_rows).sum();
+
         let graph = HnswIndex::open(&path, n_rows).ok()?;
         self.hashed.check(&self.layout, &[(&path, graph.map())], || graph.verify()).ok()?;
         self.save_hashed();
         Some((n, graph))
     }
 
-    /// Remembers for the next process which files of this view were hashed.
+    /// Records for the next process which files of this view were hashed.
     fn save_hashed(&self) {
         self.hashed.save(&self.layout, |path| {
             let name = path.rsplit(|&byte| byte == b'/' || byte == b'\\').next().unwrap_or_default();
             let stem = name.split(|&byte| byte == b'.').next().unwrap_or_default();
+
             let segments = self.state.segments.iter().map(|segment| &segment.name);
-            // Of a graph that is gone nothing is asked any more.
+            // The state does not name graphs. The record of one that is gone is never asked for and costs
+            // only its bytes.
             let is_graph = name.ends_with(b".hnsw");
             segments
                 .chain(self.state.entries.iter().map(|entries| &entries.name))
@@ -245,11 +256,11 @@ impl StoreReader {
         prefix: &'a [u8],
     ) -> impl Iterator<Item = &'a [u8]> + 'a {
         let files = self.state.entries.iter().zip(&self.entries);
+
         files.flat_map(move |(r, e)| {
             let (records, paths) = (e.records(), e.paths());
-            let is_live = move |local: &u32| live.contains(r.entry_base + local);
             e.below(prefix)
-                .filter(is_live)
+                .filter(move |local| live.contains(r.entry_base + local))
                 .filter_map(move |local| Some(paths.of(records.get(local as usize)?)))
         })
     }
@@ -260,6 +271,7 @@ impl StoreReader {
         live: &'a RoaringBitmap,
     ) -> impl Iterator<Item = (u32, &'a EntryRecord, &'a [u8])> + 'a {
         let files = self.state.entries.iter().zip(&self.entries);
+
         files.flat_map(move |(r, e)| {
             let (records, paths) = (e.records(), e.paths());
             live.range(r.entry_base..r.entry_base + r.n_entries).filter_map(move |id| {
@@ -277,7 +289,8 @@ impl StoreReader {
     /// The rows of every doc that an entry names, by segment.
     pub fn rows_of<'a>(&self, entries: impl Iterator<Item = &'a EntryRecord>) -> Vec<LiveRows> {
         let mut rows: Vec<LiveRows> = self.segments.iter().map(|s| LiveRows::empty(s.n_rows())).collect();
-        // Entries that were written together mostly name docs of one segment.
+
+        // Entries that were written together mostly name docs of one segment, which is therefore tried first.
         let mut here: (usize, u32, &[DocRecord]) = (0, 0, &[]);
         for record in entries {
             let (mut segment, doc_base, docs) = here;
@@ -293,20 +306,23 @@ impl StoreReader {
                 rows[segment].insert(range.start, range.end);
             }
         }
+
         rows.iter_mut().for_each(LiveRows::seal);
         rows
     }
 }
 
-/// See [`content::is_unchanged`].
+/// As [`content::is_unchanged`], with the error of a store.
 fn is_unchanged(path: &Path, map: &Mapped) -> Result<bool, StoreError> {
     content::is_unchanged(path, map).map_err(StoreError::io("open", path))
 }
 
 impl OpenFiles {
+    /// Opens a segment, or returns the open one if its files are unchanged.
     fn segment(&self, layout: &StoreLayout, wanted: &SegmentRef) -> Result<Arc<Segment>, StoreError> {
         let (path, shard) = (layout.segment(&wanted.name), layout.shard(&wanted.name));
         let mut open = sync::lock(&self.segments);
+
         if let Some(segment) = open.get(&wanted.name) {
             let [map, shard_map] = segment.maps();
             if is_unchanged(&path, map)? && is_unchanged(&shard, shard_map)? {
@@ -317,28 +333,35 @@ impl OpenFiles {
             open.remove(&wanted.name);
             self.drop_read(suspect);
         }
+
         let segment = Arc::new(Segment::open(&path, &shard)?);
         let [map, shard_map] = segment.maps();
+
         let maps = [(&*path, map), (&*shard, shard_map)];
-        let mut is_read = false;
+        let mut is_hashed = false;
         self.hashed.check(layout, &maps, || {
-            is_read = true;
+            is_hashed = true;
             segment.verify(&wanted.name, &shard)
         })?;
-        if is_read {
-            // A search reads little of what was hashed.
+
+        if is_hashed {
+            // A search reads only a small part of the hashed bytes.
             segment.maps().into_iter().for_each(Mapped::release);
         }
+
         if segment.n_docs() != wanted.n_docs || segment.n_rows() != wanted.n_rows {
             return Err(StoreError::damaged(&path, "it does not have the docs that the state says"));
         }
+
         open.insert(wanted.name.clone(), segment.clone());
         Ok(segment)
     }
 
+    /// Opens an entry file, or returns the open one if it is unchanged.
     fn entries(&self, layout: &StoreLayout, wanted: &EntriesRef) -> Result<Arc<Entries>, StoreError> {
         let path = layout.entries(&wanted.name);
         let mut open = sync::lock(&self.entries);
+
         if let Some(entries) = open.get(&wanted.name) {
             if is_unchanged(&path, entries.map())? {
                 return Ok(entries.clone());
@@ -347,35 +370,38 @@ impl OpenFiles {
             open.remove(&wanted.name);
             self.drop_read(suspect);
         }
+
         let entries = Arc::new(Entries::open(&path)?);
         self.hashed.check(layout, &[(&*path, entries.map())], || entries.verify(&wanted.name))?;
+
         if entries.records().len() != wanted.n_entries as usize {
             return Err(StoreError::damaged(&path, "it does not have the entries that the state says"));
         }
+
         open.insert(wanted.name.clone(), entries.clone());
         Ok(entries)
     }
 
-    /// Notes that a file is read again. One that was replaced by another leaves what was read right; one that
-    /// was overwritten makes it `suspect`.
+    /// Notes that a file is opened again. If it was replaced by another, earlier reads were right; if it was
+    /// overwritten, they are `suspect`.
     fn drop_read(&self, suspect: bool) {
         if suspect {
             self.n_dropped.fetch_add(1, SeqCst);
         }
     }
 
-    /// What [`Self::may_have_changed_since`] compares with. Asked before files are used.
+    /// The moment to pass to [`Self::may_have_changed_since`], to be taken before files are used.
     pub fn now(&self) -> Moment {
         Moment { n_failed_reads: sys::n_failed_reads(), n_dropped: self.n_dropped.load(SeqCst) }
     }
 
-    /// Whether a file may have been changed by another program since `then`, so that what was read from it
+    /// Returns whether a file may have been changed by another program since `then`, so that earlier reads
     /// may be wrong. Costs one `stat` per file.
     pub fn may_have_changed_since(&self, then: &Moment, layout: &StoreLayout) -> bool {
         self.now() != *then || self.may_be_overwritten(layout)
     }
 
-    /// Closes all files, and hashes them again before they are used.
+    /// Closes all files. They are hashed again before they are used.
     pub fn distrust(&self, layout: &StoreLayout) {
         self.n_dropped.fetch_add(1, SeqCst);
         sync::lock(&self.segments).clear();
@@ -384,24 +410,26 @@ impl OpenFiles {
     }
 
     fn may_be_overwritten(&self, layout: &StoreLayout) -> bool {
-        let of_segment = |(name, segment): (&String, &Arc<Segment>)| {
-            let [map, shard] = segment.maps();
-            content::may_be_overwritten(&layout.segment(name), map)
-                || content::may_be_overwritten(&layout.shard(name), shard)
-        };
-        let of_entries = |(name, entries): (&String, &Arc<Entries>)| {
-            content::may_be_overwritten(&layout.entries(name), entries.map())
-        };
-        sync::lock(&self.segments).iter().any(of_segment) || sync::lock(&self.entries).iter().any(of_entries)
+        for (name, segment) in sync::lock(&self.segments).iter() {
+            let [map, shard_map] = segment.maps();
+            if content::may_be_overwritten(&layout.segment(name), map)
+                || content::may_be_overwritten(&layout.shard(name), shard_map)
+            {
+                return true;
+            }
+        }
+
+        let entries = sync::lock(&self.entries);
+        entries.iter().any(|(name, file)| content::may_be_overwritten(&layout.entries(name), file.map()))
     }
 
-    /// The overlay of exactly these docs, if it is kept.
+    /// The overlay of exactly these docs, if it is stored.
     pub fn overlay(&self, keys: &[DocKey]) -> Option<Arc<OverlaySegment>> {
         let overlays = sync::lock(&self.overlays);
         overlays.iter().find(|overlay| overlay.keys == keys).cloned()
     }
 
-    /// Keeps an overlay for the next view. Docs must depend on their keys alone.
+    /// Stores an overlay for the next view, in place of the oldest. Its docs must depend on their keys alone.
     pub fn keep_overlay(&self, overlay: Arc<OverlaySegment>) {
         let mut overlays = sync::lock(&self.overlays);
         if overlays.len() == KEEP_OVERLAYS {

@@ -15,17 +15,17 @@ pub struct RowRecord {
     /// Half-open byte range in the blob.
     pub start_byte: u32,
     pub end_byte: u32,
-    /// 1-based, inclusive.
+    /// First and last line, 1-based and inclusive.
     pub start_line: u32,
     pub end_line: u32,
     pub token_count: u32,
     pub title: TextRef,
-    /// Start of its symbols in section 6.
+    /// Start of the chunk's symbols in section 6.
     pub symbols_at: u32,
     pub n_symbols: u16,
     /// Index into the language names.
     pub language: u16,
-    /// Terms per field, saturating.
+    /// Number of terms per field, saturating.
     pub field_len: [u16; N_FIELDS],
     pub class: u8,
     pub source: u8,
@@ -38,7 +38,7 @@ pub struct RowRecord {
 #[repr(C)]
 pub struct DocRecord {
     pub variant: u64,
-    /// Zero-padded beyond `oid_len` bytes.
+    /// The object id of the blob, zero-padded beyond `oid_len` bytes.
     pub oid: [u8; 32],
     pub first_row: u32,
     pub n_rows: u32,
@@ -49,7 +49,7 @@ pub struct DocRecord {
 }
 
 impl DocRecord {
-    /// Its rows, which are contiguous.
+    /// The rows of the doc, which are contiguous.
     pub fn rows(&self) -> Range<u32> {
         self.first_row..self.first_row.saturating_add(self.n_rows)
     }

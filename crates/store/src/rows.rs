@@ -4,7 +4,8 @@ use codeweaver_chunk::{Chunk, Degradation, Symbol};
 use codeweaver_git::Oid;
 use std::ops::Range;
 
-/// Identity of a doc: a blob, and what else its chunks depend on (language and chunker fingerprint).
+/// Identity of a doc: a blob, and everything else that its chunks depend on (language and chunker
+/// fingerprint).
 ///
 /// Path, policy and tree are not part of it, so a rename is free and two paths with one blob share a doc.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -18,6 +19,7 @@ pub struct DocKey {
 pub fn variant(language: &str, chunker_fingerprint: &str) -> u64 {
     let mut hasher = blake3::Hasher::new();
     hasher.update(language.as_bytes()).update(b"\0").update(chunker_fingerprint.as_bytes());
+
     let mut first = [0; 8];
     first.copy_from_slice(&hasher.finalize().as_bytes()[..8]);
     u64::from_le_bytes(first)
@@ -28,6 +30,7 @@ pub fn chunk_id(key: &DocKey, byte_range: &Range<u32>) -> [u8; 16] {
     let mut hasher = blake3::Hasher::new();
     hasher.update(key.blob_oid.as_slice()).update(&key.variant.to_le_bytes());
     hasher.update(&byte_range.start.to_le_bytes()).update(&byte_range.end.to_le_bytes());
+
     let mut id = [0; 16];
     id.copy_from_slice(&hasher.finalize().as_bytes()[..16]);
     id
@@ -72,7 +75,7 @@ pub struct RowMeta {
 }
 
 impl RowMeta {
-    /// The stored form of `chunk`. With `excerpts = false`, without signatures and documentation.
+    /// The stored form of `chunk`; without signatures and documentation if `excerpts` is false.
     pub fn new(key: &DocKey, chunk: &Chunk, input_hash: [u8; 16], excerpts: bool) -> RowMeta {
         RowMeta::of(key, chunk.clone(), input_hash, excerpts)
     }
@@ -80,6 +83,7 @@ impl RowMeta {
     /// As [`Self::new`], without copies of the texts.
     pub fn of(key: &DocKey, chunk: Chunk, input_hash: [u8; 16], excerpts: bool) -> RowMeta {
         let detail = detail(&chunk);
+
         RowMeta {
             chunk_id: chunk_id(key, &chunk.byte_range),
             input_hash,
@@ -101,6 +105,7 @@ impl RowMeta {
 impl SymbolMeta {
     fn new(symbol: Symbol, excerpts: bool) -> SymbolMeta {
         let excerpt = |text: String| if excerpts { text } else { String::new() };
+
         SymbolMeta {
             name: symbol.name,
             qualified_name: symbol.qualified_name,
@@ -135,7 +140,7 @@ pub struct DocMeta {
     /// The skip reason (`policy::SkipReason` as a number) of a blob without rows; 0 for a chunked doc.
     pub skipped: u8,
     pub blob_bytes: u32,
-    /// Where the blob went down the chain of chunkers, in the order in which it happened.
+    /// The steps that the blob went down the chain of chunkers, in the order in which they happened.
     pub degradations: Vec<DegradationMeta>,
 }
 

@@ -1,11 +1,11 @@
 //! Signatures as stored: with a placeholder for the name of the definition, so that declarations that differ
-//! in their name alone are one text.
+//! only in their names share one text.
 
-/// Stands for the name: U+001A, which Unicode has for what is substituted.
+/// The placeholder for the name: U+001A, the substitute character of Unicode.
 const NAME: &str = "\u{1a}";
 
-/// `signature` with [`NAME`] in the place of the first occurrence of `name`. Its own [`NAME`]s, which show as
-/// nothing, are left out.
+/// `signature` with [`NAME`] in the place of the first occurrence of `name`. [`NAME`]s of its own, which are
+/// invisible, are left out.
 pub fn pattern(signature: &str, name: &str) -> String {
     if signature.contains(NAME) {
         return pattern(&signature.replace(NAME, ""), name);

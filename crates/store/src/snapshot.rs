@@ -6,8 +6,8 @@
 //! BLAKE3 of everything before it
 //! ```
 //!
-//! The totals are maintained by adding and subtracting what a diff changes. A doc counts once, however many
-//! live entries it has: it enters with its first and leaves with its last.
+//! The totals are maintained by adding and subtracting the changes of a diff. A doc counts once, however many
+//! live entries it has: it is added with its first and subtracted with its last.
 
 use super::content;
 use super::error::StoreError;
@@ -27,16 +27,16 @@ pub struct Totals {
     pub tree_oid: String,
     /// Fingerprint of policy and chunker settings.
     pub settings: String,
-    /// Live docs that have rows.
+    /// Number of live docs that have rows.
     pub n_docs: u64,
     pub n_rows: u64,
-    /// Terms per field, summed over live rows.
+    /// Number of terms per field, summed over live rows.
     pub field_len: [u64; N_FIELDS],
     /// Component-wise sum of the live vectors.
     pub vector_sum: Vec<i64>,
-    /// Indexed paths.
+    /// Number of indexed paths.
     pub n_paths: u64,
-    /// Skipped paths by reason number.
+    /// Number of skipped paths by reason number.
     pub skipped: BTreeMap<u8, u64>,
     /// Whether every path of the tree has its entry.
     pub complete: bool,
@@ -55,11 +55,13 @@ impl Snapshot {
     pub fn encode(&self) -> Vec<u8> {
         let header = serde_json::to_vec(&self.totals).unwrap_or_default();
         let mut out = Vec::with_capacity(64 + header.len() + self.entries.serialized_size());
+
         out.extend_from_slice(&MAGIC);
         out.extend_from_slice(&VERSION.to_le_bytes());
         out.extend_from_slice(&(header.len() as u32).to_le_bytes());
         out.extend_from_slice(&header);
         self.entries.serialize_into(&mut out).expect("writing to memory does not fail");
+
         let checksum = blake3::hash(&out);
         out.extend_from_slice(checksum.as_bytes());
         out
@@ -78,21 +80,28 @@ impl Snapshot {
         Snapshot::decode(path, &bytes)
     }
 
+    /// Decodes a snapshot file after checking its checksum.
     fn decode(path: &Path, bytes: &[u8]) -> Result<Snapshot, StoreError> {
         let damaged = |what: &str| StoreError::damaged(path, what);
+
         if bytes.len() < 48 || bytes[..8] != MAGIC {
             return Err(damaged("it is no snapshot"));
         }
+
+        // Checked before any number in the body is trusted.
         let (body, checksum) = bytes.split_at(bytes.len() - 32);
         if blake3::hash(body).as_bytes() != checksum {
             return Err(damaged("its checksum does not match its content"));
         }
+
         let found = super::container::read_u32(body, 8);
         if found != VERSION {
             return Err(StoreError::Version { path: path.to_path_buf(), found, expected: VERSION });
         }
+
         let header_len = super::container::read_u32(body, 12) as usize;
         let header = body.get(16..16 + header_len).ok_or_else(|| damaged("its header is cut"))?;
+
         let totals = serde_json::from_slice(header)
             .map_err(|e| damaged(&format!("its header cannot be read ({e})")))?;
         let entries = RoaringBitmap::deserialize_from(&body[16 + header_len..])

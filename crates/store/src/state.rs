@@ -1,4 +1,5 @@
-//! The state: the one file that names everything current. Replaced atomically, read whole, never mapped.
+//! The state: the one file that names everything current. It is replaced atomically, read whole and never
+//! mapped.
 //!
 //! First line `codeweaver-state 1 <BLAKE3 of the rest>`, then JSON. Everything that a state names stays
 //! readable for at least the grace period of garbage collection.
@@ -14,35 +15,36 @@ const FORMAT: u32 = 1;
 /// The kind of a completion marker.
 pub const MARKER_KIND: &str = "codeweaver_index_completion_v1";
 
+/// The content of the state file.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct State {
     /// Counts up with every publication.
     pub generation: u64,
-    /// The epoch of doc and entry ids; ids of different epochs do not compare. Starts at a random number in a
-    /// new store (0 if there is none), so that a plan made on a deleted store fits no other, and counts up
-    /// when ids are assigned again.
+    /// The epoch of doc and entry ids; ids of different epochs do not compare. A new store starts at a random
+    /// number (0 means that there is no store), so that a plan made on a deleted store fits no other. Counts
+    /// up when ids are assigned again.
     pub epoch: u64,
-    /// In doc-id order; docs `doc_base..doc_base + n_docs` are in this segment.
+    /// Segments in doc-id order; docs `doc_base..doc_base + n_docs` are in this one.
     pub segments: Vec<SegmentRef>,
-    /// In entry-id order.
+    /// Entry files in entry-id order.
     pub entries: Vec<EntriesRef>,
-    /// By snapshot key.
+    /// Snapshots by snapshot key.
     pub snapshots: BTreeMap<String, SnapshotRef>,
-    /// By worktree key: the snapshot that answers for each codebase.
+    /// The snapshot that answers for each codebase, by worktree key.
     pub heads: BTreeMap<String, Head>,
-    /// By worktree key: the segments that an unfinished reindex has sealed.
+    /// The segments that an unfinished reindex has sealed, by worktree key.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub rebuilding: BTreeMap<String, Rebuild>,
     /// Keys of worktrees whose heads a repair has given up, until a run has indexed them again. Their next
-    /// request starts it.
+    /// request starts that run.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub lost: BTreeSet<String>,
 }
 
-/// Sealed segments of a reindex, which answer no requests before it is complete.
+/// Sealed segments of a reindex. Queries do not use them before it is complete.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Rebuild {
-    /// With doc ids of their own, from zero.
+    /// Segments with doc ids of their own, from zero.
     pub segments: Vec<SegmentRef>,
     /// Fingerprint of the settings they were made with.
     pub settings: String,
@@ -54,7 +56,7 @@ pub struct Rebuild {
 const REBUILD_SECONDS: u64 = 24 * 3600;
 
 impl Rebuild {
-    /// Whether a run with these settings can resume from here.
+    /// Returns whether a run with these settings can resume from here.
     pub fn is_usable(&self, settings: &str) -> bool {
         self.settings == settings && !self.is_stale()
     }
@@ -95,7 +97,7 @@ pub struct SnapshotRef {
     pub used_at: u64,
 }
 
-/// The stored lifecycle states of a codebase. The other two follow from what is absent.
+/// The stored lifecycle states of a codebase. The other two follow from the absence of a head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
@@ -125,7 +127,7 @@ pub struct Head {
 #[serde(rename_all = "camelCase")]
 pub struct Marker {
     pub kind: String,
-    /// Where the worktree was then. It may have moved since, or be mounted elsewhere.
+    /// The directory of the worktree at that time. It may have moved since, or be mounted elsewhere.
     pub codebase_path: String,
     /// Identity of a linked worktree; absent for the main one, of which a repository has only one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -171,8 +173,8 @@ impl State {
         format!("codeweaver-state {FORMAT} {}\n{json}\n", blake3::hash(json.as_bytes()).to_hex()).into_bytes()
     }
 
-    /// The present state for a reader, or the previous one, with the reason, if this user may not read the
-    /// present one.
+    /// Reads the current state for a reader. If this user may not read it, returns the previous one with the
+    /// error.
     pub fn read_permitted(layout: &StoreLayout) -> Result<(Option<State>, Option<StoreError>), StoreError> {
         match State::read(&layout.state()) {
             Err(denied) if denied.is_denied() => match State::read(&layout.previous_state()) {
@@ -185,47 +187,54 @@ impl State {
 
     /// Reads a state file; `Ok(None)` if there is none.
     ///
-    /// A state is only ever replaced, so one that is missing beside its predecessor has been deleted, which
-    /// is damage like any other.
+    /// A state file is only ever replaced, so one that is missing beside its predecessor has been deleted,
+    /// which is damage like any other.
     pub fn read(path: &Path) -> Result<Option<State>, StoreError> {
         let text = match std::fs::read(path) {
             Ok(bytes) => bytes,
             Err(e) if e.kind() == std::io::ErrorKind::NotFound && path.with_extension("prev").exists() => {
-                // Unless both were written between the two looks.
+                // It may exist now, if both were written between the two looks.
                 std::fs::read(path).map_err(|_| StoreError::damaged(path, "it is missing"))?
             }
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             Err(e) => return Err(StoreError::io("read", path)(e)),
         };
+
         let text = String::from_utf8(text).map_err(|_| StoreError::damaged(path, "it is not text"))?;
         let (head, json) = text.split_once('\n').ok_or_else(|| StoreError::damaged(path, "it is cut"))?;
+
         let mut words = head.split(' ');
         if words.next() != Some("codeweaver-state") {
             return Err(StoreError::damaged(path, "it is no state file"));
         }
+
         let found = words.next().and_then(|w| w.parse().ok()).unwrap_or(0);
         if found != FORMAT {
             return Err(StoreError::Version { path: path.to_path_buf(), found, expected: FORMAT });
         }
+
         let json = json.trim_end_matches('\n');
         if words.next() != Some(blake3::hash(json.as_bytes()).to_hex().as_str()) {
             return Err(StoreError::damaged(path, "its checksum does not match its content"));
         }
+
         let state: State =
             serde_json::from_str(json).map_err(|e| StoreError::damaged(path, e.to_string()))?;
         state.check(path)?;
         Ok(Some(state))
     }
 
-    /// Checks that id ranges are contiguous from zero, on which everything else relies, and that names are
+    /// Checks that id ranges are contiguous from zero, on which all look-ups by id rely, and that names are
     /// content names.
     fn check(&self, path: &Path) -> Result<(), StoreError> {
         let names = self.segments.iter().map(|segment| &segment.name);
         let names = names.chain(self.entries.iter().map(|entries| &entries.name));
         let names = names.chain(self.snapshots.values().map(|snapshot| &snapshot.file));
+
         if let Some(name) = names.into_iter().find(|name| !is_content_name(name)) {
             return Err(StoreError::damaged(path, format!("{name:?} is no name of a file in the store")));
         }
+
         let mut next = 0u32;
         for segment in &self.segments {
             if segment.doc_base != next {
@@ -234,6 +243,7 @@ impl State {
             next =
                 next.checked_add(segment.n_docs).ok_or_else(|| StoreError::damaged(path, "too many docs"))?;
         }
+
         next = 0;
         for entries in &self.entries {
             if entries.entry_base != next {
@@ -243,11 +253,12 @@ impl State {
                 .checked_add(entries.n_entries)
                 .ok_or_else(|| StoreError::damaged(path, "too many entries"))?;
         }
+
         Ok(())
     }
 }
 
-/// Whether `name` is a hash in hexadecimal digits, so that no path leads out of the store.
+/// Returns whether `name` is a hash in hexadecimal digits. No such path leads out of the store.
 fn is_content_name(name: &str) -> bool {
     !name.is_empty() && name.len() <= 64 && name.bytes().all(|byte| byte.is_ascii_hexdigit())
 }

@@ -9,8 +9,8 @@
 //! | 17 | blocks of texts, each an LZ4 block |
 //! | 18 | for each block, and for the end of the last, its offset in all texts and in section 17, u32 each |
 //!
-//! Equal strings are stored once. Declarations repeat much: registers of a family of devices, overridden
-//! methods.
+//! Equal strings are stored once. Declarations repeat strings often: registers of a family of devices,
+//! overridden methods.
 
 use bytemuck::{Pod, Zeroable};
 use codeweaver_base::sync;
@@ -18,9 +18,9 @@ use rustc_hash::{FxBuildHasher, FxHashMap};
 use std::hash::BuildHasher;
 use std::sync::Mutex;
 
-/// A block of texts ends with the text that brings it to this length.
+/// Length at which a block of texts ends; the text that reaches it is the last one.
 const BLOCK: usize = 4 * 1024;
-/// LZ4 does not compress further, so a block that is said to be longer is damaged.
+/// The largest ratio of LZ4. A block that claims a larger one is damaged.
 const MAX_RATIO: usize = 255;
 
 /// A range of the names.
@@ -50,6 +50,7 @@ pub struct NamesBuilder {
 }
 
 impl NamesBuilder {
+    /// Adds a name.
     pub fn put(&mut self, name: &str) -> NameRef {
         let (offset, len) = self.strings.put(name);
         NameRef { offset, len }
@@ -64,7 +65,7 @@ impl NamesBuilder {
         }
     }
 
-    /// Section 7.
+    /// Encodes section 7.
     pub fn finish(self) -> Vec<u8> {
         self.strings.bytes
     }
@@ -79,6 +80,7 @@ pub struct TextsBuilder {
 }
 
 impl TextsBuilder {
+    /// Adds a text.
     pub fn put(&mut self, text: &str) -> TextRef {
         let end = self.strings.bytes.len();
         let (offset, len) = self.strings.put(text);
@@ -89,11 +91,12 @@ impl TextsBuilder {
         TextRef { offset, len }
     }
 
-    /// Sections 17 and 18.
+    /// Encodes sections 17 and 18.
     pub fn finish(self) -> [Vec<u8>; 2] {
         let bytes = &self.strings.bytes;
         let ends = self.starts.iter().skip(1).copied().chain([bytes.len() as u32]);
         let (mut blocks, mut index) = (Vec::new(), Vec::<[u32; 2]>::with_capacity(self.starts.len() + 1));
+
         for (&start, end) in self.starts.iter().zip(ends) {
             index.push([start, blocks.len() as u32]);
             blocks.extend(lz4_flex::block::compress(&bytes[start as usize..end as usize]));
@@ -107,21 +110,23 @@ impl TextsBuilder {
 #[derive(Default)]
 struct Distinct {
     bytes: Vec<u8>,
-    /// Offset and length by hash. A string whose hash is taken by another string is stored again.
+    /// Offset and length by hash. A string whose hash belongs to another string is stored again.
     known: FxHashMap<u64, (u32, u32)>,
 }
 
 impl Distinct {
-    /// Offset and length of `text`, which is appended if it is new.
+    /// Returns offset and length of `text`, which is appended if it is new.
     fn put(&mut self, text: &str) -> (u32, u32) {
         if text.is_empty() {
             return (0, 0);
         }
+
         let place = (self.bytes.len() as u32, text.len() as u32);
         let known = *self.known.entry(FxBuildHasher.hash_one(text)).or_insert(place);
         if known.0 != place.0 && self.at(known.0, known.1) == text.as_bytes() {
             return known;
         }
+
         self.bytes.extend_from_slice(text.as_bytes());
         place
     }
@@ -145,7 +150,7 @@ pub struct Texts<'a> {
     recent: &'a RecentBlock,
 }
 
-/// The block that was read last: the texts of a chunk are neighbours.
+/// The block that was read last. It often serves again, since the texts of a chunk are neighbours.
 #[derive(Default)]
 pub struct RecentBlock(Mutex<(Option<usize>, Vec<u8>)>);
 
@@ -166,19 +171,24 @@ impl<'a> Texts<'a> {
     fn read(&self, place: TextRef) -> Option<String> {
         let number = self.index.partition_point(|&[start, _]| start <= place.offset).checked_sub(1)?;
         let &[[start, from], [end, to]] = self.index.get(number..number + 2)?.first_chunk()?;
+
         let mut recent = sync::lock(&self.recent.0);
         let (read, block) = &mut *recent;
+
         if *read != Some(number) {
             let compressed = self.blocks.get(from as usize..to as usize)?;
             let len = end.checked_sub(start)? as usize;
             if len > compressed.len().saturating_mul(MAX_RATIO) {
                 return None;
             }
+
+            // Until the block is complete, it must not count as read.
             *read = None;
             block.resize(len, 0);
             lz4_flex::block::decompress_into(compressed, block).ok().filter(|n| *n == len)?;
             *read = Some(number);
         }
+
         let bytes = block.get((place.offset - start) as usize..)?.get(..place.len as usize)?;
         std::str::from_utf8(bytes).ok().map(str::to_owned)
     }

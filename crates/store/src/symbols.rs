@@ -1,7 +1,7 @@
 //! The definitions of a segment's chunks, packed. Declaration-heavy code has millions of them.
 //!
-//! Every number is a varint of the difference to a prediction (`~ x` is the difference to `x`). "So far" is
-//! in this chunk. Per definition:
+//! Every number is a varint of the difference to a prediction (`~ x` is the difference to `x`). The texts and
+//! names "so far" are those of this chunk. Per definition:
 //!
 //! ```text
 //! flags u8; a number that is as predicted is left out, and a flag says so
@@ -33,7 +33,7 @@ const SAME_SIGNATURE: u8 = 128;
 pub struct SymbolRecord {
     pub name: NameRef,
     pub qualified_name: NameRef,
-    /// The pattern of it (see [`super::signature`]).
+    /// The pattern of the signature (see [`super::signature`]).
     pub(super) signature: TextRef,
     pub doc: TextRef,
     pub start_byte: u32,
@@ -69,11 +69,12 @@ impl Near {
         }
     }
 
+    /// Notes a text of the definition.
     fn after_text(&mut self, place: TextRef) {
         self.end_of_texts = self.end_of_texts.max(place.offset.wrapping_add(place.len));
     }
 
-    /// After the texts of `symbol`.
+    /// Notes all of `symbol` besides its texts.
     fn after(&mut self, symbol: &SymbolRecord) {
         let ends = [symbol.qualified_name, symbol.name].map(|place| place.offset.wrapping_add(place.len));
         self.end_of_names = self.end_of_names.max(ends[0]).max(ends[1]);
@@ -84,52 +85,67 @@ impl Near {
     }
 }
 
+/// The flags of a definition under construction.
+#[derive(Default)]
+struct Flags(u8);
+
+impl Flags {
+    /// Sets `flag` if `holds`, which it returns.
+    fn set_if(&mut self, flag: u8, holds: bool) -> bool {
+        self.0 |= if holds { flag } else { 0 };
+        holds
+    }
+}
+
 /// Appends the definitions of the chunk `row`.
 pub fn put(out: &mut Vec<u8>, row: &RowRecord, symbols: &[SymbolRecord]) {
     let mut near = Near::start(row);
     for symbol in symbols {
+        // Flags come first and are known last.
         let flags_at = out.len();
         out.push(0);
-        let mut flags = 0;
-        let mut is = |flag: u8, holds: bool| {
-            flags |= if holds { flag } else { 0 };
-            holds
-        };
+        let mut flags = Flags::default();
+
         let (signature, doc) = (symbol.signature, symbol.doc);
-        if !is(SAME_SIGNATURE, signature == near.signature) {
+        if !flags.set_if(SAME_SIGNATURE, signature == near.signature) {
             varint::put(out, signature.len);
-            if !is(SIGNATURE_AT_END, signature.offset == near.end_of_texts) {
+            if !flags.set_if(SIGNATURE_AT_END, signature.offset == near.end_of_texts) {
                 varint::put_near(out, signature.offset, near.end_of_texts);
             }
         }
         near.after_text(signature);
-        if is(HAS_DOC, doc.len > 0) {
+
+        if flags.set_if(HAS_DOC, doc.len > 0) {
             varint::put(out, doc.len);
-            if !is(DOC_AT_END, doc.offset == near.end_of_texts) {
+            if !flags.set_if(DOC_AT_END, doc.offset == near.end_of_texts) {
                 varint::put_near(out, doc.offset, near.end_of_texts);
             }
             near.after_text(doc);
         }
+
         let (name, qualified) = (symbol.name, symbol.qualified_name);
         varint::put(out, qualified.len);
-        if !is(NAME_AT_END, qualified.offset == near.end_of_names) {
+        if !flags.set_if(NAME_AT_END, qualified.offset == near.end_of_names) {
             varint::put_near(out, qualified.offset, near.end_of_names);
         }
-        if !is(NAME_IS_WHOLE, name == qualified) {
+        if !flags.set_if(NAME_IS_WHOLE, name == qualified) {
             varint::put(out, name.len);
             varint::put_near(out, name.offset, qualified.offset);
         }
+
         varint::put_near(out, symbol.start_byte, near.end_byte);
         varint::put_near(out, symbol.end_byte, symbol.start_byte);
         varint::put_near(out, symbol.start_line, near.line);
-        if !is(ONE_LINE, symbol.end_line == symbol.start_line) {
+        if !flags.set_if(ONE_LINE, symbol.end_line == symbol.start_line) {
             varint::put_near(out, symbol.end_line, symbol.start_line);
         }
+
         let kind = [symbol.kind, symbol.class, symbol.nesting];
-        if !is(SAME_KIND, kind == near.kind) {
+        if !flags.set_if(SAME_KIND, kind == near.kind) {
             out.extend_from_slice(&kind);
         }
-        out[flags_at] = flags;
+
+        out[flags_at] = flags.0;
         near.after(symbol);
     }
 }
@@ -150,44 +166,47 @@ impl<'a> Symbols<'a> {
         Symbols { bytes, at: 0, n_left: row.n_symbols, near: Near::start(row) }
     }
 
+    /// Decodes the next definition.
     fn take(&mut self) -> Option<SymbolRecord> {
         let bytes = self.bytes;
         let flags = *bytes.get(self.at)?;
         self.at += 1;
         let has = |flag: u8| flags & flag != 0;
         let (at, near) = (&mut self.at, &mut self.near);
-        let place = |at: &mut usize, is_at_end: bool, end: u32| {
-            let len = varint::get(bytes, at)?;
-            Some((if is_at_end { end } else { varint::get_near(bytes, at, end)? }, len))
-        };
+
         let mut signature = near.signature;
         if !has(SAME_SIGNATURE) {
-            let (offset, len) = place(at, has(SIGNATURE_AT_END), near.end_of_texts)?;
+            let (offset, len) = take_place(bytes, at, has(SIGNATURE_AT_END), near.end_of_texts)?;
             signature = TextRef { offset, len };
         }
         near.after_text(signature);
+
         let mut doc = TextRef::EMPTY;
         if has(HAS_DOC) {
-            let (offset, len) = place(at, has(DOC_AT_END), near.end_of_texts)?;
+            let (offset, len) = take_place(bytes, at, has(DOC_AT_END), near.end_of_texts)?;
             doc = TextRef { offset, len };
             near.after_text(doc);
         }
-        let (offset, len) = place(at, has(NAME_AT_END), near.end_of_names)?;
+
+        let (offset, len) = take_place(bytes, at, has(NAME_AT_END), near.end_of_names)?;
         let qualified_name = NameRef { offset, len };
         let mut name = qualified_name;
         if !has(NAME_IS_WHOLE) {
-            let (offset, len) = place(at, false, qualified_name.offset)?;
+            let (offset, len) = take_place(bytes, at, false, qualified_name.offset)?;
             name = NameRef { offset, len };
         }
+
         let start_byte = varint::get_near(bytes, at, near.end_byte)?;
         let end_byte = varint::get_near(bytes, at, start_byte)?;
         let start_line = varint::get_near(bytes, at, near.line)?;
         let end_line = if has(ONE_LINE) { start_line } else { varint::get_near(bytes, at, start_line)? };
+
         let mut kinds = near.kind;
         if !has(SAME_KIND) {
             kinds = *bytes.get(*at..*at + 3)?.first_chunk()?;
             *at += 3;
         }
+
         let [kind, class, nesting] = kinds;
         let symbol = SymbolRecord {
             name,
@@ -202,9 +221,18 @@ impl<'a> Symbols<'a> {
             class,
             nesting,
         };
+
         near.after(&symbol);
         Some(symbol)
     }
+}
+
+/// Decodes a length and, unless it is predicted to be `end`, an offset near `end`. Returns the offset and the
+/// length.
+fn take_place(bytes: &[u8], at: &mut usize, is_at_end: bool, end: u32) -> Option<(u32, u32)> {
+    let len = varint::get(bytes, at)?;
+    let offset = if is_at_end { end } else { varint::get_near(bytes, at, end)? };
+    Some((offset, len))
 }
 
 impl Iterator for Symbols<'_> {

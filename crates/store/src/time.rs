@@ -1,4 +1,4 @@
-//! Wall-clock seconds, for messages and for collection by age. No search result depends on them.
+//! Wall-clock seconds, for messages and for garbage collection by age. No search result depends on them.
 
 use jiff::Timestamp;
 use std::time::{SystemTime, UNIX_EPOCH};

@@ -1,8 +1,8 @@
 //! Memo of the trust check of a store: the stat data of everything that the check reads.
 //!
-//! The check lists six directories and reads two files, and one request asks for it several times. A symbolic
-//! link cannot appear in a directory, nor another nonce in its file, without a change of their stat data, so
-//! a check that found the store to be ours holds as long as these are the same.
+//! The check lists six directories and reads two files, and one request makes it several times. A symbolic
+//! link cannot appear in a directory, nor another nonce in its file, without a change of their stat data. A
+//! check that found the store to be ours therefore holds as long as the stat data is the same.
 
 use codeweaver_base::sync;
 use codeweaver_git::worktree::stat::{FileStat, Time};
@@ -13,16 +13,16 @@ use std::sync::Mutex;
 #[derive(Debug, Default)]
 pub struct TrustMemo(Mutex<Option<Inputs>>);
 
-/// Files and directories with their stat data; `None` where there is nothing.
+/// Files and directories with their stat data; `None` for a path that does not exist.
 #[derive(Debug)]
 pub struct Inputs {
     stats: Vec<(PathBuf, Option<FileStat>)>,
-    /// When the stat data was taken.
+    /// The time before the stat data was taken.
     observed: Time,
 }
 
 impl Inputs {
-    /// Takes the stat data of `paths`. Called before they are read.
+    /// Takes the stat data of `paths`. The caller reads the paths afterwards.
     pub fn observe(paths: Vec<PathBuf>) -> Inputs {
         let observed = Time::now();
         let stats = paths.into_iter().map(|path| (stat(&path), path)).map(|(stat, path)| (path, stat));
@@ -33,7 +33,7 @@ impl Inputs {
         self.stats.iter().all(|(path, then)| stat(path) == *then)
     }
 
-    /// Whether something could have changed since and have the same stat data.
+    /// Returns whether something could have changed since and have the same stat data.
     fn are_racy(&self) -> bool {
         let mut present = self.stats.iter().filter_map(|(_, stat)| stat.as_ref());
         present.any(|stat| stat.mtime.max(stat.ctime).is_racy(self.observed))
@@ -41,7 +41,7 @@ impl Inputs {
 }
 
 impl TrustMemo {
-    /// Whether what the last check read is unchanged.
+    /// Returns whether the inputs of the last check are unchanged.
     pub fn holds(&self) -> bool {
         sync::lock(&self.0).as_ref().is_some_and(Inputs::are_unchanged)
     }

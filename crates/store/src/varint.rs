@@ -1,9 +1,10 @@
 //! Variable-length integers: seven bits per byte, lowest first, the eighth bit marks continuation (LEB128).
-//! Fifteen lines that the formats of this crate fix for good, so no dependency.
+//! The code is fifteen lines, and the file formats depend on it for good, so it is no dependency.
 
-/// The most bytes that a number takes.
+/// Maximum number of bytes of an encoded number.
 pub const MAX_LEN: usize = 5;
 
+/// Appends the integer in at most [`MAX_LEN`] bytes.
 pub fn put(out: &mut Vec<u8>, mut value: u32) {
     while value >= 0x80 {
         out.push(value as u8 | 0x80);
@@ -27,7 +28,7 @@ pub fn get(bytes: &[u8], at: &mut usize) -> Option<u32> {
     None
 }
 
-/// Appends the difference of `value` to `base`, modulo 2³². It is short if they are close.
+/// Appends the difference of `value` to `base`, modulo 2³². Close numbers take few bytes.
 pub fn put_near(out: &mut Vec<u8>, value: u32, base: u32) {
     let difference = value.wrapping_sub(base) as i32;
     put(out, ((difference << 1) ^ (difference >> 31)) as u32);

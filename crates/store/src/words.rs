@@ -1,10 +1,10 @@
-//! Words: for every word of the indexed blobs, the docs that have it. By them grep reads only files that can
-//! match.
+//! Words: for every word of the indexed blobs, the docs that have it. With them, grep reads only files that
+//! can match.
 //!
-//! A word is a maximal run of ASCII letters, digits, `_` and bytes from 0x80 of a blob as git has it. Every
-//! text in a blob thus lies in the words and what is between them, and a text without other characters is a
-//! part of one word. Words are stored and not sequences of characters (n-grams), since a file has fewer
-//! different words, and looking for a part of a word in all of them takes milliseconds.
+//! A word is a maximal run of ASCII letters, digits, `_` and bytes from 0x80 of a blob as git has it. A text
+//! in a blob thus consists of words, or parts of words, and the characters between them; without such
+//! characters it is a part of one word. Words are stored and not sequences of characters (n-grams), since a
+//! file has fewer different words, and a search of all words for a part of a word takes milliseconds.
 //!
 //! | section | content |
 //! |---:|---|
@@ -14,13 +14,13 @@
 //! | 16 | docs whose words are not stored, u32, ascending: every pattern may match them |
 //! | 19 | a filter for each block |
 //!
-//! A block of words is its first word, a line break, and in zstd all its words, a line break after each. A
-//! block of lists is their length before compression as varint, and in zstd the lists. A block that may have
-//! a text is decompressed to be searched: all trigrams (three bytes in a row in lower case, line breaks
-//! included) of the text are in its filter, which is a Bloom filter with one hash.
+//! A block of words is its first word, a line break, and compressed by zstd all its words, each followed by a
+//! line break. A block of lists is their length before compression as varint, and the lists compressed by
+//! zstd. A block is decompressed and searched for a text only if all trigrams (three bytes in a row in lower
+//! case, line breaks included) of the text are in its filter, which is a Bloom filter with one hash.
 //!
-//! A list is the varint of `doc << 1 | 1` if there is one doc, else that of `length << 1` and the gaps
-//! between the docs as varints of so many bytes; without length it is a bitmap of all docs.
+//! A list is the varint of `doc << 1 | 1` if there is one doc, otherwise that of `length << 1` and the gaps
+//! between the docs as varints, `length` bytes in all. A length of zero means a bitmap of all docs.
 
 use super::varint;
 use memchr::{memchr, memmem};
@@ -30,21 +30,21 @@ use std::cell::RefCell;
 use std::ops::Range;
 use zstd::bulk::{Compressor, Decompressor};
 
-/// A block ends with the word that brings it to this length.
+/// Length at which a block ends; the word that reaches it is the last one.
 const BLOCK: usize = 4 * 1024;
 /// Longer words are stored as parts of this length.
 const MAX_WORD: usize = 255;
-/// Parts overlap by so much, so that any text of this length is in one of them.
+/// Length of the overlap of parts, so that any text of this length is within one of them.
 const OVERLAP: usize = 127;
-/// A block is at most this long.
+/// Maximum length of a block.
 const MAX_BLOCK: usize = BLOCK + MAX_WORD + 1;
-/// Bytes of the filter of a block, which has some 1,000 different trigrams.
+/// Number of bytes in the filter of a block, which has some 1,000 different trigrams.
 pub const FILTER: usize = 128;
-/// With more words that have a text, it selects nothing.
+/// Number of words with a text above which the text selects nothing.
 const MAX_HITS: usize = 1 << 16;
-/// Letters that are ASCII letters in another case: long s and the sign of Kelvin.
+/// Letters beyond ASCII that equal an ASCII letter if case is ignored: long s and the sign of Kelvin.
 const FOLDED_TO_ASCII: [&str; 2] = ["\u{17f}", "\u{212a}"];
-/// Level of zstd.
+/// Compression level of zstd.
 const LEVEL: i32 = 3;
 
 /// Words and their docs under construction.
@@ -53,6 +53,7 @@ pub struct WordsBuilder {
     ids: FxHashMap<Box<[u8]>, u32>,
     lists: Vec<List>,
     n_docs: u32,
+    /// Docs whose words are not stored.
     unknown: Vec<u32>,
 }
 
@@ -66,6 +67,7 @@ struct List {
 }
 
 impl List {
+    /// Adds `doc`, which is not below the last.
     fn push(&mut self, doc: u32) {
         if self.n == 0 {
             self.first = doc;
@@ -80,7 +82,7 @@ impl List {
 }
 
 impl WordsBuilder {
-    /// Adds the next doc, without words.
+    /// Adds the next doc, whose words are unknown until [`Self::set_last`].
     pub fn push_unknown(&mut self) {
         self.unknown.push(self.n_docs);
         self.n_docs += 1;
@@ -91,6 +93,7 @@ impl WordsBuilder {
         if self.unknown.last().is_some_and(|&doc| doc + 1 == self.n_docs) {
             self.unknown.pop();
         }
+
         let doc = self.n_docs.saturating_sub(1);
         for_each_word(bytes, |word| {
             let id = self.id(word);
@@ -111,10 +114,12 @@ impl WordsBuilder {
             let id = self.id(&word);
             let ours = &mut self.lists[id];
             ours.push(base + theirs.first);
+            // Only the first doc depends on the base; the gaps are the same.
             ours.gaps.extend_from_slice(&theirs.gaps);
             ours.n += theirs.n - 1;
             ours.last = base + theirs.last;
         }
+
         self.unknown.extend(other.unknown.iter().map(|doc| base + doc));
         self.n_docs += other.n_docs;
     }
@@ -129,17 +134,21 @@ impl WordsBuilder {
                 self.unknown.push(*renamed);
             }
         }
+
         let Some(words) = words else { return };
-        let is_whole = words.for_each(|word, docs| {
+        let is_complete = words.for_each(|word, docs| {
             let docs =
                 docs.iter().filter_map(|&doc| renamed.get(doc as usize)).filter(|&&doc| doc != u32::MAX);
+
             let mut id = None;
             for &doc in docs {
                 let id = *id.get_or_insert_with(|| self.id(word));
                 self.lists[id].push(doc);
             }
         });
-        if !is_whole {
+
+        if !is_complete {
+            // Better too many docs to read than one that is missed.
             self.unknown.extend(renamed.into_iter().filter(|&doc| doc != u32::MAX));
             self.unknown.sort_unstable();
             self.unknown.dedup();
@@ -150,32 +159,38 @@ impl WordsBuilder {
         if let Some(&id) = self.ids.get(word) {
             return id as usize;
         }
+
         let id = self.lists.len();
         self.ids.insert(word.into(), id as u32);
         self.lists.push(List::default());
         id
     }
 
-    /// The five sections.
+    /// Encodes the five sections.
     pub fn finish(self) -> [Vec<u8>; 5] {
         let mut words: Vec<(Box<[u8]>, u32)> = self.ids.into_iter().collect();
         words.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+
         let mut blocks = Blocks::new();
-        // As a reader has it: a line break before the first word.
+        // In the form that a reader decompresses to: a line break before the first word.
         let (mut block, mut lists) = (b"\n".to_vec(), Vec::new());
+
         for (word, id) in words {
             block.extend_from_slice(&word);
             block.push(b'\n');
             put_list(&mut lists, &self.lists[id as usize], self.n_docs);
+
             if block.len() > BLOCK {
                 blocks.push(&block, &lists);
                 block.truncate(1);
                 lists.clear();
             }
         }
+
         if block.len() > 1 {
             blocks.push(&block, &lists);
         }
+
         let unknown = bytemuck::cast_slice(&self.unknown).to_vec();
         [blocks.words, blocks.lists, bytemuck::cast_slice(&blocks.offsets).to_vec(), unknown, blocks.filters]
     }
@@ -204,18 +219,24 @@ impl Blocks {
     /// Appends a block of words, with a line break before and after each, and their lists.
     fn push(&mut self, block: &[u8], lists: &[u8]) {
         let words = &block[1..];
+
         self.offsets.push([self.words.len() as u32, self.lists.len() as u32]);
         let first = memchr(b'\n', words).map_or(words.len(), |end| end + 1);
         self.words.extend_from_slice(&words[..first]);
+
         let compressed = self.compressed(words);
         self.words.extend(compressed);
+
         varint::put(&mut self.lists, lists.len() as u32);
         let compressed = self.compressed(lists);
         self.lists.extend(compressed);
+
         let start = self.filters.len();
         self.filters.resize(start + FILTER, 0);
         let filter = &mut self.filters[start..];
         for_each_trigram(block, |bit| filter[bit / 8] |= 1 << (bit % 8));
+
+        // These letters match ASCII letters without their trigrams, so the block may have any text.
         if FOLDED_TO_ASCII.iter().any(|letter| memmem::find(block, letter.as_bytes()).is_some()) {
             filter.fill(u8::MAX);
         }
@@ -226,7 +247,7 @@ impl Blocks {
     }
 }
 
-/// Calls `visit` with the bit of each trigram of words, which may be repeated, in the filter of a block.
+/// Calls `visit` with the bit of each trigram of words in the filter of a block. Bits may repeat.
 fn for_each_trigram(text: &[u8], mut visit: impl FnMut(usize)) {
     for trigram in text.windows(3).filter(|trigram| trigram[1] != b'\n') {
         let [a, b, c] = [trigram[0], trigram[1], trigram[2]].map(|byte| byte.to_ascii_lowercase());
@@ -235,26 +256,30 @@ fn for_each_trigram(text: &[u8], mut visit: impl FnMut(usize)) {
     }
 }
 
+/// Appends the list of a word, as gaps or as a bitmap, whichever is shorter.
 fn put_list(out: &mut Vec<u8>, list: &List, n_docs: u32) {
     if list.n == 1 {
         return varint::put(out, list.first << 1 | 1);
     }
+
     let mut gaps = Vec::with_capacity(list.gaps.len() + 5);
     varint::put(&mut gaps, list.first);
     gaps.extend_from_slice(&list.gaps);
+
     let bitmap_len = n_docs.div_ceil(8) as usize;
     if gaps.len() <= bitmap_len {
         varint::put(out, (gaps.len() as u32) << 1);
         out.extend_from_slice(&gaps);
         return;
     }
+
     varint::put(out, 0);
     let start = out.len();
     out.resize(start + bitmap_len, 0);
     for_each_gap(&gaps, |doc| out[start + (doc / 8) as usize] |= 1 << (doc % 8));
 }
 
-/// Calls `visit` with the docs of a list of gaps.
+/// Calls `visit` with the docs of a list in the form of gaps.
 fn for_each_gap(gaps: &[u8], mut visit: impl FnMut(u32)) {
     let (mut at, mut doc) = (0, 0u32);
     while let Some(gap) = varint::get(gaps, &mut at) {
@@ -263,19 +288,22 @@ fn for_each_gap(gaps: &[u8], mut visit: impl FnMut(u32)) {
     }
 }
 
-/// Calls `visit` with every word of `bytes`, and parts of long ones.
+/// Calls `visit` with every word of `bytes`. A long word is visited in parts.
 fn for_each_word(bytes: &[u8], mut visit: impl FnMut(&[u8])) {
     let mut at = 0;
+
     while at < bytes.len() {
         let Some(start) = bytes[at..].iter().position(|&byte| is_word_byte(byte)) else { return };
         let start = at + start;
         let len = bytes[start..].iter().position(|&byte| !is_word_byte(byte)).unwrap_or(bytes.len() - start);
         let word = &bytes[start..start + len];
         at = start + len;
+
         if word.len() <= MAX_WORD {
             visit(word);
             continue;
         }
+
         let mut from = 0;
         loop {
             let to = word.len().min(from + MAX_WORD);
@@ -283,12 +311,13 @@ fn for_each_word(bytes: &[u8], mut visit: impl FnMut(&[u8])) {
             if to == word.len() {
                 break;
             }
+            // A text across the end of this part is whole in the next.
             from = to - OVERLAP;
         }
     }
 }
 
-/// Whether a byte is part of a word.
+/// Returns whether a byte is part of a word.
 pub fn is_word_byte(byte: u8) -> bool {
     IS_WORD_BYTE[usize::from(byte)]
 }
@@ -303,15 +332,15 @@ static IS_WORD_BYTE: [bool; 256] = {
     table
 };
 
-/// A part of a word that a pattern needs.
+/// A part of a word that every match of a pattern contains.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Needle {
-    /// Not empty, only bytes of words; UTF-8.
+    /// The part, not empty and only bytes of words; UTF-8.
     pub text: String,
     /// Whether the word begins or ends with the text.
     pub is_start: bool,
     pub is_end: bool,
-    /// Whether upper and lower case are the same.
+    /// Whether upper and lower case are equal.
     pub ignore_case: bool,
 }
 
@@ -341,7 +370,7 @@ impl DocSet {
         self.bits.iter().all(|bits| *bits == 0)
     }
 
-    /// The docs, ascending. After damage there may be some that the segment does not have.
+    /// The docs, ascending. Damage may add some that the segment does not have.
     pub fn iter(&self) -> impl Iterator<Item = u32> {
         let words = (0u32..).zip(&self.bits).filter(|(_, bits)| **bits != 0);
         words.flat_map(|(word, bits)| {
@@ -353,12 +382,12 @@ impl DocSet {
         self.bits.get((doc / 64) as usize).is_some_and(|bits| bits >> (doc % 64) & 1 == 1)
     }
 
-    /// The docs of both sets.
+    /// Keeps only docs that are in `other` too.
     pub fn intersect(&mut self, other: &DocSet) {
         self.bits.iter_mut().zip(&other.bits).for_each(|(bits, other)| *bits &= other);
     }
 
-    /// The docs of either set.
+    /// Adds the docs of `other`.
     pub fn unite(&mut self, other: &DocSet) {
         self.bits.iter_mut().zip(&other.bits).for_each(|(bits, other)| *bits |= other);
     }
@@ -375,7 +404,7 @@ pub struct Words<'a> {
 }
 
 thread_local! {
-    /// Making one takes longer than decompressing some blocks.
+    /// Making a decompressor takes longer than decompressing some blocks.
     static DECOMPRESSOR: RefCell<Option<Decompressor<'static>>> = const { RefCell::new(None) };
 }
 
@@ -403,6 +432,7 @@ impl<'a> Words<'a> {
         let fits = blocks.last().is_none_or(|&[at, list]| {
             (at as usize) < text.len() && (list as usize) < lists.len() && blocks[0] == [0, 0]
         });
+
         let is_whole = is_in_order && fits && filters.len() == blocks.len();
         is_whole.then_some(Words { text, lists, blocks, unknown, filters, n_docs })
     }
@@ -422,27 +452,35 @@ impl<'a> Words<'a> {
             Some(word) => self.block_with(word),
             None => 0..self.blocks.len(),
         };
+
         let mut docs = DocSet::empty(self.n_docs);
         let mut n_hits = 0;
         let (mut block, mut lists) = (Vec::new(), Vec::new());
+
         for number in numbers.filter(|&number| search.may_be_in(&self.filters[number])) {
             self.read(number, &mut block)?;
+
             let (mut from, mut counted, mut list) = (0, 1, 0);
             while let Some(found) = search.find(&block, from) {
                 n_hits += 1;
                 if n_hits > MAX_HITS {
                     return None;
                 }
+                // Lists are read only if the block has a match.
                 if from == 0 {
                     self.read_lists(number, &mut lists)?;
                 }
-                // A match that begins with a line break is of the word behind it.
+                // A match that begins with a line break belongs to the word behind it.
                 let start = found.start + usize::from(needle.is_start);
+
+                // Lists lie in the order of the words, so those of words without a match are skipped.
                 let skipped = memchr::memchr_iter(b'\n', &block[counted..start]).count();
                 (0..skipped).for_each(|_| self.list(&lists, &mut list, |_| {}));
+
                 self.list(&lists, &mut list.clone(), |doc| docs.insert(doc));
                 counted = start;
-                // The line break after this word, with which the next begins.
+
+                // The line break after this word. The next word begins with it.
                 let inside = found.end.saturating_sub(1).max(found.start + 1);
                 match memchr(b'\n', &block[inside..]) {
                     Some(newline) => from = inside + newline,
@@ -450,10 +488,11 @@ impl<'a> Words<'a> {
                 }
             }
         }
+
         Some(docs)
     }
 
-    /// The number of the block that may have `word`; none if it is before all words.
+    /// The number of the block that may have `word`; an empty range if `word` comes before all words.
     fn block_with(&self, word: &[u8]) -> Range<usize> {
         let after = self.blocks.partition_point(|&[at, _]| self.first_word(at) <= word);
         after.saturating_sub(1)..after
@@ -464,27 +503,32 @@ impl<'a> Words<'a> {
         &rest[..memchr(b'\n', rest).unwrap_or(rest.len())]
     }
 
-    /// The words of a block, a line break before and after each. `None` if it is damaged.
+    /// Reads the words of a block, with a line break before and after each. `None` if it is damaged.
     fn read(&self, number: usize, block: &mut Vec<u8>) -> Option<()> {
         let [start, _] = *self.blocks.get(number)?;
         let end = self.blocks.get(number + 1).map_or(self.text.len(), |&[next, _]| next as usize);
         let compressed = self.text.get(start as usize + self.first_word(start).len() + 1..end)?;
+
+        // One byte more than the largest block, for the line break in front.
         block.resize(MAX_BLOCK + 1, 0);
         block[0] = b'\n';
         let len = decompress(compressed, &mut block[1..])?;
         block.truncate(len + 1);
+
         block.ends_with(b"\n").then_some(())
     }
 
-    /// The lists of a block. `None` if they are damaged.
+    /// Reads the lists of a block. `None` if they are damaged.
     fn read_lists(&self, number: usize, lists: &mut Vec<u8>) -> Option<()> {
         let mut at = self.blocks.get(number)?[1] as usize;
         let end = self.blocks.get(number + 1).map_or(self.lists.len(), |next| next[1] as usize);
         let len = varint::get(self.lists, &mut at)? as usize;
-        // No list is longer than a bitmap of all docs, and no block has more than a word for every two bytes.
+
+        // No list is longer than a bitmap of all docs, and a word takes at least two bytes of a block.
         if len > MAX_BLOCK / 2 * (self.n_docs.div_ceil(8) as usize + varint::MAX_LEN) {
             return None;
         }
+
         lists.resize(len, 0);
         let n = decompress(self.lists.get(at..end)?, lists)?;
         (n == len).then_some(())
@@ -496,27 +540,31 @@ impl<'a> Words<'a> {
         if head & 1 == 1 {
             return visit(head >> 1);
         }
+
         let is_bitmap = head == 0;
         let len = if is_bitmap { self.n_docs.div_ceil(8) } else { head >> 1 } as usize;
         let bytes = lists.get(*at..).unwrap_or_default();
         let bytes = &bytes[..len.min(bytes.len())];
         *at += len;
+
         if !is_bitmap {
             return for_each_gap(bytes, visit);
         }
+
         for (position, &byte) in bytes.iter().enumerate().filter(|(_, byte)| **byte != 0) {
             (0..8).filter(|bit| byte >> bit & 1 == 1).for_each(|bit| visit(position as u32 * 8 + bit));
         }
     }
 
-    /// Calls `visit` with every word and its docs, in byte order. False if a block is damaged, after which
-    /// the others are not read.
+    /// Calls `visit` with every word and its docs, in byte order. Returns false if a block is damaged; later
+    /// blocks are then not read.
     fn for_each(&self, mut visit: impl FnMut(&[u8], &[u32])) -> bool {
         let (mut block, mut lists, mut docs) = (Vec::new(), Vec::new(), Vec::new());
         for number in 0..self.blocks.len() {
             if self.read(number, &mut block).is_none() || self.read_lists(number, &mut lists).is_none() {
                 return false;
             }
+
             let mut list = 0;
             for word in block.split(|&byte| byte == b'\n').filter(|word| !word.is_empty()) {
                 docs.clear();
@@ -524,15 +572,16 @@ impl<'a> Words<'a> {
                 visit(word, &docs);
             }
         }
+
         true
     }
 }
 
-/// How a needle is looked for in the words of a block.
+/// A prepared search for a needle in the words of blocks.
 struct NeedleSearch {
-    /// The word that it is, if that is known as a whole.
+    /// The needle, if it is a whole word.
     whole_word: Option<Vec<u8>>,
-    /// The bits of its trigrams in the filters of blocks.
+    /// The bits of the needle's trigrams in the filters of blocks.
     trigrams: Vec<usize>,
     find: Find,
 }
@@ -543,30 +592,36 @@ enum Find {
 }
 
 impl NeedleSearch {
-    /// `None` for a text that makes no expression.
+    /// Prepares the search; `None` if the text makes no valid expression.
     fn new(needle: &Needle) -> Option<NeedleSearch> {
-        // What is longer may be in no part of a word as a whole.
+        // A longer text may lie in no part of a word as a whole, so only its beginning is searched for.
         let text = &needle.text.as_bytes()[..needle.text.floor_char_boundary(OVERLAP)];
         let is_end = needle.is_end && text.len() == needle.text.len();
+
         let mut wanted = Vec::with_capacity(text.len() + 2);
         wanted.extend(needle.is_start.then_some(b'\n'));
         wanted.extend_from_slice(text);
         wanted.extend(is_end.then_some(b'\n'));
+
         let is_whole = needle.is_start && is_end && !needle.ignore_case;
-        // In another case, letters beyond ASCII are other bytes.
-        let is_unknown = |byte: &u8| needle.ignore_case && !byte.is_ascii();
+
+        // Letters beyond ASCII have other bytes in another case, so only trigrams without them count.
         let mut trigrams = Vec::new();
-        wanted.split(is_unknown).for_each(|part| for_each_trigram(part, |bit| trigrams.push(bit)));
+        for part in wanted.split(|byte| needle.ignore_case && !byte.is_ascii()) {
+            for_each_trigram(part, |bit| trigrams.push(bit));
+        }
+
         let find = if needle.ignore_case {
             let pattern = regex::escape(&String::from_utf8_lossy(&wanted));
             Find::InAnyCase(RegexBuilder::new(&pattern).case_insensitive(true).build().ok()?)
         } else {
             Find::Exactly(Box::new(memmem::Finder::new(&wanted).into_owned()))
         };
+
         Some(NeedleSearch { whole_word: is_whole.then(|| text.to_vec()), trigrams, find })
     }
 
-    /// Whether a block with this filter may have the needle.
+    /// Returns whether a block with this filter may have the needle.
     fn may_be_in(&self, filter: &[u8; FILTER]) -> bool {
         self.trigrams.iter().all(|bit| filter[bit / 8] >> (bit % 8) & 1 == 1)
     }

@@ -58,22 +58,29 @@ const FAMILY_BYTES: usize = 4;
 /// Minimum length of an abbreviation.
 const ABBREVIATION_BYTES: usize = 3;
 
-/// The similarity of two stemmed terms: 1 if equal, 0.9 for words of one family (`register`, `registration`),
-/// 0.7 for an abbreviation (`config`, `configuration`), 0 otherwise. Symmetric.
+/// Returns the similarity of two stemmed terms: 1 if equal, 0.9 for words of one family (`register`,
+/// `registration`), 0.7 for an abbreviation (`config`, `configuration`), 0 otherwise. Symmetric.
 pub fn affinity(a: &str, b: &str) -> f32 {
     if a == b {
         return 1.0;
     }
+
     let (short, long) = if a.len() <= b.len() { (a, b) } else { (b, a) };
     let common = short.bytes().zip(long.bytes()).take_while(|(x, y)| x == y).count();
+
+    // The bytes are compared, so the common prefix may end inside a character.
     if common < ABBREVIATION_BYTES || !short.is_char_boundary(common) || !long.is_char_boundary(common) {
         return 0.0;
     }
-    let is_ending = |rest: &str| ENDINGS.binary_search(&rest).is_ok();
+
     if common >= FAMILY_BYTES && is_ending(&short[common..]) && is_ending(&long[common..]) {
         return 0.9;
     }
     if common == short.len() { 0.7 } else { 0.0 }
+}
+
+fn is_ending(rest: &str) -> bool {
+    ENDINGS.binary_search(&rest).is_ok()
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
-//! Text in encodings other than UTF-8, recognised by its byte order mark.
+//! Decodes text in encodings other than UTF-8, recognised by its byte order mark.
 
 use std::borrow::Cow;
 
-/// The UTF-8 form of UTF-16 or UTF-32 with a byte order mark, without the mark: what git stores for a file
+/// Returns the UTF-8 form of UTF-16 or UTF-32 with a byte order mark, without the mark, as git stores a file
 /// with `working-tree-encoding`. Other bytes, and bytes that are invalid in that encoding, are returned
 /// unchanged.
 ///
@@ -14,7 +14,7 @@ pub fn to_utf8(bytes: &[u8]) -> Cow<'_, [u8]> {
     }
 }
 
-/// As [`to_utf8`], for bytes that are owned.
+/// Does the same as [`to_utf8`] for bytes that are owned.
 pub fn into_utf8(bytes: Vec<u8>) -> Vec<u8> {
     match decode(&bytes) {
         Some(text) => text.into_bytes(),
@@ -22,8 +22,9 @@ pub fn into_utf8(bytes: Vec<u8>) -> Vec<u8> {
     }
 }
 
+/// Decodes text with a byte order mark; `None` without a mark or if the text is invalid.
 fn decode(bytes: &[u8]) -> Option<String> {
-    // The mark of UTF-32 begins with that of UTF-16.
+    // The mark of UTF-32 begins with the mark of UTF-16.
     match bytes {
         [0xff, 0xfe, 0, 0, rest @ ..] => utf32(rest, u32::from_le_bytes),
         [0, 0, 0xfe, 0xff, rest @ ..] => utf32(rest, u32::from_be_bytes),

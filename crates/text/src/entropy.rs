@@ -1,7 +1,7 @@
-//! The entropy test: keeps keys, hashes and encoded blobs out of the terms.
+//! The entropy test, which keeps keys, hashes and encoded blobs out of the terms.
 //!
 //! Such terms would list secrets in clear in the term dictionary, and would fill it with terms that queries
-//! never contain. The test is deterministic and takes no dictionary; changing it is a new
+//! never contain. The test is deterministic and needs no dictionary. A change to it is a new
 //! [`super::TERMS_VERSION`].
 
 /// Prefixes with which services mark their keys, compared with the start of a run of word characters.
@@ -32,7 +32,8 @@ const MIN_RUN_BYTES: usize = 20;
 /// Minimum length of a hexadecimal run that is a digest or an id.
 const MIN_HEX_BYTES: usize = 32;
 
-/// Whether a run of ASCII word characters (letters, digits, `_`) is probably a key, a hash or encoded data.
+/// Returns whether a run of ASCII word characters (letters, digits, `_`) is probably a key, a hash or encoded
+/// data.
 ///
 /// The parts between underscores are tested one by one, so long descriptive names pass. A part has high
 /// entropy if it is long and changes between lower case, upper case and digits far more often than camel case
@@ -41,27 +42,34 @@ pub(super) fn is_high_entropy(run: &[u8]) -> bool {
     if run.len() < MIN_RUN_BYTES {
         return false;
     }
+
     let is_marked_key = KEY_PREFIXES.iter().find_map(|prefix| run.strip_prefix(*prefix)).is_some_and(|key| {
         key.len() >= MIN_KEY_BYTES && !key.contains(&b'_') && key.iter().any(u8::is_ascii_digit)
     });
     if is_marked_key {
         return true;
     }
+
     run.split(|&byte| byte == b'_').any(is_high_entropy_part)
 }
 
+/// Returns whether a part between underscores has high entropy. Parts without digits are words.
 fn is_high_entropy_part(part: &[u8]) -> bool {
     let n = part.len();
     if n < MIN_RUN_BYTES {
         return false;
     }
+
     let digits = part.iter().filter(|byte| byte.is_ascii_digit()).count();
+    // Long names without digits are words.
     if digits == 0 {
         return false;
     }
+
     if n >= MIN_HEX_BYTES && part.iter().all(u8::is_ascii_hexdigit) {
         return true;
     }
+
     let changes = part.windows(2).filter(|pair| case_of(pair[0]) != case_of(pair[1])).count();
     let mixed_case = part.iter().any(u8::is_ascii_uppercase) && part.iter().any(u8::is_ascii_lowercase);
     // The expected share of changes in random text is 0.62 with both cases and 0.40 with one. Names with both

@@ -1,4 +1,4 @@
-//! The words of a query in a line of text.
+//! Finds the words of a query in a line of text.
 
 use super::{TermKind, query_terms, visit_terms};
 use std::collections::HashSet;
@@ -8,51 +8,63 @@ use std::ops::Range;
 #[derive(Debug, Clone, Default)]
 pub struct Highlighter {
     terms: HashSet<String>,
-    /// Without its owners.
+    /// The name of the symbol without its owners; empty if there is none.
     symbol: String,
 }
 
 impl Highlighter {
-    /// The words that a search for `query` looks for, in every inflection and naming style.
+    /// Finds the words that a search for `query` looks for, in every inflection and naming style.
     pub fn new(query: &str) -> Highlighter {
         let terms = query_terms(query).into_iter().map(|term| term.term).collect();
         Highlighter { terms, symbol: String::new() }
     }
 
-    /// Also the last part of the qualified name of a symbol.
+    /// Returns a highlighter that also finds the last part of the qualified name of a symbol.
     pub fn with_symbol(&self, qualified_name: &str) -> Highlighter {
-        let is_name = |c: char| c.is_alphanumeric() || "_?!$".contains(c);
-        let symbol = qualified_name.rsplit(|c| !is_name(c)).next().unwrap_or_default();
+        let symbol = qualified_name
+            .rsplit(|c: char| !c.is_alphanumeric() && !"_?!$".contains(c))
+            .next()
+            .unwrap_or_default();
         Highlighter { terms: self.terms.clone(), symbol: symbol.to_owned() }
     }
 
-    /// Byte ranges of `line`, in order, disjoint: whole words, parts of identifiers, and pairs of characters
-    /// of scripts without spaces.
+    /// Returns byte ranges of `line`, in order and disjoint: whole words, parts of identifiers, and pairs of
+    /// characters of scripts without spaces.
     pub fn ranges(&self, line: &str) -> Vec<Range<usize>> {
         let mut ranges: Vec<Range<usize>> = Vec::new();
+
         for word in runs(line) {
-            let start = ranges.len();
             if line[word.clone()] == self.symbol || self.is_whole(&line[word.clone()]) {
                 ranges.push(word);
             } else {
-                for part in parts(line, word) {
-                    if self.has(&line[part.clone()]) {
-                        match ranges[start..].last_mut() {
-                            Some(last) if is_joined(line, last.end, part.start) => last.end = part.end,
-                            _ => ranges.push(part),
-                        }
-                    }
-                }
+                self.add_parts(line, word, &mut ranges);
             }
         }
+
         ranges
     }
 
-    /// Whether the name of the symbol is in `line`.
+    /// Adds the parts of a word that are words of the query; parts side by side become one range.
+    fn add_parts(&self, line: &str, word: Range<usize>, ranges: &mut Vec<Range<usize>>) {
+        let start = ranges.len();
+
+        for part in parts(line, word) {
+            if !self.has(&line[part.clone()]) {
+                continue;
+            }
+            match ranges[start..].last_mut() {
+                Some(last) if is_joined(line, last.end, part.start) => last.end = part.end,
+                _ => ranges.push(part),
+            }
+        }
+    }
+
+    /// Returns whether the name of the symbol is in `line`.
     pub fn has_symbol(&self, line: &str) -> bool {
         runs(line).into_iter().any(|word| line[word] == self.symbol)
     }
 
+    /// Returns whether all of a word is a word of the query.
     fn is_whole(&self, word: &str) -> bool {
         let mut is_whole = false;
         visit_terms(word, |term, kind| {
@@ -62,6 +74,7 @@ impl Highlighter {
         is_whole
     }
 
+    /// Returns whether a part of a word is a word of the query.
     fn has(&self, part: &str) -> bool {
         let mut has = false;
         visit_terms(part, |term, kind| has |= kind != TermKind::Character && self.terms.contains(term));
@@ -69,15 +82,16 @@ impl Highlighter {
     }
 }
 
-/// Whether there is nothing or an underscore between the end of one part and the start of the next.
+/// Returns true if nothing but an underscore is between the end of one part and the start of the next.
 fn is_joined(line: &str, end: usize, start: usize) -> bool {
     end >= start || &line[end..start] == "_"
 }
 
-/// Runs of letters, digits and underscores.
+/// Returns the runs of letters, digits and underscores.
 fn runs(line: &str) -> Vec<Range<usize>> {
     let mut runs = Vec::new();
     let mut start = None;
+
     for (at, c) in line.char_indices() {
         if c.is_alphanumeric() || c == '_' {
             start.get_or_insert(at);
@@ -85,16 +99,18 @@ fn runs(line: &str) -> Vec<Range<usize>> {
             runs.push(start..at);
         }
     }
+
     runs.extend(start.map(|start| start..line.len()));
     runs
 }
 
-/// The parts of an identifier: between underscores, at humps and after digits. Of a script without spaces,
-/// every pair of neighbours.
+/// Returns the parts of an identifier: between underscores, at humps and after digits. In a script without
+/// spaces, every pair of neighbours is a part.
 fn parts(line: &str, word: Range<usize>) -> Vec<Range<usize>> {
     let chars: Vec<(usize, char)> =
         line[word.clone()].char_indices().map(|(at, c)| (word.start + at, c)).collect();
     let end_of = |i: usize| chars.get(i + 1).map_or(word.end, |(at, _)| *at);
+
     let mut parts = Vec::new();
     let mut start = word.start;
     for (i, &(at, c)) in chars.iter().enumerate() {
@@ -104,6 +120,7 @@ fn parts(line: &str, word: Range<usize>) -> Vec<Range<usize>> {
             && (previous.is_some_and(|p| p.is_lowercase() || p.is_ascii_digit())
                 || (previous.is_some_and(char::is_uppercase) && next.is_some_and(char::is_lowercase)));
         let is_after_digit = c.is_alphabetic() && previous.is_some_and(|p| p.is_ascii_digit());
+
         if c == '_' || is_hump || is_after_digit {
             parts.push(start..at);
             start = if c == '_' { at + 1 } else { at };
@@ -116,12 +133,14 @@ fn parts(line: &str, word: Range<usize>) -> Vec<Range<usize>> {
             }
         }
     }
+
     parts.push(start..word.end);
+    // Underscores side by side leave empty parts.
     parts.retain(|part| !part.is_empty());
     parts
 }
 
-/// Whether it is of a script that is written without spaces: Chinese, Japanese, Korean.
+/// Returns whether a character is of a script that is written without spaces: Chinese, Japanese, Korean.
 fn is_unspaced(c: char) -> bool {
     u32::from(c) >= 0x2e80 && !c.is_lowercase() && !c.is_uppercase()
 }

@@ -6,20 +6,20 @@
 //! Tokeniser, stemmer and entropy test are kept in this repository instead of taken from a crate because
 //! terms are persisted in segments: the same text must yield the same terms until [`TERMS_VERSION`] changes.
 //!
-//! * [`terms`]: text → terms.
+//! * [`terms`]: from text to terms.
 //! * [`term_table`]: the terms of many texts, counted.
 //! * `stem`: the suffix rules.
 //! * [`entropy`]: keeps keys and hashes out of the terms.
 //! * `affinity`: similarity of two terms.
 //! * `edits`: words one edit apart.
-//! * `encoding`: UTF-16 and UTF-32 → UTF-8.
+//! * `encoding`: UTF-16 and UTF-32 as UTF-8.
 //! * `highlight`: the words of a query in a line.
-//! * [`lines`]: where the lines of a text start.
+//! * [`lines`]: the starts of the lines of a text.
 //! * `mentions`: paths and lines in a query, as in stack traces.
-//! * `numbers`: counts, sizes and times as people read them.
-//! * `printable`: text without characters that act on what shows it.
-//! * [`query`]: query → weighted terms, and the identifiers in it.
-//! * `translation`: queries in other languages → English words.
+//! * `numbers`: counts, sizes and times for readers.
+//! * `printable`: text without characters that act on a terminal.
+//! * [`query`]: from a query to weighted terms, and the identifiers in it.
+//! * `translation`: queries in other languages in English words.
 //! * `window`: the lines of a text with most words of a query.
 
 mod affinity;

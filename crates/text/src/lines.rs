@@ -7,7 +7,7 @@ use std::ops::Range;
 /// A line includes its `\n`. A final `\n` starts no further line. An empty text has one empty line.
 #[derive(Debug)]
 pub struct LineIndex {
-    /// Never empty; the first is 0.
+    /// Offsets of the line starts. Never empty; the first is 0.
     starts: Vec<u32>,
     n_bytes: u32,
     ends_with_newline: bool,
@@ -20,6 +20,7 @@ impl LineIndex {
         let mut starts = Vec::with_capacity(bytes.len() / 32 + 2);
         starts.push(0);
         starts.extend(memchr::memchr_iter(b'\n', bytes).map(|at| at as u32 + 1));
+
         let ends_with_newline = bytes.ends_with(b"\n");
         if ends_with_newline {
             starts.pop();
@@ -27,29 +28,30 @@ impl LineIndex {
         LineIndex { starts, n_bytes, ends_with_newline }
     }
 
-    /// Number of lines, at least 1.
+    /// Returns the number of lines, at least 1.
     pub fn count(&self) -> usize {
         self.starts.len()
     }
 
-    /// 0-based line of a byte offset; the last line for offsets at or past the end.
+    /// Returns the 0-based line of a byte offset; the last line for offsets at or past the end.
     pub fn line_of(&self, offset: usize) -> usize {
         self.starts.partition_point(|&start| start as usize <= offset) - 1
     }
 
-    /// 1-based line of a byte offset as an editor counts: the end of a text after a final `\n` is on a line
-    /// of its own.
+    /// Returns the 1-based line of a byte offset as an editor counts: the end of a text after a final `\n` is
+    /// on a line of its own.
     pub fn editor_line(&self, offset: usize) -> usize {
         let past_last = self.ends_with_newline && offset >= self.n_bytes as usize;
         self.line_of(offset) + 1 + usize::from(past_last)
     }
 
-    /// Byte offset where the 0-based line starts; the length of the text for the line after the last.
+    /// Returns the byte offset at which the 0-based line starts; the length of the text for the line after
+    /// the last.
     pub fn start(&self, line: usize) -> usize {
         self.starts.get(line).map_or(self.n_bytes as usize, |&start| start as usize)
     }
 
-    /// Byte range of the 0-based line with its `\n`.
+    /// Returns the byte range of the 0-based line with its `\n`.
     pub fn range(&self, line: usize) -> Range<usize> {
         self.start(line)..self.start(line + 1)
     }

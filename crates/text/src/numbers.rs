@@ -1,4 +1,4 @@
-//! Numbers and times as people read them.
+//! Formats numbers and times for readers.
 
 use std::time::Duration;
 
@@ -6,12 +6,14 @@ use std::time::Duration;
 pub fn count(n: u64) -> String {
     let digits = n.to_string();
     let mut out = String::new();
+
     for (i, digit) in digits.chars().enumerate() {
         if i > 0 && (digits.len() - i).is_multiple_of(3) {
             out.push(',');
         }
         out.push(digit);
     }
+
     out
 }
 
@@ -30,12 +32,16 @@ pub fn bytes(n: u64) -> String {
     if n < 1024 {
         return format!("{n} B");
     }
+
     let mut value = n as f64 / 1024.0;
     let mut unit = 0;
+
+    // `1.0 MiB` is shorter than `1000.0 KiB`, so the next unit begins at 1,000.
     while value >= 1000.0 && unit + 1 < UNITS.len() {
         value /= 1024.0;
         unit += 1;
     }
+
     format!("{value:.1} {}", UNITS[unit])
 }
 
@@ -54,6 +60,7 @@ pub fn duration(duration: Duration) -> String {
 pub fn ago(then: u64, now: u64) -> String {
     const UNITS: [(u64, &str); 4] = [(86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second")];
     let seconds = now.saturating_sub(then);
+
     match UNITS.iter().find(|(length, _)| seconds >= *length) {
         Some((length, unit)) => format!("{} ago", plural(seconds / length, unit)),
         None => "just now".to_owned(),

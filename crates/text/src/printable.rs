@@ -1,4 +1,4 @@
-//! Text without characters that act on what shows it.
+//! Escapes characters that act on a terminal or are hidden by it.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -9,6 +9,7 @@ pub fn safe(text: &str) -> Cow<'_, str> {
     if !text.chars().any(is_unprintable) {
         return Cow::Borrowed(text);
     }
+
     let mut out = String::with_capacity(text.len() + 16);
     for c in text.chars() {
         match c {
@@ -21,11 +22,12 @@ pub fn safe(text: &str) -> Cow<'_, str> {
             c => out.push(c),
         }
     }
+
     Cow::Owned(out)
 }
 
-/// Whether a character acts on a terminal or is hidden by it: control characters, bidirectional controls,
-/// zero-width characters, line and paragraph separators, tags.
+/// Returns whether a character acts on a terminal or is hidden by it: control characters, bidirectional
+/// controls, zero-width characters, line and paragraph separators, tags.
 pub fn is_unprintable(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')

@@ -1,4 +1,4 @@
-//! Query text → weighted terms, and the identifiers in it.
+//! Turns the text of a query into weighted terms, and finds the identifiers in it.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
@@ -12,12 +12,12 @@ pub struct QueryTerm {
     pub term: String,
     /// Weight of a match of this term, in `(0, 1]`: the largest of its occurrences.
     pub weight: f32,
-    /// Whether the term is the whole of an identifier with several parts.
+    /// True if the term is the whole of an identifier with several parts.
     pub is_identifier: bool,
 }
 
 impl QueryTerm {
-    /// Whether the term carries meaning of its own, unlike a stop word or an everyday verb.
+    /// Returns whether the term carries meaning of its own, unlike a stop word or an everyday verb.
     pub fn is_word(&self) -> bool {
         self.weight == 1.0
     }
@@ -37,30 +37,34 @@ const STOP_WORDS: &[&str] = &[
     "whose", "why", "will", "with", "would", "you", "your",
 ];
 
-/// Maximum number of terms of a query. Each costs one lookup in the index.
+/// Maximum number of terms of a query. Each costs one look-up in the index.
 const MAX_TERMS: usize = 64;
 /// Maximum number of identifiers of a query.
 const MAX_NAMES: usize = 32;
 
-/// Terms of a query in order of first appearance, without stop words and duplicates.
+/// Returns the terms of a query in order of first appearance, without stop words and duplicates.
 ///
-/// A query of stop words only keeps them, so that `"who am I"` still has results. Of a long pasted text the
-/// beginning and the end are kept: error messages are usually in the former, the relevant end of a trace in
-/// the latter.
+/// A query that has only stop words keeps them, so that `"who am I"` still has results. The beginning and the
+/// end of a long pasted text are kept: error messages are usually in the former, the relevant end of a trace
+/// in the latter.
 pub fn query_terms(query: &str) -> Vec<QueryTerm> {
     let all = collect(query);
-    let kept: Vec<QueryTerm> = all.iter().filter(|(_, kept)| *kept).map(|(term, _)| term.clone()).collect();
-    let kept = if kept.is_empty() { all.into_iter().map(|(term, _)| term).collect() } else { kept };
-    head_and_tail(kept, MAX_TERMS)
+    let passed: Vec<QueryTerm> =
+        all.iter().filter(|(_, passes)| *passes).map(|(term, _)| term.clone()).collect();
+    let terms = if passed.is_empty() { all.into_iter().map(|(term, _)| term).collect() } else { passed };
+
+    head_and_tail(terms, MAX_TERMS)
 }
 
-/// The words of `query` that `terms` were derived from, in the order of the query, without duplicates.
+/// Returns the words of `query` that `terms` were derived from, in the order of the query, without
+/// duplicates.
 pub fn as_written<'t>(query: &str, terms: impl Iterator<Item = &'t QueryTerm>) -> Vec<String> {
     let terms: Vec<&str> = terms.map(|term| term.term.as_str()).collect();
     let mut found: Vec<String> = Vec::new();
     if terms.is_empty() {
         return found;
     }
+
     for word in query.split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(|word| !word.is_empty()) {
         let mut is_of_term = false;
         visit_terms(word, |term, kind| is_of_term |= kind != TermKind::Part && terms.contains(&term));
@@ -68,6 +72,7 @@ pub fn as_written<'t>(query: &str, terms: impl Iterator<Item = &'t QueryTerm>) -
             found.push(word.to_owned());
         }
     }
+
     found
 }
 
@@ -80,32 +85,34 @@ pub(super) fn head_and_tail<T>(mut all: Vec<T>, most: usize) -> Vec<T> {
     all
 }
 
-/// Every distinct term, and whether it passes the stop list.
+/// Returns every distinct term, and whether it passes the stop list.
 fn collect(query: &str) -> Vec<(QueryTerm, bool)> {
     let stop = stop_stems();
     let mut found: Vec<(QueryTerm, bool)> = Vec::new();
     let mut position: HashMap<String, usize> = HashMap::new();
+
     visit_terms(query, |term, kind| {
-        let keep = !(kind == TermKind::Word && stop.contains(term));
+        let passes = !(kind == TermKind::Word && stop.contains(term));
         let weight = weight_of(kind);
         let is_identifier = kind == TermKind::Whole;
         match position.get(term).and_then(|&at| found.get_mut(at)) {
-            Some((known, kept)) => {
+            Some((known, known_passes)) => {
                 known.weight = known.weight.max(weight);
                 known.is_identifier |= is_identifier;
-                *kept |= keep;
+                *known_passes |= passes;
             }
             None => {
                 position.insert(term.to_owned(), found.len());
-                found.push((QueryTerm { term: term.to_owned(), weight, is_identifier }, keep));
+                found.push((QueryTerm { term: term.to_owned(), weight, is_identifier }, passes));
             }
         }
     });
+
     found
 }
 
-/// Parts weigh less because their whole is a term too; single characters because they are common to many
-/// words.
+/// Returns the weight of a term. Parts weigh less because their whole is a term too; single characters weigh
+/// less because they are common to many words.
 fn weight_of(kind: TermKind) -> f32 {
     match kind {
         TermKind::Word | TermKind::Whole | TermKind::Number | TermKind::Pair => 1.0,
@@ -115,7 +122,7 @@ fn weight_of(kind: TermKind) -> f32 {
     }
 }
 
-/// Whether a term is one of the words that queries are searched without.
+/// Returns whether queries are searched without a term.
 pub fn is_stop_word(term: &str) -> bool {
     stop_stems().contains(term)
 }
@@ -125,23 +132,26 @@ fn stop_stems() -> &'static HashSet<String> {
     STEMS.get_or_init(|| STOP_WORDS.iter().map(|word| stem(word)).collect())
 }
 
-/// The identifiers in a query, as written, without duplicates, in order.
+/// Returns the identifiers in a query, as written, without duplicates, in order.
 ///
 /// These are words in back-ticks, words followed by `(`, words with an inner `_`, camel-case words, words
 /// qualified by `::`, `.`, `->` or `#`, and the word of a one-word query. A qualified name is returned whole
-/// (`Parser::next`); callers split it. File names (`parse.rs`) count as qualified names. Of more than 32, the
-/// first and the last are returned.
+/// (`Parser::next`); callers split it. File names (`parse.rs`) count as qualified names. If there are more
+/// than 32, the first and the last are returned.
 pub fn identifiers(query: &str) -> Vec<String> {
     let mut found = Names::default();
     let mut rest = query;
+
     while let Some(open) = rest.find('`') {
+        // A back-tick without a partner quotes nothing.
         let Some(length) = rest[open + 1..].find('`') else { break };
         words(&rest[..open], false, &mut found);
         words(&rest[open + 1..open + 1 + length], true, &mut found);
         rest = &rest[open + 1 + length + 1..];
     }
-    let alone = query.split_whitespace().count() == 1;
-    words(rest, alone, &mut found);
+
+    let is_one_word = query.split_whitespace().count() == 1;
+    words(rest, is_one_word, &mut found);
     head_and_tail(found.list, MAX_NAMES)
 }
 
@@ -160,24 +170,27 @@ impl Names {
     }
 }
 
-/// Adds the identifier-like words of `text`; with `always`, every word that could be a name.
+/// Adds the words of `text` that look like identifiers; with `always`, every word that could be a name.
 fn words(text: &str, always: bool, found: &mut Names) {
     for raw in text.split(|c: char| c.is_whitespace() || matches!(c, ',' | ';' | '"' | '\'' | '`')) {
-        let called = raw.contains('(');
+        let has_parenthesis = raw.contains('(');
         let name = raw.split(['(', '<', '[', '{']).find(|piece| !piece.is_empty()).unwrap_or("");
         let name = name.trim_matches(|c: char| !(c.is_alphanumeric() || c == '_'));
         if name.chars().count() < 2 || !name.chars().any(char::is_alphabetic) {
             continue;
         }
-        let called = called
+
+        // A parenthesis before the name opens a remark, not a call.
+        let is_called = has_parenthesis
             && raw.trim_start_matches(|c: char| !(c.is_alphanumeric() || c == '_')).starts_with(name)
             && !raw.starts_with('(');
-        if always || called || is_name_like(name) {
+        if always || is_called || is_name_like(name) {
             found.add(name);
         }
     }
 }
 
+/// Returns whether a word is written like an identifier.
 fn is_name_like(name: &str) -> bool {
     let inner_underscore = name.trim_matches('_').contains('_') || (name.starts_with("__") && name.len() > 4);
     let qualified =
@@ -185,7 +198,7 @@ fn is_name_like(name: &str) -> bool {
     inner_underscore || qualified || is_camel_case(name)
 }
 
-/// Whether `separator` stands between two word characters, except in abbreviations such as `e.g`.
+/// Returns whether `separator` stands between two word characters, except in abbreviations such as `e.g`.
 fn has_inner(name: &str, separator: char) -> bool {
     let mut pieces = name.split(separator);
     let first = pieces.next().unwrap_or("");
@@ -194,7 +207,7 @@ fn has_inner(name: &str, separator: char) -> bool {
         && pieces.all(|piece| piece.starts_with(|c: char| c.is_alphabetic() || c == '_'))
 }
 
-/// Whether a lower-case letter is followed by an upper-case one, or an acronym by a word.
+/// Returns whether a lower-case letter is followed by an upper-case one, or an acronym by a word.
 fn is_camel_case(name: &str) -> bool {
     let characters: Vec<char> = name.chars().collect();
     let hump = characters.windows(2).any(|pair| pair[0].is_lowercase() && pair[1].is_uppercase());

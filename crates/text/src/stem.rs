@@ -1,4 +1,4 @@
-//! A light English stemmer: plurals, `-ed`, `-ing`, and the final `e` they hide.
+//! A light English stemmer for plurals, `-ed`, `-ing`, and the final `e` that they hide.
 //!
 //! Only inflection is undone (`parsing`, `parsed`, `parses` → the stem of `parse`). Derivation is not
 //! (`parser` and `parse` have different stems), because in code the two name different things. The rules are
@@ -32,8 +32,8 @@ const EXEMPT: &[&str] = &[
     "thing",
 ];
 
-/// The stem of a lower-case word. Words of three letters or fewer (except `ids`), and words with other
-/// characters than `a`–`z`, are returned unchanged.
+/// Returns the stem of a lower-case word. Words of three letters or fewer (except `ids`), and words with
+/// other characters than `a`–`z`, are returned unchanged.
 pub fn stem(word: &str) -> String {
     let mut buffer = word.as_bytes().to_vec();
     let length = stem_in_place(&mut buffer);
@@ -47,38 +47,44 @@ pub(super) fn stem_in_place(word: &mut [u8]) -> usize {
     if word == b"ids" {
         return 2; // the one three-letter plural that matters in code
     }
+
     if length <= 3 || !might_change(word) || !word.iter().all(u8::is_ascii_lowercase) {
         return length;
     }
     if ends_exempt(&word[..length]) {
         return length;
     }
+
     length = strip_plural(word, length);
     if ends_exempt(&word[..length]) {
         return length;
     }
+
     length = strip_past_and_gerund(word, length);
     strip_final_e(word, length)
 }
 
-/// Fast path: most words do not end in a byte that a rule applies to.
+/// Returns false for most words, which do not end in a byte that a rule applies to. This is a fast path.
 fn might_change(word: &[u8]) -> bool {
     matches!(word.last(), Some(b's' | b'd' | b'g' | b'e' | b'l'))
 }
 
+/// Returns whether a word has an ending that only looks like a suffix.
 fn ends_exempt(word: &[u8]) -> bool {
     if word.ends_with(b"string") {
         return true; // also in joined identifiers: loadstring
     }
-    let plausible = matches!(word.last(), Some(b's' | b'g' | b'd')) && word.len() <= 10;
-    plausible && EXEMPT.iter().any(|exempt| exempt.as_bytes() == word)
+    let is_plausible = matches!(word.last(), Some(b's' | b'g' | b'd')) && word.len() <= 10;
+    is_plausible && EXEMPT.iter().any(|exempt| exempt.as_bytes() == word)
 }
 
+/// Strips a plural ending and returns the new length.
 fn strip_plural(word: &mut [u8], length: usize) -> usize {
     let w = &word[..length];
     if !w.ends_with(b"s") || w.ends_with(b"ss") || w.ends_with(b"us") || w.ends_with(b"is") {
         return length;
     }
+
     if w.ends_with(b"sses") {
         return length - 2;
     }
@@ -86,14 +92,17 @@ fn strip_plural(word: &mut [u8], length: usize) -> usize {
         word[length - 3] = b'y';
         return length - 2;
     }
+
     length - 1
 }
 
+/// Strips `-ed` or `-ing`, restores the end of the stem and returns the new length.
 fn strip_past_and_gerund(word: &mut [u8], length: usize) -> usize {
     let w = &word[..length];
     if w.ends_with(b"eed") {
         return length;
     }
+
     let base = if w.ends_with(b"ed") {
         length - 2
     } else if w.ends_with(b"ing") {
@@ -101,19 +110,23 @@ fn strip_past_and_gerund(word: &mut [u8], length: usize) -> usize {
     } else {
         return length;
     };
+
     if base < 2 || !has_vowel(&word[..base]) {
         return length;
     }
+
     let b = &word[..base];
     if b.ends_with(b"i") && base >= 3 {
         word[base - 1] = b'y'; // applied
         return base;
     }
+
     let needs_e = b.ends_with(b"at") || b.ends_with(b"bl") || b.ends_with(b"iz") || base == 2;
     if needs_e {
         word[base] = b'e';
         return base + 1;
     }
+
     if ends_double_consonant(b) && !matches!(b[base - 1], b'l' | b's' | b'z') {
         return base - 1; // mapped, running
     }
@@ -121,9 +134,11 @@ fn strip_past_and_gerund(word: &mut [u8], length: usize) -> usize {
         word[base] = b'e'; // filing, stored
         return base + 1;
     }
+
     base
 }
 
+/// Strips a final `e`, or halves a final `ll`, and returns the new length.
 fn strip_final_e(word: &[u8], length: usize) -> usize {
     let w = &word[..length];
     if w.ends_with(b"e") && length > 3 {
@@ -133,9 +148,11 @@ fn strip_final_e(word: &[u8], length: usize) -> usize {
             return length - 1;
         }
     }
+
     if w.ends_with(b"ll") && measure(w) > 1 {
         return length - 1; // controlled meets control
     }
+
     length
 }
 
@@ -160,7 +177,7 @@ fn ends_double_consonant(word: &[u8]) -> bool {
     n >= 2 && word[n - 1] == word[n - 2] && !is_vowel(word, n - 1)
 }
 
-/// Whether the word ends in consonant, vowel, consonant, the last not w, x or y.
+/// Returns whether the word ends in consonant, vowel, consonant, the last of which is not w, x or y.
 fn ends_short_syllable(word: &[u8]) -> bool {
     let n = word.len();
     n >= 3
@@ -170,10 +187,11 @@ fn ends_short_syllable(word: &[u8]) -> bool {
         && !matches!(word[n - 1], b'w' | b'x' | b'y')
 }
 
-/// Number of vowel–consonant sequences: Porter's measure *m*.
+/// Returns the number of vowel–consonant sequences: Porter's measure *m*.
 fn measure(word: &[u8]) -> usize {
     let mut count = 0;
     let mut after_vowel = false;
+
     for at in 0..word.len() {
         let vowel = is_vowel(word, at);
         if after_vowel && !vowel {
@@ -181,6 +199,7 @@ fn measure(word: &[u8]) -> usize {
         }
         after_vowel = vowel;
     }
+
     count
 }
 

@@ -1,28 +1,29 @@
-//! The terms of many texts, counted: every different word is taken apart and stemmed once.
+//! Counts the terms of many texts. Every different word is taken apart and stemmed once.
 //!
-//! Words of code repeat, so looking up a word costs much less than its terms. The postings of a chunk and the
-//! vector of the built-in model are made from the same counts.
+//! Words of code repeat, and a look-up of a word costs much less than its terms. The postings of a chunk and
+//! the vector of the built-in model are made from the same counts.
 
 use super::terms::{Run, TermKind, visit_run, visit_runs};
 use rustc_hash::FxHashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Longer words are taken apart each time. They are mostly text in scripts without spaces.
+/// Maximum length of words in the table. Longer words, mostly text in scripts without spaces, are taken apart
+/// each time.
 const MAX_KEPT_BYTES: usize = 64;
 
-/// What a term is to a model that knows a vocabulary.
+/// The use of a term in a model that has a vocabulary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TermUse {
-    /// A word, which is cut into pieces if it is no entry.
+    /// A word, which is cut into pieces if it is no entry of the vocabulary.
     Word = 0,
-    /// A number or character, which counts only if it is an entry.
+    /// A number or character, which counts only if it is an entry of the vocabulary.
     Entry = 1,
-    /// Made of parts that are terms too.
+    /// A term made of parts that are terms too.
     Derived = 2,
 }
 
 impl TermKind {
-    /// The use of a term of this kind.
+    /// Returns the use of a term of this kind.
     pub fn usage(self) -> TermUse {
         match self {
             TermKind::Word | TermKind::Part => TermUse::Word,
@@ -35,14 +36,14 @@ impl TermKind {
 /// A term of a text with its number of occurrences.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TermCount {
-    /// Its number in the table.
+    /// The number of the term in the table.
     pub term: u32,
-    /// By [`TermUse`].
+    /// The number of occurrences for each [`TermUse`].
     pub uses: [u32; 3],
 }
 
 impl TermCount {
-    /// Occurrences of any use.
+    /// Returns the number of occurrences in any use.
     pub fn total(&self) -> u32 {
         self.uses.iter().fold(0, |sum, n| sum.saturating_add(*n))
     }
@@ -68,12 +69,12 @@ impl TermCounts {
         self.ends.push(self.counts.len());
     }
 
-    /// The terms of the last text.
+    /// Returns the terms of the last text.
     pub fn last(&self) -> &[TermCount] {
         self.ends.len().checked_sub(1).map_or(&[], |last| self.get(last))
     }
 
-    /// The terms of the text with this index; none if there are fewer texts.
+    /// Returns the terms of the text with this index; none if there are fewer texts.
     pub fn get(&self, text: usize) -> &[TermCount] {
         let start = text.checked_sub(1).map_or(Some(&0), |before| self.ends.get(before));
         let range = start.zip(self.ends.get(text)).map_or(0..0, |(&start, &end)| start..end);
@@ -85,9 +86,9 @@ impl TermCounts {
 pub struct TermTable {
     /// See [`Self::id`].
     id: u64,
-    /// The range in `occurrences` of a word; `None` for one that is dropped as encoded data.
+    /// The range of a word in `occurrences`; `None` for a word that is dropped as encoded data.
     words: FxHashMap<Box<str>, Option<(u32, u32)>>,
-    /// Of a term in a word: its number and use.
+    /// The number and use of each term of each word.
     occurrences: Vec<(u32, TermUse)>,
     numbers: FxHashMap<Box<str>, u32>,
     terms: Vec<Box<str>>,
@@ -108,32 +109,33 @@ impl Default for TermTable {
     }
 }
 
+/// Returns a number that no other table of the process has.
 fn next_id() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(1);
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
 impl TermTable {
-    /// Identifies the numbers of this table. A table that was emptied has another id.
+    /// Returns the identity of the numbers of this table. A table that was emptied has another one.
     pub fn id(&self) -> u64 {
         self.id
     }
 
     /// Empties the table if it has more than `max_words` words, so that it does not grow with the repository.
-    /// Numbers given before are then void.
+    /// Numbers given before are then invalid.
     pub fn trim(&mut self, max_words: usize) {
         if self.words.len() > max_words {
             *self = TermTable::default();
         }
     }
 
-    /// The spelling of a term.
+    /// Returns the spelling of a term.
     pub fn term(&self, number: u32) -> &str {
         &self.terms[number as usize]
     }
 
-    /// Appends the different terms of `text` to `out`, in order of their first occurrence: those of
-    /// [`super::visit_terms`].
+    /// Appends the different terms of `text` to `out`, in order of their first occurrence. They are the terms
+    /// of [`super::visit_terms`].
     pub fn count(&mut self, text: &str, out: &mut Vec<TermCount>) {
         let first = out.len();
         visit_runs(text, |run, classes| match self.words.get(run) {
@@ -146,12 +148,14 @@ impl TermTable {
             }
             None => self.count_new(run, classes, out),
         });
+
+        // Taking the counts resets them, at the cost of this text's terms only.
         for count in &mut out[first..] {
             count.uses = std::mem::take(&mut self.uses[count.term as usize]);
         }
     }
 
-    /// Counts a word that is not in the table, and adds it.
+    /// Counts a word that is not in the table yet, and adds it.
     fn count_new(&mut self, run: &str, classes: u8, out: &mut Vec<TermCount>) -> Run {
         let start = self.occurrences.len();
         let kind = visit_run(run, classes, &mut |term: &str, kind: TermKind| {
@@ -167,19 +171,23 @@ impl TermTable {
             };
             self.occurrences.push((number, kind.usage()));
         });
+
         for &(term, usage) in &self.occurrences[start..] {
             add(&mut self.uses, term, usage, out);
         }
+
         if run.len() > MAX_KEPT_BYTES {
             self.occurrences.truncate(start);
         } else {
             let range = (start as u32, self.occurrences.len() as u32);
             self.words.insert(run.into(), (kind == Run::Text).then_some(range));
         }
+
         kind
     }
 }
 
+/// Counts one occurrence of a term, and appends the term to `out` at the first.
 #[inline]
 fn add(uses: &mut [[u32; 3]], term: u32, usage: TermUse, out: &mut Vec<TermCount>) {
     let uses = &mut uses[term as usize];

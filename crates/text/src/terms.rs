@@ -1,4 +1,4 @@
-//! The tokeniser: text → terms.
+//! The tokeniser: splits text into terms.
 //!
 //! A run of word characters (letters, digits, `_`) yields
 //! * its parts, cut at `_`, at camel-case humps and acronyms (`HTTPServer` → `http`, `server`), and after
@@ -30,13 +30,13 @@ pub enum TermKind {
     Number,
     /// One character of a script written without spaces.
     Character,
-    /// Two such characters side by side.
+    /// Two characters side by side of a script written without spaces.
     Pair,
 }
 
-/// Longer runs are dropped as encoded data.
+/// Maximum length of a run; longer ones are dropped as encoded data.
 const MAX_RUN_BYTES: usize = 256;
-/// Longer decimal numbers are dropped as ids and hashes.
+/// Maximum length of a decimal number; longer ones are dropped as ids and hashes.
 const MAX_DECIMAL_DIGITS: usize = 8;
 const MAX_HEX_LITERAL_BYTES: usize = 18;
 
@@ -48,38 +48,41 @@ pub fn for_each_term(text: &str, visit: &mut dyn FnMut(&str)) {
     visit_terms(text, |term, _| visit(term));
 }
 
-/// [`for_each_term`] with the kind of each term, monomorphised for hot loops.
+/// Does the same as [`for_each_term`] with the kind of each term, monomorphised for hot loops.
 pub fn visit_terms(text: &str, mut visit: impl FnMut(&str, TermKind)) {
     visit_runs(text, |run, classes| visit_run(run, classes, &mut visit));
 }
 
-/// Whether a run was dropped as encoded data, which continues across `+`, `/`, `.`, `-` and `=`.
+/// The fate of a run. Encoded data is dropped, and continues across `+`, `/`, `.`, `-` and `=`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Run {
     Text,
     Encoded,
 }
 
-/// Calls `visit` with the runs of `text` that are not the continuation of encoded data, and the union of
-/// their classes.
+/// Calls `visit` with each run of `text` that is not the continuation of encoded data, and the union of its
+/// classes.
 #[inline]
 pub(super) fn visit_runs<'t>(text: &'t str, mut visit: impl FnMut(&'t str, u8) -> Run) {
     let bytes = text.as_bytes();
     let mut at = 0;
     // End of the last run dropped as encoded data.
     let mut encoded_end = usize::MAX;
+
     while at < bytes.len() {
         let class = CLASS[bytes[at] as usize];
         if class == SEPARATOR {
             at += 1;
             continue;
         }
+
         let start = at;
         let mut classes = 0u8;
         while at < bytes.len() && CLASS[bytes[at] as usize] != SEPARATOR {
             classes |= CLASS[bytes[at] as usize];
             at += 1;
         }
+
         let continues_encoded = classes & NON_ASCII == 0
             && encoded_end != usize::MAX
             && start == encoded_end + 1
@@ -105,19 +108,22 @@ pub(super) fn visit_run(run: &str, classes: u8, visit: &mut impl FnMut(&str, Ter
     Run::Text
 }
 
-/// Calls `visit` with the terms of a path: every folder and the file name, without the last extension.
+/// Calls `visit` with the terms of a path: of every folder, and of the file name without the last extension.
 pub fn path_terms(path: &str, visit: &mut dyn FnMut(&str)) {
     visit_path_terms(path, |term, _| visit(term));
 }
 
-/// [`path_terms`] with the kind of each term.
+/// Does the same as [`path_terms`] with the kind of each term.
 pub fn visit_path_terms(path: &str, mut visit: impl FnMut(&str, TermKind)) {
     let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
     visit_terms(folders, &mut visit);
+
     let stem = match name.rfind('.') {
+        // `.gitignore` has no extension.
         Some(dot) if dot > 0 => &name[..dot],
         _ => name,
     };
+
     visit_terms(stem, &mut visit);
 }
 
@@ -169,39 +175,48 @@ impl<F: FnMut(&str, TermKind)> Emitter<'_, F> {
             }
             return;
         }
+
         let mut parts = Parts { run, at: 0 };
         let Some(first) = parts.next() else { return };
+        // A run of one part, such as `_name`, has no whole.
         let Some(second) = parts.next() else { return self.word(first, TermKind::Word) };
+
+        // The whole is built before `word` is called, which uses the other buffer.
         let mut joined = Joined { bytes: &mut self.whole, length: Some(0) };
         for part in [first, second].into_iter().chain(parts.clone()) {
             joined.push(part);
         }
         let length = joined.length;
+
         for part in [first, second].into_iter().chain(parts) {
             self.word(part, TermKind::Part);
         }
+
         if let Some(length) = length.filter(|&length| length > 1) {
             let length = stem_in_place(&mut self.whole[..length]);
             emit(self.visit, &self.whole[..length], TermKind::Whole);
         }
     }
 
-    /// Emits a word or part, lower-cased and stemmed, and its prefix without a numbered tail.
+    /// Emits a word or part in lower case and stemmed, and its prefix without a numbered tail.
     fn word(&mut self, part: &[u8], kind: TermKind) {
         let n = part.len();
         if !(2..=MAX_TERM_BYTES).contains(&n) {
             return;
         }
+
         let buffer = &mut self.buffer[..n];
         let mut digits = false;
         for (to, &from) in buffer.iter_mut().zip(part) {
             *to = from.to_ascii_lowercase();
             digits |= from.is_ascii_digit();
         }
+
         if !digits {
             let length = stem_in_place(buffer);
             return emit(self.visit, &self.buffer[..length], kind);
         }
+
         let letters = part.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
         if letters == 0 && part.iter().all(u8::is_ascii_digit) {
             if n <= MAX_DECIMAL_DIGITS {
@@ -209,13 +224,16 @@ impl<F: FnMut(&str, TermKind)> Emitter<'_, F> {
             }
             return;
         }
+
         emit(self.visit, &self.buffer[..n], kind);
+        // Shorter prefixes, as of `v2`, mean nothing alone.
         if letters >= 3 && part[letters..].iter().all(u8::is_ascii_digit) {
             let length = stem_in_place(&mut self.buffer[..letters]);
             emit(self.visit, &self.buffer[..length], TermKind::Prefix);
         }
     }
 
+    /// Emits a run in lower case, without stemming.
     fn emit_raw(&mut self, run: &[u8], kind: TermKind) {
         let buffer = &mut self.buffer[..run.len()];
         buffer.copy_from_slice(run);
@@ -227,30 +245,34 @@ impl<F: FnMut(&str, TermKind)> Emitter<'_, F> {
     fn unicode_run(&mut self, run: &str) {
         let mut previous: Option<char> = None; // of a script without spaces
         let mut word_start: Option<usize> = None;
+
         for (at, c) in run.char_indices() {
-            let unspaced = is_unspaced(c);
-            if unspaced || !is_word(c) {
+            let is_unspaced = is_unspaced(c);
+            if is_unspaced || !is_word(c) {
                 if let Some(start) = word_start.take() {
                     self.unicode_word(&run[start..at]);
                 }
-                if unspaced {
+                if is_unspaced {
                     self.characters(previous, c);
                 }
-                previous = unspaced.then_some(c);
+                previous = is_unspaced.then_some(c);
             } else {
                 previous = None;
                 word_start.get_or_insert(at);
             }
         }
+
         if let Some(start) = word_start {
             self.unicode_word(&run[start..]);
         }
     }
 
+    /// Emits a character of a script without spaces, and its pair with the one before it.
     fn characters(&mut self, previous: Option<char>, c: char) {
         let mut text = [0u8; 8];
         let offset = previous.map_or(0, |previous| previous.encode_utf8(&mut text).len());
         let end = offset + c.encode_utf8(&mut text[offset..]).len();
+
         if let Ok(single) = std::str::from_utf8(&text[offset..end]) {
             (self.visit)(single, TermKind::Character);
         }
@@ -271,13 +293,16 @@ impl<F: FnMut(&str, TermKind)> Emitter<'_, F> {
             }
             return;
         }
+
         if word.len() > 2 * MAX_RUN_BYTES {
             return;
         }
+
         let mut part = String::new();
         let mut whole = String::new();
         let mut n_parts = 0;
         let mut previous_lower = false;
+
         for c in word.chars() {
             if (c == '_' || (c.is_uppercase() && previous_lower)) && !part.is_empty() {
                 n_parts += 1;
@@ -290,6 +315,7 @@ impl<F: FnMut(&str, TermKind)> Emitter<'_, F> {
                 whole.extend(c.to_lowercase());
             }
         }
+
         if n_parts == 0 {
             return self.unicode_part(&part, TermKind::Word);
         }
@@ -301,6 +327,7 @@ impl<F: FnMut(&str, TermKind)> Emitter<'_, F> {
         }
     }
 
+    /// Emits a word or part in lower case that may be outside of ASCII.
     fn unicode_part(&mut self, part: &str, kind: TermKind) {
         if part.is_ascii() {
             self.word(part.as_bytes(), kind);
@@ -310,6 +337,7 @@ impl<F: FnMut(&str, TermKind)> Emitter<'_, F> {
     }
 }
 
+/// Calls `visit` with a term of at least two letters.
 fn emit(visit: &mut impl FnMut(&str, TermKind), ascii: &[u8], kind: TermKind) {
     if ascii.len() > 1
         && let Ok(term) = std::str::from_utf8(ascii)
@@ -318,13 +346,14 @@ fn emit(visit: &mut impl FnMut(&str, TermKind), ascii: &[u8], kind: TermKind) {
     }
 }
 
-/// Concatenates parts in lower case. `length` is `None` once they do not fit.
+/// Joins parts in lower case. `length` is `None` once they do not fit.
 struct Joined<'a> {
     bytes: &'a mut [u8; MAX_TERM_BYTES],
     length: Option<usize>,
 }
 
 impl Joined<'_> {
+    /// Appends a part, unless it or one before does not fit.
     fn push(&mut self, part: &[u8]) {
         self.length = self.length.and_then(|length| {
             let target = self.bytes.get_mut(length..length + part.len())?;
@@ -349,6 +378,7 @@ impl<'a> Iterator for Parts<'a> {
         while self.run.get(self.at) == Some(&b'_') {
             self.at += 1;
         }
+
         let start = self.at;
         while self.at < self.run.len() {
             self.at += 1;
@@ -356,13 +386,15 @@ impl<'a> Iterator for Parts<'a> {
                 break;
             }
         }
+
         (self.at > start).then(|| &self.run[start..self.at])
     }
 }
 
-/// Whether a part that begins at `start` ends before `at` (`start < at < run.len()`).
+/// Returns whether a part that begins at `start` ends before `at` (`start < at < run.len()`).
 fn is_boundary(run: &[u8], start: usize, at: usize) -> bool {
     let class = |index: usize| run.get(index).map_or(SEPARATOR, |&byte| CLASS[byte as usize]);
+
     match (class(at - 1), class(at)) {
         (_, UNDERSCORE) => true,
         (LOWER | DIGIT, UPPER) => true,
@@ -382,15 +414,15 @@ fn is_boundary(run: &[u8], start: usize, at: usize) -> bool {
     }
 }
 
-/// Whether a character is a letter, digit, combining mark or `_`.
+/// Returns whether a character is a letter, digit, combining mark or `_`.
 fn is_word(c: char) -> bool {
     c.is_alphanumeric()
         || c == '_'
         || matches!(c, '\u{300}'..='\u{36f}' | '\u{900}'..='\u{dff}' | '\u{200c}' | '\u{200d}')
 }
 
-/// Whether a character is of a script written without spaces between words, or of Hangul, whose words carry
-/// particles.
+/// Returns whether a character is of a script written without spaces between words, or of Hangul, whose words
+/// carry particles.
 fn is_unspaced(c: char) -> bool {
     c >= '\u{e00}'
         && matches!(c,

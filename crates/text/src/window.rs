@@ -1,16 +1,18 @@
-//! The window of lines that has most of the words of a query.
+//! Finds the window of lines that has most of the words of a query.
 
 use super::for_each_term;
 
 /// Returns the position of the first of the `n_lines` lines that have most of `words`, the terms of a query;
-/// 0 if all lines but one have room. A word counts once in a window, and the less the more lines have it.
-/// Ties go to the earliest window.
+/// 0 if all lines but one have room. A word counts once in a window, and the more lines have it, the less it
+/// counts. Ties go to the earliest window.
 pub fn densest_window(lines: &[&str], words: &[String], n_lines: usize) -> usize {
     if lines.len() <= n_lines + 1 {
         return 0;
     }
+
     let mut lines_of: Vec<Vec<usize>> = vec![Vec::new(); words.len()];
     let mut has_word = vec![false; lines.len()];
+
     for (i, line) in lines.iter().enumerate() {
         for_each_term(line, &mut |term| {
             if let Some(word) = words.iter().position(|word| word == term) {
@@ -20,23 +22,34 @@ pub fn densest_window(lines: &[&str], words: &[String], n_lines: usize) -> usize
         });
     }
     lines_of.iter_mut().for_each(Vec::dedup);
-    let weight = |first: usize| -> f32 {
-        let in_window = |lines: &&Vec<usize>| {
-            lines.get(lines.partition_point(|&line| line < first)).is_some_and(|&line| line < first + n_lines)
-        };
-        lines_of.iter().filter(in_window).map(|lines| 1.0 / lines.len() as f32).sum()
-    };
+
     // A window starts one line of context above a line with a word, or is the last one.
     let last = lines.len() - n_lines;
-    let is_start = |first: usize| first == last || has_word.get(first + 1).copied().unwrap_or_default();
-    let mut best = (0, weight(0));
-    for first in (1..=last).filter(|&first| is_start(first)) {
-        let weight = weight(first);
+    let mut best = (0, weight(&lines_of, 0, n_lines));
+    for first in 1..=last {
+        if first != last && !has_word.get(first + 1).copied().unwrap_or_default() {
+            continue;
+        }
+        let weight = weight(&lines_of, first, n_lines);
         if weight > best.1 + f32::EPSILON {
             best = (first, weight);
         }
     }
+
     best.0
+}
+
+/// Returns the sum of the weights of the words in a window. `lines_of` has the sorted lines of each word. The
+/// weight of a word is the inverse of their number.
+fn weight(lines_of: &[Vec<usize>], first: usize, n_lines: usize) -> f32 {
+    let mut sum = 0.0;
+    for lines in lines_of {
+        let next = lines.get(lines.partition_point(|&line| line < first));
+        if next.is_some_and(|&line| line < first + n_lines) {
+            sum += 1.0 / lines.len() as f32;
+        }
+    }
+    sum
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Everything about one definition: its text, its callers, what it calls, its tests and its documentation.
+//! Everything about one definition: its text, its callers and callees, its tests and its documentation.
 
 use super::definitions::{Definitions, terms_of};
 use super::dialect;
@@ -15,9 +15,10 @@ use codeweaver_index::policy::PathFlags;
 use codeweaver_store::postings::Field;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Time for the references, and for what is called; in milliseconds.
+/// Time limit for the references, and for the callees, in milliseconds.
 const TIME_LIMIT_MS: u64 = 4000;
-/// Lines that a comment above a definition has at most; of more than so many, the first are shown.
+/// Maximum number of lines of a comment above a definition; of a comment longer than `LONG_COMMENT`, only the
+/// first `SHOWN_COMMENT` lines are shown.
 const MAX_COMMENT: usize = 200;
 const LONG_COMMENT: usize = 9;
 const SHOWN_COMMENT: usize = 6;
@@ -28,29 +29,30 @@ const DOCUMENT_EXTENSIONS: &[&str] =
     &["md", "mdx", "markdown", "rst", "adoc", "asciidoc", "rdoc", "org", "textile"];
 /// Maximum number of sections of release notes.
 const MAX_LOGS: usize = 3;
-/// What separates the parts of a qualified name.
+/// Separators of the parts of a qualified name.
 const SEPARATORS: [char; 3] = ['.', ':', '#'];
 /// Maximum number of definitions that are listed besides the one.
 const MAX_OTHERS: usize = 20;
-/// Number of other definitions of a name from which it is common: what mentions it means this definition only
-/// if it names the owner too.
+/// Number of other definitions of a name from which it is common: a text that mentions it is about this
+/// definition only if it names the owner too.
 const MANY_OTHERS: usize = 3;
 
-/// What is known about a definition. Lists are complete as far as the limits allow; who shows them cuts them.
+/// A definition with everything that is known about it. Lists are complete as far as the limits allow;
+/// callers shorten them for display.
 #[derive(Debug, Clone, Default)]
 pub struct About {
     /// The lines of the definition, with the comment above it.
     pub text: String,
     /// First line of `text`.
     pub first_line: u32,
-    /// Lines of the comment that `text` leaves out.
+    /// Number of lines of the comment that `text` leaves out.
     pub n_hidden: u32,
     /// Its members, if it is a type.
     pub members: Vec<FoundSymbol>,
     /// Calls and other uses in code that is no test; the most certain first, then by file and line.
     pub uses: Vec<Use>,
     pub n_uses: usize,
-    /// Whether references are read in its language; without, that there are none means nothing.
+    /// Whether references are read in its language; if not, the absence of uses means nothing.
     pub has_references: bool,
     /// Definitions that it calls, and the number of calls that are not resolved.
     pub callees: Vec<Callee>,
@@ -78,6 +80,12 @@ pub struct Use {
     pub is_call: bool,
 }
 
+impl Use {
+    fn is_import(&self) -> bool {
+        !self.is_call && self.within.is_empty()
+    }
+}
+
 /// A definition that is called.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Callee {
@@ -98,7 +106,7 @@ pub struct Document {
 }
 
 impl About {
-    /// Collects what is known about `symbol`, a definition of `view`.
+    /// Collects everything that is known about `symbol`, a definition of `view`.
     ///
     /// # Errors
     /// [`QueryError::Cancelled`], and those of reading the repository.
@@ -111,37 +119,44 @@ impl About {
     ) -> Result<About, QueryError> {
         let mut about = About::default();
         about.read_text(searcher, view, symbol)?;
+
         let id = format!("{}:{}#{}", symbol.path, symbol.lines.0, symbol.qualified_name);
-        let ask = |direction| {
-            let mut request = CallGraphRequest::new(&id, direction);
-            request.rev = rev.map(str::to_owned);
-            request.limit = super::MAX_LIMIT;
-            request.timeout_ms = TIME_LIMIT_MS;
-            request.cancel = cancel.clone();
-            Xref::new(searcher).query(&request, update)
+        let mut request = CallGraphRequest {
+            rev: rev.map(str::to_owned),
+            limit: super::MAX_LIMIT,
+            timeout_ms: TIME_LIMIT_MS,
+            cancel: cancel.clone(),
+            ..CallGraphRequest::new(&id, Direction::References)
         };
+
         let is_supported = dialect::of(&symbol.language).is_some();
         about.has_references = is_supported && has_references(symbol.kind);
         if has_references(symbol.kind) && !is_supported {
             let (name, language) = (&symbol.name, &symbol.language);
             about.warnings.push(format!("uses and tests are not known in {language}: find_text {name:?}"));
         }
+
         if about.has_references {
-            let references = ask(Direction::References)?;
+            let references = Xref::new(searcher).query(&request, update)?;
             about.sort_uses(view, &references);
             about.say_limits(&references, "uses");
         }
+
         if is_supported && symbol.kind.is_callable() {
-            let callees = ask(Direction::Callees)?;
+            request.direction = Direction::Callees;
+            let callees = Xref::new(searcher).query(&request, update)?;
             about.take_callees(&callees);
             about.say_limits(&callees, "calls");
         }
+
         about.find_others(view, symbol);
         about.find_documents(searcher, view, symbol)?;
+
         cancel.check()?;
         Ok(about)
     }
 
+    /// Reads the text of the definition and of the comment above it, and its members.
     fn read_text(
         &mut self,
         searcher: &Searcher,
@@ -155,41 +170,35 @@ impl About {
             self.warnings.push("its text is not in this clone".to_owned());
             return Ok(());
         };
+
         let lines: Vec<&[u8]> = bytes.split_inclusive(|&byte| byte == b'\n').collect();
         let last = (symbol.lines.1 as usize).min(lines.len());
         let first = (symbol.lines.0 as usize).saturating_sub(1).min(last);
+
+        // The comment and the attributes above a definition belong to it, up to a blank line.
         let mut start = first;
-        // The comment and the attributes above it, up to a blank line.
         while start > 0 && first - start < MAX_COMMENT && is_above(lines[start - 1]) {
             start -= 1;
         }
         self.first_line = start as u32 + 1;
-        // Of a long comment its beginning; attributes are next to the definition.
-        let is_attribute = |line: &&&[u8]| matches!(line.trim_ascii().first(), Some(b'@' | b'['));
-        let n_attributes = lines[start..first].iter().rev().take_while(|line| is_attribute(line)).count();
+
+        // A long comment is cut; the attributes after it are kept, since they are next to the definition.
+        let above = lines[start..first].iter().rev();
+        let n_attributes =
+            above.take_while(|line| matches!(line.trim_ascii().first(), Some(b'@' | b'['))).count();
         let end_of_comment = first - n_attributes;
         let mut shown: Vec<&[u8]> = lines[start..end_of_comment].to_vec();
         if shown.len() > LONG_COMMENT {
             shown.truncate(SHOWN_COMMENT);
             shown.push("…\n".as_bytes());
         }
+
         shown.extend(&lines[end_of_comment..last]);
         self.text = String::from_utf8_lossy(&shown.concat()).into_owned();
         self.n_hidden = (last - start + 1).saturating_sub(shown.len() + 1) as u32;
+
         if symbol.kind.has_members() {
-            let entry = view.reader.find_entry(&view.snapshot.entries, &quoting::bytes(&symbol.path));
-            let doc = entry.and_then(|entry| view.reader.entry(entry)).map(|(record, _)| record.doc);
-            let inner = doc.map(|doc| symbol_scan::of_doc(view, doc, &any_file(), &|_, _| true));
-            let inner = inner.unwrap_or_default();
-            self.members = inner
-                .into_iter()
-                .filter(|it| {
-                    it.path == symbol.path
-                        && it.nesting == symbol.nesting + 1
-                        && (symbol.lines.0..=symbol.lines.1).contains(&it.lines.0)
-                        && it.qualified_name != symbol.qualified_name
-                })
-                .collect();
+            self.members = members(view, entry, symbol);
         }
         Ok(())
     }
@@ -200,12 +209,16 @@ impl About {
             response.nodes.iter().map(|node| (node.symbol_id.as_str(), node)).collect();
         let mut seen: BTreeSet<(String, u32)> = BTreeSet::new();
         let mut found: Vec<(bool, Use)> = Vec::new();
+
         let mut edges: Vec<_> = response.edges.iter().filter(|edge| edge.dst_symbol_id.is_some()).collect();
+        // The most certain edge of a line comes first; further ones from the same line are left out.
         edges.sort_by_key(|edge| (edge.grade, edge.kind));
         let (mut n_uses, mut n_tests) = (0, 0);
+
         for edge in edges {
             let node = nodes.get(edge.src_symbol_id.as_str());
             let mut n_here = 0;
+
             for site in &edge.sites {
                 if !seen.insert((site.file.clone(), site.start_line)) {
                     continue;
@@ -223,28 +236,30 @@ impl About {
                 };
                 found.push((is_test, it));
             }
+
             let is_test = found.last().is_some_and(|(is_test, _)| *is_test);
-            // An edge names its first sites only.
+            // An edge names its first sites only; the others are counted like the last of them.
             let n_more = if n_here > 0 { edge.site_count.saturating_sub(edge.sites.len()) } else { 0 };
             if is_test { n_tests += n_more } else { n_uses += n_more }
         }
+
         // An import says nothing beside a use in the same file.
-        let is_import = |it: &Use| !it.is_call && it.within.is_empty();
         let has_use: BTreeSet<String> =
-            found.iter().filter(|(_, it)| !is_import(it)).map(|(_, it)| it.path.clone()).collect();
+            found.iter().filter(|(_, it)| !it.is_import()).map(|(_, it)| it.path.clone()).collect();
         for (is_test, it) in found {
-            if is_import(&it) && has_use.contains(&it.path) {
+            if it.is_import() && has_use.contains(&it.path) {
                 continue;
             }
             if is_test { self.tests.push(it) } else { self.uses.push(it) }
         }
+
         self.uses.sort();
         self.tests.sort();
         self.n_uses = self.uses.len() + n_uses;
         self.n_tests = self.tests.len() + n_tests;
     }
 
-    /// Says which of the edges, `what` they are, a response lacks.
+    /// Adds warnings about edges that a response lacks; `what` names the edges.
     fn say_limits(&mut self, response: &CallGraphResponse, what: &str) {
         if !response.coverage.complete {
             let coverage = &response.coverage;
@@ -253,40 +268,47 @@ impl About {
                 coverage.files_read, coverage.candidate_files
             ));
         }
+
         if response.edges_truncated {
             let (shown, total) = (response.edges.len(), response.total_edge_count);
             self.warnings.push(format!("{what} are missing: {shown} of {total} were looked at"));
         }
-        let is_said = |warning: &&String| {
-            warning.starts_with("CALL_GRAPH_") && !warning.starts_with("CALL_GRAPH_ROOTS_LIMIT")
-        };
-        for warning in response.warnings.iter().filter(|warning| !is_said(warning)) {
-            if !self.warnings.contains(warning) {
+
+        for warning in &response.warnings {
+            // Codes report limits, which are described above; only the limit of roots is not.
+            let is_reported =
+                warning.starts_with("CALL_GRAPH_") && !warning.starts_with("CALL_GRAPH_ROOTS_LIMIT");
+            if !is_reported && !self.warnings.contains(warning) {
                 self.warnings.push(warning.clone());
             }
         }
     }
 
+    /// Collects the callees, the most certain first.
     fn take_callees(&mut self, response: &CallGraphResponse) {
         let nodes: BTreeMap<&str, &Node> =
             response.nodes.iter().map(|node| (node.symbol_id.as_str(), node)).collect();
         let mut seen = BTreeSet::new();
         let mut unresolved = BTreeSet::new();
+
         for edge in &response.edges {
             let Some(node) = edge.dst_symbol_id.as_deref().and_then(|id| nodes.get(id)) else {
                 unresolved.insert(&edge.name);
                 continue;
             };
-            // Of several candidates, one line says that there are some.
+
+            // The candidates of an ambiguous call are one entry.
             let (is_ambiguous, name) = (edge.grade == Grade::Ambiguous, last_of(&edge.name));
             if !seen.insert(if is_ambiguous { name } else { &node.symbol_id }) {
                 continue;
             }
-            // One of many definitions tells nothing.
+
+            // A name with many definitions says nothing about the callee.
             if is_ambiguous && edge.candidates > MANY_OTHERS {
                 unresolved.insert(&edge.name);
                 continue;
             }
+
             self.callees.push(Callee {
                 name: node.qualified_name.clone(),
                 path: node.file.clone(),
@@ -294,12 +316,13 @@ impl About {
                 grade: edge.grade,
             });
         }
+
         self.n_unresolved = unresolved.len();
         self.callees.sort_by_key(|callee| callee.grade);
     }
 
-    /// Sections of prose that mention the name exactly. A name that is a common word counts only where it is
-    /// written as code.
+    /// Finds the sections of prose that mention the name exactly. A name that is a common word counts only
+    /// where it is written as code.
     fn find_documents(
         &mut self,
         searcher: &Searcher,
@@ -310,25 +333,19 @@ impl About {
         if terms.is_empty() {
             return Ok(());
         }
+
         let owner = last_of(
             symbol.qualified_name.strip_suffix(&symbol.name).unwrap_or_default().trim_end_matches(SEPARATORS),
         );
-        let definitions = Definitions::new(view);
-        let mut rows: Vec<(usize, u32)> = Vec::new();
-        definitions.rows_with(Field::Body, &terms, &mut |segment, row| {
-            let of_view = &view.reader.segments[segment];
-            let doc =
-                of_view.rows().get(row as usize).and_then(|record| of_view.docs().get(record.doc as usize));
-            let language = doc.and_then(|doc| LanguageId::by_name(of_view.language(doc.language)));
-            if language.is_some_and(LanguageId::is_prose) {
-                rows.push((segment, row));
-            }
-        });
+
+        let rows = rows_of_prose(view, &terms);
         let mut found = Vec::new();
+        // Each section is read from its blob.
         if rows.len() > MAX_DOCUMENTS {
             let n = rows.len();
             self.warnings.push(format!("{MAX_DOCUMENTS} of {n} sections with its words were looked at"));
         }
+
         for (s, row) in rows.into_iter().take(MAX_DOCUMENTS) {
             let segment = &view.reader.segments[s];
             let (Some(record), base) =
@@ -339,10 +356,13 @@ impl About {
             let Some(doc) = segment.docs().get(record.doc as usize) else { continue };
             let Some(bytes) = view.blob(&searcher.codebase, &segment.blob_oid(doc))? else { continue };
             let text = bytes.get(record.start_byte as usize..record.end_byte as usize).unwrap_or_default();
+
             let Some(at) = mention(text, &symbol.name) else { continue };
+            // A name that others have too may mean one of them, unless the owner is mentioned.
             if self.n_others >= MANY_OTHERS && !owner.is_empty() && mention(text, owner).is_none() {
                 continue;
             }
+
             let line = record.start_line + text[..at].iter().filter(|&&byte| byte == b'\n').count() as u32;
             for entry in view.entries_of(base + record.doc) {
                 let path = quoting::text(view.entry(entry).0);
@@ -355,27 +375,33 @@ impl About {
                 found.push(Document { is_log, path, line, title: segment.text(record.title) });
             }
         }
+
         found.sort();
         found.dedup_by(|a, b| a.path == b.path && a.title == b.title);
-        // Every release that mentions it is too much.
+
+        // More releases than a few that mention it would hide the rest.
         let n_logs = found.iter().filter(|document| document.is_log).count();
         found.truncate(found.len() - n_logs.saturating_sub(MAX_LOGS));
+
         self.documents = found;
         Ok(())
     }
 
-    /// Other definitions of the name; and tests with its name, if no test uses it.
+    /// Finds other definitions of the name; and tests with its name, if no test uses it.
     fn find_others(&mut self, view: &View, symbol: &FoundSymbol) {
         let mut others = symbol_scan::scan(view, &any_file(), &|name, _| name == symbol.name);
         others.retain(|it| {
             (it.path != symbol.path || it.lines != symbol.lines)
                 && !matches!(it.kind, SymbolKind::Impl | SymbolKind::Heading | SymbolKind::Key)
         });
+
         self.n_others = others.len();
         others.truncate(MAX_OTHERS);
         self.others = others;
+
         if self.tests.is_empty() && self.n_others < MANY_OTHERS && has_references(symbol.kind) {
             let wanted = plain(&symbol.name);
+            // A shorter name occurs in too many other names.
             if wanted.len() >= 4 {
                 self.tests_by_name =
                     symbol_scan::scan(view, &any_file(), &|name, _| plain(name).contains(&wanted));
@@ -387,6 +413,35 @@ impl About {
             }
         }
     }
+}
+
+/// The members that a type in the file of `entry` contains directly.
+fn members(view: &View, entry: u32, symbol: &FoundSymbol) -> Vec<FoundSymbol> {
+    let doc = view.reader.entry(entry).map(|(record, _)| record.doc);
+    let inner = doc.map(|doc| symbol_scan::of_doc(view, doc, &any_file(), &|_, _| true));
+
+    let mut members = inner.unwrap_or_default();
+    members.retain(|it| {
+        it.path == symbol.path
+            && it.nesting == symbol.nesting + 1
+            && (symbol.lines.0..=symbol.lines.1).contains(&it.lines.0)
+            && it.qualified_name != symbol.qualified_name
+    });
+    members
+}
+
+/// The rows of prose that contain all `terms`, as segment and row.
+fn rows_of_prose(view: &View, terms: &[String]) -> Vec<(usize, u32)> {
+    let mut rows = Vec::new();
+    Definitions::new(view).rows_with(Field::Body, terms, &mut |s, row| {
+        let segment = &view.reader.segments[s];
+        let doc = segment.rows().get(row as usize).and_then(|record| segment.docs().get(record.doc as usize));
+        let language = doc.and_then(|doc| LanguageId::by_name(segment.language(doc.language)));
+        if language.is_some_and(LanguageId::is_prose) {
+            rows.push((s, row));
+        }
+    });
+    rows
 }
 
 /// The name without its qualifiers.
@@ -402,10 +457,11 @@ fn has_references(kind: SymbolKind) -> bool {
     !matches!(kind, SymbolKind::Heading | SymbolKind::Key | SymbolKind::Selector | SymbolKind::Test)
 }
 
-/// Whether a line above a definition belongs to it: a comment or an attribute.
+/// Returns whether a line above a definition belongs to it: a comment or an attribute.
 fn is_above(line: &[u8]) -> bool {
     let line = line.trim_ascii();
     let begins = |start: &str| line.starts_with(start.as_bytes());
+
     ["//", "/*", "*", "#", "@", "--", ";;", "%", "[", "'''", "\"\"\""].iter().any(|start| begins(start))
         && !begins("#include")
         && !begins("#define")
@@ -418,7 +474,7 @@ fn is_test_file(view: &View, path: &str) -> bool {
     entry.is_some_and(|entry| view.entry(entry).1.contains(PathFlags::TEST))
 }
 
-/// Whether a qualified name is in a module of tests.
+/// Returns whether a qualified name is in a module of tests.
 fn is_test_name(name: &str) -> bool {
     name.split(SEPARATORS).any(|part| matches!(part, "tests" | "test" | "Tests"))
 }
@@ -428,11 +484,12 @@ fn plain(name: &str) -> String {
     name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
-/// Where `text` mentions `name` as a whole word; if the name is a plain word, written as code.
+/// The offset at which `text` mentions `name` as a whole word; if the name is a plain word, written as code.
 fn mention(text: &[u8], name: &str) -> Option<usize> {
     let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80;
     let is_plain = name.bytes().all(|byte| byte.is_ascii_lowercase())
         || name.bytes().skip(1).all(|byte| byte.is_ascii_lowercase());
+
     text.find_iter(name).find(|&at| {
         let before = at.checked_sub(1).and_then(|at| text.get(at)).copied().unwrap_or(b' ');
         let after = text.get(at + name.len()).copied().unwrap_or(b' ');

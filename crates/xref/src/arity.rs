@@ -4,17 +4,21 @@
 pub(crate) fn of(signature: &str, name: &str) -> Option<(u32, u32)> {
     let after = signature.find(name)? + name.len();
     let rest = &signature[after..];
+
     // Only type parameters may be between the name and its parameter list.
     let open = type_parameters(rest)?;
     let open = open + rest[open..].find(|c: char| !c.is_whitespace())?;
     if !rest[open..].starts_with('(') {
         return None;
     }
+
     let (mut depth, mut start) = (0i32, open + 1);
     let mut parts: Vec<&str> = Vec::new();
+
     for (at, byte) in rest.bytes().enumerate().skip(open) {
         match byte {
             b'(' | b'[' | b'{' | b'<' => depth += 1,
+            // The arrow of a function type closes nothing.
             b'>' if rest[..at].ends_with(['-', '=']) => {}
             b')' | b']' | b'}' | b'>' => depth -= 1,
             b',' if depth == 1 => {
@@ -28,6 +32,7 @@ pub(crate) fn of(signature: &str, name: &str) -> Option<(u32, u32)> {
             return Some(count(&parts));
         }
     }
+
     // The signature is truncated: the parameters before the cut are the minimum.
     Some((count(&parts).0, u32::MAX))
 }
@@ -37,6 +42,7 @@ fn type_parameters(text: &str) -> Option<usize> {
     if !text.trim_start().starts_with('<') {
         return Some(0);
     }
+
     let mut depth = 0i32;
     for (at, byte) in text.bytes().enumerate() {
         match byte {
@@ -50,12 +56,14 @@ fn type_parameters(text: &str) -> Option<usize> {
             _ => {}
         }
     }
+
     None
 }
 
 /// Counts required and optional parameters.
 fn count(parts: &[&str]) -> (u32, u32) {
     let (mut least, mut most) = (0, 0u32);
+
     for part in parts.iter().map(|part| part.trim()) {
         let bare = part.trim_start_matches('&').trim_start_matches("mut ").trim();
         let is_receiver =
@@ -63,6 +71,8 @@ fn count(parts: &[&str]) -> (u32, u32) {
         if part.is_empty() || is_receiver {
             continue;
         }
+
+        // A variadic parameter takes any number of arguments.
         if part.contains("...")
             || part.starts_with("params ")
             || part.starts_with("vararg ")
@@ -70,9 +80,11 @@ fn count(parts: &[&str]) -> (u32, u32) {
         {
             return (least, u32::MAX);
         }
+
         most += 1;
         least += u32::from(!part.contains('='));
     }
+
     (least, most)
 }
 

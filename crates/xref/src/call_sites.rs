@@ -45,18 +45,14 @@ pub(super) fn each(
         if !prefixes.is_empty() && !prefixes.iter().any(|prefix| file.path.starts_with(prefix.as_str())) {
             continue;
         }
+
         let Some(facts) = sources.facts(&file) else { continue };
         for site in &facts.references {
             let Some(Resolution { grade, targets, evidence }) = resolver.resolve(&file, &facts, site) else {
                 continue;
             };
+
             let before = facts.text.get(..site.at as usize).unwrap_or_default();
-            let target = |file: &FileDefs, def: &Def| CallTarget {
-                file: file.path.clone(),
-                span: def.lines,
-                qualified_name: def.qualified.clone(),
-                kind: def.kind.name(),
-            };
             visit(CallSite {
                 file: file.path.clone(),
                 line: site.line,
@@ -67,5 +63,14 @@ pub(super) fn each(
                 targets: targets.iter().filter_map(|&id| defs.with(id, target)).collect(),
             });
         }
+    }
+}
+
+fn target(file: &FileDefs, def: &Def) -> CallTarget {
+    CallTarget {
+        file: file.path.clone(),
+        span: def.lines,
+        qualified_name: def.qualified.clone(),
+        kind: def.kind.name(),
     }
 }

@@ -56,7 +56,7 @@ impl Def {
         owner.trim_end_matches(['.', ':', '#', '/', '\\', ' '])
     }
 
-    /// Whether the definition is a member of a type, or has an owner in its qualified name.
+    /// Returns whether the definition is a member of a type, or has an owner in its qualified name.
     pub fn is_member(&self) -> bool {
         use SymbolKind as K;
         matches!(self.kind, K::Method | K::Constructor | K::Property | K::Field | K::EnumMember)
@@ -96,7 +96,7 @@ impl FileDefs {
         named.map(|(i, def)| (i as u32, def))
     }
 
-    /// Whether a definition stands directly in a namespace or module, or at the top of the file.
+    /// Returns whether a definition stands directly in a namespace or module, or at the top of the file.
     pub fn is_in_namespace(&self, def: &Def) -> bool {
         match def.parent {
             Some(parent) => matches!(self.def(parent).kind, SymbolKind::Namespace | SymbolKind::Module),
@@ -104,7 +104,7 @@ impl FileDefs {
         }
     }
 
-    /// Whether a definition is a function inside another one, which is not a member of a value.
+    /// Returns whether a definition is a function inside another one, and not a member of a value.
     pub fn is_nested_function(&self, def: &Def) -> bool {
         let parent = def.parent.map(|parent| self.def(parent)).filter(|parent| parent.kind.is_callable());
         def.kind == SymbolKind::Function && parent.is_some_and(|parent| parent.qualified == def.owner())
@@ -151,7 +151,7 @@ impl FileDefs {
     }
 }
 
-/// The segments of a qualified name, whatever its separators.
+/// The segments of a qualified name, with any of the separators of the supported languages.
 pub(crate) fn segments(name: &str) -> impl DoubleEndedIterator<Item = &str> {
     name.split(['.', ':', '\\', '#', '/', ' ']).filter(|segment| !segment.is_empty())
 }
@@ -171,9 +171,10 @@ impl<'a> Definitions<'a> {
 
     /// The definitions in the file of a live entry; `None` if it is not indexed.
     pub fn file(&self, entry: u32) -> Option<Rc<FileDefs>> {
-        if let Some(known) = self.files.borrow().get(&entry) {
-            return known.clone();
+        if let Some(cached) = self.files.borrow().get(&entry) {
+            return cached.clone();
         }
+
         let file = self.read_file(entry).map(Rc::new);
         self.files.borrow_mut().insert(entry, file.clone());
         file
@@ -186,19 +187,27 @@ impl<'a> Definitions<'a> {
         Some(look(&file, def))
     }
 
+    /// Returns whether a definition is there and satisfies `predicate`.
+    pub fn satisfies(&self, id: DefId, predicate: impl FnOnce(&FileDefs, &Def) -> bool) -> bool {
+        self.with(id, predicate).unwrap_or(false)
+    }
+
     /// All definitions of `name` in languages of `family`, ordered by path and position.
     pub fn named(&self, name: &str, family: &str) -> Vec<DefId> {
-        let all = self.all_named(name);
-        let fits =
-            |id: &&DefId| self.file(id.entry).and_then(|f| f.dialect).is_some_and(|d| d.family == family);
-        all.iter().filter(fits).copied().collect()
+        let mut named = self.all_named(name).to_vec();
+        named.retain(|id| {
+            let dialect = self.file(id.entry).and_then(|file| file.dialect);
+            dialect.is_some_and(|dialect| dialect.family == family)
+        });
+        named
     }
 
     /// All definitions of `name` in any language, ordered by path and position.
     pub fn all_named(&self, name: &str) -> Rc<Vec<DefId>> {
-        if let Some(known) = self.names.borrow().get(name) {
-            return known.clone();
+        if let Some(cached) = self.names.borrow().get(name) {
+            return cached.clone();
         }
+
         let found = Rc::new(self.find_all(name));
         self.names.borrow_mut().insert(name.to_owned(), found.clone());
         found
@@ -206,12 +215,14 @@ impl<'a> Definitions<'a> {
 
     /// Live entries of `family` whose text may hold `name`: all of them if `name` yields no terms.
     pub fn mentioning(&self, name: &str, family: &str) -> Vec<u32> {
-        let of_family = |entry: &u32| self.file_family(*entry) == Some(family);
+        let is_of_family = |entry: &u32| self.file_family(*entry) == Some(family);
         let terms = terms_of(name);
+        // A name without terms may be in any file.
         if terms.is_empty() {
             let live = self.view.reader.live_entries(&self.view.snapshot.entries).map(|(id, _, _)| id);
-            return live.filter(of_family).collect();
+            return live.filter(is_of_family).collect();
         }
+
         let mut entries = Vec::new();
         self.rows_with(Field::Body, &terms, &mut |segment, row| {
             let segment_of_view = &self.view.reader.segments[segment];
@@ -219,12 +230,14 @@ impl<'a> Definitions<'a> {
                 + segment_of_view.rows().get(row as usize).map_or(0, |record| record.doc);
             entries.extend(self.view.entries_of(doc));
         });
+
         entries.sort_unstable();
         entries.dedup();
-        entries.retain(of_family);
+        entries.retain(is_of_family);
         entries
     }
 
+    /// The language family of a live entry, without reading its definitions.
     fn file_family(&self, entry: u32) -> Option<&'static str> {
         let (record, _) = self.view.reader.entry(entry)?;
         let (segment, ordinal) = self.view.reader.locate_doc(record.doc)?;
@@ -233,11 +246,13 @@ impl<'a> Definitions<'a> {
         dialect::of(segment.language(doc.language)).map(|dialect| dialect.family)
     }
 
+    /// Reads the definitions of a live entry from the index.
     fn read_file(&self, entry: u32) -> Option<FileDefs> {
         let (record, path) = self.view.reader.entry(entry)?;
         let (s, ordinal) = self.view.reader.locate_doc(record.doc)?;
         let segment = &self.view.reader.segments[s];
         let doc = segment.docs().get(ordinal as usize)?;
+
         let mut defs: Vec<Def> = Vec::new();
         for id in locate::rows(self.view, record.doc) {
             let row = segment.rows().get(id.row as usize)?;
@@ -251,25 +266,21 @@ impl<'a> Definitions<'a> {
                 parent: None,
             }));
         }
+
+        // Enclosing definitions come before enclosed ones.
         defs.sort_by(|a, b| {
             (a.range.start, b.range.end, &a.name).cmp(&(b.range.start, a.range.end, &b.name))
         });
         defs.dedup_by(|a, b| a.range == b.range && a.name == b.name);
-        let mut open: Vec<usize> = Vec::new();
-        for i in 0..defs.len() {
-            while open.last().is_some_and(|&last| defs[last].range.end <= defs[i].range.start) {
-                open.pop();
-            }
-            defs[i].parent = open
-                .last()
-                .filter(|&&last| defs[last].range.end >= defs[i].range.end)
-                .map(|&last| last as u32);
-            open.push(i);
-        }
-        let is_package = |kind| matches!(kind, SymbolKind::Module | SymbolKind::Namespace);
-        let package = defs.iter().position(|def| is_package(def.kind) && def.parent.is_none());
-        let encloses = |at: usize| defs.iter().any(|def| def.parent == Some(at as u32));
-        let package = package.filter(|&at| !encloses(at)).map(|at| at as u32);
+        set_parents(&mut defs);
+
+        // A package with a body encloses definitions; one without is declared for the whole file.
+        let package = defs.iter().position(|def| {
+            matches!(def.kind, SymbolKind::Module | SymbolKind::Namespace) && def.parent.is_none()
+        });
+        let package = package.map(|at| at as u32);
+        let package = package.filter(|&at| !defs.iter().any(|def| def.parent == Some(at)));
+
         let language = segment.language(doc.language).to_owned();
         Some(FileDefs {
             entry,
@@ -283,25 +294,23 @@ impl<'a> Definitions<'a> {
         })
     }
 
+    /// Finds all definitions of `name`, ordered by path and position.
     fn find_all(&self, name: &str) -> Vec<DefId> {
         let mut found: Vec<(u32, u32)> = Vec::new();
-        let mut add = |s: usize, row: u32| {
-            let segment = &self.view.reader.segments[s];
-            let Some(record) = segment.rows().get(row as usize) else { return };
-            let base = self.view.reader.state.segments[s].doc_base;
-            for symbol in segment.symbols_of(record).filter(|symbol| segment.name(symbol.name) == name) {
-                found.extend(self.view.entries_of(base + record.doc).map(|entry| (entry, symbol.start_byte)));
-            }
-        };
+
         let terms = terms_of(name);
+        // A name without terms is in no posting list, so all live rows are scanned.
         if terms.is_empty() {
             for (s, live) in self.view.live().iter().enumerate() {
                 let n_rows = self.view.reader.segments[s].n_rows();
-                (0..n_rows).filter(|&row| live.contains(row)).for_each(|row| add(s, row));
+                (0..n_rows)
+                    .filter(|&row| live.contains(row))
+                    .for_each(|row| self.add_row(s, row, name, &mut found));
             }
         } else {
-            self.rows_with(Field::Symbol, &terms, &mut add);
+            self.rows_with(Field::Symbol, &terms, &mut |s, row| self.add_row(s, row, name, &mut found));
         }
+
         let mut ids: Vec<(String, DefId)> = Vec::new();
         for (entry, start) in found {
             let Some(file) = self.file(entry) else { continue };
@@ -313,9 +322,21 @@ impl<'a> Definitions<'a> {
                     .map(|(i, _)| (file.path.clone(), DefId { entry, symbol: (first + i) as u32 })),
             );
         }
+
         ids.sort();
         ids.dedup();
         ids.into_iter().map(|(_, id)| id).collect()
+    }
+
+    /// Adds the symbols of a row that are called `name`, as live entry and offset.
+    fn add_row(&self, s: usize, row: u32, name: &str, found: &mut Vec<(u32, u32)>) {
+        let segment = &self.view.reader.segments[s];
+        let Some(record) = segment.rows().get(row as usize) else { return };
+        let base = self.view.reader.state.segments[s].doc_base;
+
+        for symbol in segment.symbols_of(record).filter(|symbol| segment.name(symbol.name) == name) {
+            found.extend(self.view.entries_of(base + record.doc).map(|entry| (entry, symbol.start_byte)));
+        }
     }
 
     /// Visits the live rows that contain all `terms` in `field`, as segment and row.
@@ -323,11 +344,15 @@ impl<'a> Definitions<'a> {
         let postings = self
             .postings
             .get_or_init(|| self.view.reader.segments.iter().map(|segment| segment.postings()).collect());
+
         for (s, postings) in postings.iter().enumerate() {
             let Some(postings) = postings else { continue };
             let lists: Option<Vec<_>> = terms.iter().map(|term| postings.get(field, term)).collect();
             let Some(mut lists) = lists else { continue };
+
+            // The rarest term first, so that the intersection is small from the start.
             lists.sort_by_key(|list| list.df());
+
             let mut rows: Vec<u32> = Vec::new();
             for (i, list) in lists.iter().enumerate() {
                 let mut here = Vec::new();
@@ -338,8 +363,23 @@ impl<'a> Definitions<'a> {
                 });
                 rows = here;
             }
+
             rows.into_iter().for_each(|row| visit(s, row));
         }
+    }
+}
+
+/// Sets the parent of each definition. `defs` are ordered by position, enclosing ones first.
+fn set_parents(defs: &mut [Def]) {
+    let mut open: Vec<usize> = Vec::new();
+    for i in 0..defs.len() {
+        while open.last().is_some_and(|&last| defs[last].range.end <= defs[i].range.start) {
+            open.pop();
+        }
+
+        defs[i].parent =
+            open.last().filter(|&&last| defs[last].range.end >= defs[i].range.end).map(|&last| last as u32);
+        open.push(i);
     }
 }
 

@@ -1,6 +1,6 @@
 //! Naming rules of the supported languages.
 
-/// How files of a language refer to each other: its module system.
+/// The module system of a language: the way in which its files refer to each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Modules {
     /// Dotted names below source roots, and relative ones.
@@ -190,6 +190,7 @@ const fn script(language: &'static str) -> Dialect {
         family: "script",
         modules: Modules::Script,
         self_names: &["this"],
+
         super_names: &["super"],
         bare_members: false,
         requires_imports: true,
@@ -217,6 +218,7 @@ const fn jvm(language: &'static str, arity: bool, constructs: bool) -> Dialect {
         modules: Modules::Declared,
         self_names: &["this"],
         super_names: &["super"],
+
         bare_members: true,
         requires_imports: true,
         constructs,
@@ -239,8 +241,8 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Dialect> {
     DIALECTS.iter()
 }
 
-/// Whether a type of the standard library has a method of that name: a receiver of unknown type may be of
-/// such a type.
+/// Returns whether a type of the standard library has a method of that name, so that a receiver of unknown
+/// type may be of such a type.
 pub(crate) fn is_library_method(family: &str, name: &str) -> bool {
     let line = LIBRARY_METHODS.lines().find_map(|line| line.strip_prefix(family)?.strip_prefix(':'));
     line.is_some_and(|names| names.split_whitespace().any(|known| known == name))

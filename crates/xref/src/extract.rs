@@ -1,6 +1,6 @@
 //! Extracts the facts and the references of one file, by the queries of its language.
 //!
-//! The result depends on the bytes and the language alone, so it may be cached under the blob oid.
+//! The result depends only on the bytes and the language, so it may be cached under the blob oid.
 
 use super::dialect::Dialect;
 use super::facts::{Facts, Form, Reference, Unparsed};
@@ -15,9 +15,11 @@ pub(crate) fn read(bytes: &[u8], dialect: &'static Dialect) -> Result<Facts, Unp
     let index = TextIndex::new(text.as_bytes());
     let (tree, queries) = parsed(&index, dialect)?;
     let mut reader = Reader::new(&text, &index, dialect);
+
     each_match(&queries.facts, tree.root_node(), &text, None, &mut |captures| {
         reader.add(captures);
     });
+
     let mut facts = reader.finish();
     facts.has_errors = tree.root_node().has_error();
     facts.text = text.into();
@@ -33,18 +35,14 @@ pub(crate) fn references_to(
     let (text, _) = readable(bytes);
     let index = TextIndex::new(text.as_bytes());
     let (tree, queries) = parsed(&index, dialect)?;
+
     let mut found: Vec<Reference> = Vec::new();
     for at in occurrences(&text, name) {
         let near = at..at + name.len();
         each_match(&queries.references, tree.root_node(), &text, Some(near.clone()), &mut |captures| {
             let receiver = node_of(captures, Capture::Receiver).map(|node| path_text(node, &text));
             for (capture, node) in captures {
-                let form = match capture {
-                    Capture::Reference => Form::Mention,
-                    Capture::ReferenceMember => Form::Member,
-                    Capture::ReferencePath => Form::Path,
-                    _ => continue,
-                };
+                let Some(form) = mention_form(*capture) else { continue };
                 if node.byte_range() == near && found.len() < MAX_FACTS {
                     found.push(Reference {
                         at: at as u32,
@@ -58,14 +56,24 @@ pub(crate) fn references_to(
             }
         });
     }
+
     // A member is matched as a plain name too; the more specific form is kept.
-    let specificity = |form: Form| if form == Form::Mention { 0 } else { 1 };
-    found.sort_by_key(|site| (site.at, std::cmp::Reverse(specificity(site.form))));
+    found.sort_by_key(|site| (site.at, std::cmp::Reverse(site.form != Form::Mention)));
     found.dedup_by_key(|site| site.at);
     Ok(found)
 }
 
-/// Whether `name` occurs in `text` as a word. True if `text` is not UTF-8.
+/// The form of a reference with this capture; `None` if it is no reference.
+fn mention_form(capture: Capture) -> Option<Form> {
+    match capture {
+        Capture::Reference => Some(Form::Mention),
+        Capture::ReferenceMember => Some(Form::Member),
+        Capture::ReferencePath => Some(Form::Path),
+        _ => None,
+    }
+}
+
+/// Returns whether `name` occurs in `text` as a word. Returns true if `text` is not UTF-8.
 pub(crate) fn has_word(text: &[u8], name: &str) -> bool {
     std::str::from_utf8(text).map_or(true, |text| occurrences(text, name).next().is_some())
 }
@@ -73,6 +81,7 @@ pub(crate) fn has_word(text: &[u8], name: &str) -> bool {
 /// Offsets at which `name` occurs as a word.
 pub(crate) fn occurrences<'t>(text: &'t str, name: &'t str) -> impl Iterator<Item = usize> + 't {
     let part = |c: char| c.is_alphanumeric() || c == '_';
+
     text.match_indices(name).map(|(at, _)| at).filter(move |&at| {
         let before = text[..at].chars().next_back();
         let after = text[at + name.len()..].chars().next();

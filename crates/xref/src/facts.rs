@@ -124,33 +124,24 @@ impl Facts {
     pub fn binding_at(&self, name: &str, at: u32) -> Option<&Binding> {
         let here = self.bindings.iter().filter(|binding| &*binding.name == name && binding.from <= at);
         let reaching = here.filter(|binding| binding.reach.as_ref().is_none_or(|reach| reach.contains(&at)));
+
         reaching
             .min_by_key(|binding| binding.reach.as_ref().map_or(u32::MAX, |reach| reach.end - reach.start))
     }
 }
 
 impl Facts {
-    /// The conditions that `at` is under.
+    /// The conditions under which `at` is compiled.
     pub fn conditions_at(&self, at: u32) -> impl Iterator<Item = &Range<u32>> {
         self.conditions.iter().filter(move |range| range.contains(&at))
     }
 
-    /// Whether a line is a declaration that C++ has and C has not.
+    /// Returns whether a line is a declaration that C++ has and C has not.
     pub fn has_cpp(&self) -> bool {
-        *self.has_cpp.get_or_init(|| {
-            self.text.lines().map(str::trim).any(|line| {
-                let (word, rest) = line.split_at(line.find([' ', '<']).unwrap_or(line.len()));
-                match word {
-                    "template" => rest.trim_start().starts_with('<'),
-                    "namespace" => rest.ends_with('{'),
-                    "class" => rest.ends_with(['{', ';']) && !rest.contains(['=', '(']),
-                    _ => false,
-                }
-            })
-        })
+        *self.has_cpp.get_or_init(|| self.text.lines().any(|line| is_cpp_declaration(line.trim())))
     }
 
-    /// Whether the text has `word`, in code or elsewhere.
+    /// Returns whether the text has `word`, in code or elsewhere.
     pub fn has_word(&self, word: &str) -> bool {
         let words = self.words.get_or_init(|| {
             let words = self.text.split(|c: char| !c.is_alphanumeric() && c != '_');
@@ -159,7 +150,19 @@ impl Facts {
             hashes.dedup();
             hashes.into()
         });
+
         words.binary_search(&hash(word)).is_ok()
+    }
+}
+
+/// Returns whether a line is a declaration of C++: a template, a namespace or a class.
+fn is_cpp_declaration(line: &str) -> bool {
+    let (word, rest) = line.split_at(line.find([' ', '<']).unwrap_or(line.len()));
+    match word {
+        "template" => rest.trim_start().starts_with('<'),
+        "namespace" => rest.ends_with('{'),
+        "class" => rest.ends_with(['{', ';']) && !rest.contains(['=', '(']),
+        _ => false,
     }
 }
 
@@ -175,6 +178,7 @@ impl Import {
         if let Some(alias) = &self.alias {
             return Some(alias);
         }
+
         match (&self.name, modules) {
             (Some(name), _) => Some(name),
             (None, Modules::Declared | Modules::Rust) => segments(&self.path).last(),

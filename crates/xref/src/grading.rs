@@ -41,6 +41,7 @@ impl<'a, 'v> Grader<'a, 'v> {
     ) -> Resolution {
         let fitting = self.filter.viable(ctx, self.filter.members_defined_elsewhere(ctx.dialect, targets));
         let targets = self.filter.constructors_for_call(ctx, fitting);
+
         match targets.len() {
             0 => Resolution::unresolved("what is there does not fit"),
             1 => Resolution { grade: Grade::Exact, targets, evidence },
@@ -48,105 +49,106 @@ impl<'a, 'v> Grader<'a, 'v> {
         }
     }
 
-    /// Lowers an exact grade because a base type that is not known may define the name as well.
+    /// Lowers an exact grade because a base that is not known may define the name as well.
     pub fn downgrade(&self, ctx: SiteContext<'_>, found: Resolution) -> Resolution {
         // Types inherited from a base do not compete with types in scope.
-        let of_type = |id: &DefId| {
-            let look = |_: &FileDefs, def: &Def| def.is_type() || def.kind == SymbolKind::Constructor;
-            self.defs.with(*id, look).unwrap_or(false)
-        };
-        if found.grade != Grade::Exact || found.targets.iter().all(of_type) {
+        let are_types = found.targets.iter().all(|&id| {
+            self.defs.satisfies(id, |_, def| def.is_type() || def.kind == SymbolKind::Constructor)
+        });
+        if found.grade != Grade::Exact || are_types {
             return found;
         }
+
         let n_named = self.defs.named(&ctx.site.name, ctx.dialect.family).len();
         let grade = if n_named == 1 { Grade::UniqueName } else { Grade::Ambiguous };
         Resolution { grade, evidence: "a base that is not known may have the name too", ..found }
     }
 
-    /// Counts the members of that name, of whatever owner: the resolution of a receiver of unknown type.
+    /// Counts the members of that name of all owners: the resolution of a receiver of unknown type.
     pub fn by_member_name(&self, ctx: SiteContext<'_>) -> Resolution {
         let site = ctx.site;
         let key = (ctx.dialect.language, site.name.to_string(), site.form, site.arguments);
-        if let Some(known) = self.by_member.borrow().get(&key) {
-            return known.clone();
+        if let Some(cached) = self.by_member.borrow().get(&key) {
+            return cached.clone();
         }
-        let any_kind = matches!(site.form, Form::Mention | Form::New | Form::Type);
-        let members = |id: &DefId| {
-            let look = |file: &FileDefs, def: &Def| {
-                let callable = def.kind.is_callable()
-                    || def.kind == SymbolKind::EnumMember
-                    || def.is_value()
-                        && ctx.dialect.modules == Modules::Script
-                        && may_be_called((self.defs, self.filter.sources), file, def);
-                def.is_member() && !file.is_nested_function(def) && (callable || any_kind)
-            };
-            self.defs.with(*id, look).unwrap_or(false)
-        };
-        let all = self.defs.named(&site.name, ctx.dialect.family);
-        let resolution = self.grade_by_count(ctx, all.into_iter().filter(members).collect(), true);
+
+        let mut members = self.defs.named(&site.name, ctx.dialect.family);
+        members.retain(|&id| self.defs.satisfies(id, |file, def| self.is_possible_member(ctx, file, def)));
+        let resolution = self.grade_by_count(ctx, members, true);
+
         self.by_member.borrow_mut().insert(key, resolution.clone());
         resolution
+    }
+
+    /// Returns whether a definition is a member that the form of the site can mean.
+    fn is_possible_member(&self, ctx: SiteContext<'_>, file: &FileDefs, def: &Def) -> bool {
+        let any_kind = matches!(ctx.site.form, Form::Mention | Form::New | Form::Type);
+        let callable = def.kind.is_callable()
+            || def.kind == SymbolKind::EnumMember
+            || def.is_value()
+                && ctx.dialect.modules == Modules::Script
+                && may_be_called((self.defs, self.filter.sources), file, def);
+        def.is_member() && !file.is_nested_function(def) && (callable || any_kind)
     }
 
     /// Matches the last segments of a path against qualified names, where no import decides.
     pub fn by_path_suffix(&self, ctx: SiteContext<'_>, receiver: &str) -> Resolution {
         let wanted: Vec<&str> = segments(receiver).chain([&*ctx.site.name]).collect();
         let all = self.defs.named(&ctx.site.name, ctx.dialect.family);
+
         // The first segments may be an alias; the last two are a type and its member.
         for n in (2..=wanted.len()).rev() {
             let tail = &wanted[wanted.len() - n..];
-            let ends = |id: &&DefId| {
-                let look = |file: &FileDefs, def: &Def| {
-                    let full = file.full_name(def);
-                    full.len() >= n && full[full.len() - n..].iter().zip(tail).all(|(a, b)| a == b)
-                };
-                self.defs.with(**id, look).unwrap_or(false)
-            };
-            let found: Vec<DefId> = all.iter().filter(ends).copied().collect();
+            let mut found = all.clone();
+            found.retain(|&id| {
+                self.defs
+                    .satisfies(id, |file, def| file.full_name(def).iter().rev().take(n).eq(tail.iter().rev()))
+            });
+
             // Where names are global, a match of the full name is a proof.
             if n == wanted.len() && ctx.dialect.modules == Modules::Global {
-                let is_whole = |id: &&DefId| {
-                    self.defs.with(**id, |file, def| file.full_name(def).len() == n).unwrap_or(false)
-                };
-                let whole: Vec<DefId> = found.iter().filter(is_whole).copied().collect();
+                let mut whole = found.clone();
+                whole.retain(|&id| self.defs.satisfies(id, |file, def| file.full_name(def).len() == n));
                 let whole = self.filter.viable(ctx, whole);
                 if whole.len() == 1 {
                     return self.grade_proven(ctx, whole, "full name");
                 }
             }
+
             if !found.is_empty() {
                 return self.grade_by_include_or_count(ctx, found);
             }
         }
+
         Resolution::unresolved("no definition of that path found")
     }
 
     /// Counts the definitions of the name, where no other evidence decides.
     pub fn by_name(&self, ctx: SiteContext<'_>) -> Resolution {
-        let fits = |id: &DefId| {
-            let look = |file: &FileDefs, def: &Def| {
-                let visible = ctx.dialect.bare_members
+        let mut found = self.defs.named(&ctx.site.name, ctx.dialect.family);
+        found.retain(|&id| {
+            self.defs.satisfies(id, |file, def| {
+                let is_visible = ctx.dialect.bare_members
                     || !def.is_member()
                     || file.full_name(def).len() <= 1
                     || file.is_in_namespace(def);
-                visible && (!def.is_value() || ctx.site.form == Form::Mention)
-            };
-            self.defs.with(*id, look).unwrap_or(false)
-        };
-        let all = self.defs.named(&ctx.site.name, ctx.dialect.family);
-        let found: Vec<DefId> = all.into_iter().filter(fits).collect();
+                is_visible && (!def.is_value() || ctx.site.form == Form::Mention)
+            })
+        });
+
         self.grade_by_include_or_count(ctx, found)
     }
 
-    /// Grades as proven what the file includes; counts otherwise.
+    /// Grades definitions that the file includes as proven, and counts otherwise.
     fn grade_by_include_or_count(&self, ctx: SiteContext<'_>, found: Vec<DefId>) -> Resolution {
         if ctx.dialect.modules == Modules::Include {
+            let mut visible = found.clone();
             // An include does not bring the members of a type into scope.
-            let free = |id: &&DefId| {
-                let look = |file: &FileDefs, def: &Def| !def.is_member() || file.is_in_namespace(def);
-                ctx.site.receiver.is_some() || self.defs.with(**id, look).unwrap_or(false)
-            };
-            let visible: Vec<DefId> = found.iter().filter(free).copied().collect();
+            visible.retain(|&id| {
+                ctx.site.receiver.is_some()
+                    || self.defs.satisfies(id, |file, def| !def.is_member() || file.is_in_namespace(def))
+            });
+
             let reached = self.names.reached_by_includes(ctx.file, &visible);
             if !reached.is_empty() {
                 return self.grade_proven(
@@ -156,6 +158,7 @@ impl<'a, 'v> Grader<'a, 'v> {
                 );
             }
         }
+
         self.grade_by_count(ctx, found, false)
     }
 
@@ -163,8 +166,10 @@ impl<'a, 'v> Grader<'a, 'v> {
     fn grade_by_count(&self, ctx: SiteContext<'_>, found: Vec<DefId>, is_member: bool) -> Resolution {
         let fitting = self.filter.viable(ctx, found);
         let in_library = is_member && is_library_method(ctx.dialect.family, &ctx.site.name);
+
         match fitting.len() {
             0 => Resolution::unresolved(NO_DEFINITION),
+            // The repository has only this one, but the receiver may be of a type of the library.
             1 if in_library => Resolution {
                 grade: Grade::Ambiguous,
                 targets: fitting,

@@ -10,12 +10,14 @@ const MAX_IMPORTS: usize = 1000;
 /// The imports of one statement. Paths are written as in the language, without the keyword.
 pub(crate) fn read(text: &str, dialect: &Dialect) -> Vec<Import> {
     let mut found = Vec::new();
+
     match dialect.language {
         "rust" => use_tree("", text, 0, &mut found),
         "php" => php(text, &mut found),
         "csharp" => csharp(text, &mut found),
         _ => jvm(text, &mut found),
     }
+
     found.truncate(MAX_IMPORTS);
     found
 }
@@ -23,13 +25,16 @@ pub(crate) fn read(text: &str, dialect: &Dialect) -> Vec<Import> {
 /// The imports and child modules among the items of Rust in `text`, which may be the arguments of a macro.
 pub(crate) fn items(text: &str) -> Vec<Import> {
     let mut found = Vec::new();
+
     let mut rest = text;
     while let Some(end) = rest.find([';', '{', '}']) {
         // A list in braces is part of a `use`.
         let start = rest[..end].rfind('\n').map_or(0, |at| at + 1);
         let head = rest[start..end].trim_start_matches(['{', '}']).trim();
         let (export, item) = visibility(head);
+
         let mut next = end + 1;
+
         if let Some(path) = item.strip_prefix("use ") {
             let whole = rest[end..].find(';').map_or(rest.len(), |at| end + at);
             let list = if rest[end..].starts_with('{') { &rest[end..whole] } else { "" };
@@ -40,13 +45,15 @@ pub(crate) fn items(text: &str) -> Vec<Import> {
         } else if let Some(name) = item.strip_prefix("mod ").filter(|_| rest[end..].starts_with(';')) {
             found.push(Import { path: name.trim().into(), child: true, ..Import::default() });
         }
+
         rest = rest.get(next..).unwrap_or_default();
     }
+
     found.truncate(MAX_IMPORTS);
     found
 }
 
-/// Whether an item begins with `pub`, and the item without that.
+/// Returns whether an item begins with `pub`, and the item without that.
 fn visibility(item: &str) -> (bool, &str) {
     let Some(rest) = item.strip_prefix("pub") else { return (false, item) };
     match rest.strip_prefix('(') {
@@ -55,23 +62,28 @@ fn visibility(item: &str) -> (bool, &str) {
     }
 }
 
+/// Replaces each run of white space by one blank.
 fn normalise_spaces(text: &str) -> String {
     let mut words = String::with_capacity(text.len());
+
     for word in text.split_whitespace() {
         if !words.is_empty() {
             words.push(' ');
         }
         words.push_str(word);
     }
+
     words
 }
 
-/// `a::b::{c, d as e, f::*}`.
+/// Adds the imports of a use tree: `a::b::{c, d as e, f::*}`.
 fn use_tree(prefix: &str, text: &str, depth: usize, found: &mut Vec<Import>) {
     let text = text.trim();
+    // The depth is limited because hostile input could exhaust the stack.
     if depth > MAX_DEPTH || text.is_empty() {
         return;
     }
+
     if let Some(open) = text.find('{') {
         let head = text[..open].trim().trim_end_matches("::");
         let close = text.rfind('}').filter(|&close| close > open).unwrap_or(text.len());
@@ -81,6 +93,7 @@ fn use_tree(prefix: &str, text: &str, depth: usize, found: &mut Vec<Import>) {
         }
         return;
     }
+
     let (path, alias) = match text.split_once(" as ") {
         Some((path, alias)) => (path.trim(), Some(alias.trim())),
         None => (text, None),
@@ -90,6 +103,7 @@ fn use_tree(prefix: &str, text: &str, depth: usize, found: &mut Vec<Import>) {
         Some(rest) => (rest.trim_end_matches("::"), true),
         None => (path.as_str(), false),
     };
+
     // `use a::{self}` is `use a`.
     let path = join(prefix, path);
     let path = path.strip_suffix("::self").unwrap_or(&path);
@@ -107,6 +121,7 @@ fn join(prefix: &str, rest: &str) -> String {
 /// Splits at commas outside braces.
 fn split_top(text: &str) -> Vec<&str> {
     let (mut depth, mut start, mut parts) = (0i32, 0, Vec::new());
+
     for (at, byte) in text.bytes().enumerate() {
         match byte {
             b'{' => depth += 1,
@@ -118,11 +133,13 @@ fn split_top(text: &str) -> Vec<&str> {
             _ => {}
         }
     }
+
     parts.push(&text[start..]);
     parts
 }
 
-/// `import static a.B.c;`, `import a.b as c`, `import a.{B, c => d}`, `import a._`.
+/// Adds the imports of Java, Kotlin or Scala: `import static a.B.c;`, `import a.b as c`,
+/// `import a.{B, c => d}`, `import a._`.
 fn jvm(text: &str, found: &mut Vec<Import>) {
     let text = normalise_spaces(text);
     let text = text.strip_prefix("import ").unwrap_or(&text).trim_end_matches(';').trim();
@@ -130,6 +147,7 @@ fn jvm(text: &str, found: &mut Vec<Import>) {
         Some(rest) => (rest, true),
         None => (text, false),
     };
+
     for clause in split_top(text) {
         let clause = clause.trim();
         if let Some((head, list)) = clause.split_once('{') {
@@ -143,14 +161,18 @@ fn jvm(text: &str, found: &mut Vec<Import>) {
     }
 }
 
+/// Adds the import of one dotted path, which may have an alias or end in a wildcard.
 fn dotted(path: &str, is_static: bool, found: &mut Vec<Import>) {
     let (path, alias) = match path.split_once(" as ").or_else(|| path.split_once("=>")) {
         Some((path, alias)) => (path.trim(), Some(alias.trim())),
         None => (path.trim(), None),
     };
+
     let wild =
         path.strip_suffix(".*").or_else(|| path.strip_suffix("._")).or_else(|| path.strip_suffix(".given"));
     let (path, all) = (wild.unwrap_or(path), wild.is_some());
+
+    // Scala hides a name with the alias `_`.
     if !path.is_empty() && alias != Some("_") {
         let path: String = path.split_whitespace().collect();
         found.push(Import {
@@ -163,7 +185,8 @@ fn dotted(path: &str, is_static: bool, found: &mut Vec<Import>) {
     }
 }
 
-/// `using A.B;`, `using X = A.B;`, `using static A.B;`, `global using A;`.
+/// Adds the import of a `using` directive: `using A.B;`, `using X = A.B;`, `using static A.B;`,
+/// `global using A;`.
 fn csharp(text: &str, found: &mut Vec<Import>) {
     let text = normalise_spaces(text);
     let text = text.strip_prefix("global ").unwrap_or(&text);
@@ -172,10 +195,12 @@ fn csharp(text: &str, found: &mut Vec<Import>) {
         Some(rest) => (rest, true),
         None => (text, false),
     };
+
     let (alias, path) = match text.split_once('=') {
         Some((alias, path)) => (Some(alias.trim()), path.trim()),
         None => (None, text),
     };
+
     found.push(Import {
         path: path.into(),
         alias: alias.map(Box::from),
@@ -185,11 +210,13 @@ fn csharp(text: &str, found: &mut Vec<Import>) {
     });
 }
 
-/// `use A\B;`, `use A\B as C;`, `use function A\f;`, `use A\{B, C as D};`.
+/// Adds the imports of a `use` statement of PHP: `use A\B;`, `use A\B as C;`, `use function A\f;`,
+/// `use A\{B, C as D};`.
 fn php(text: &str, found: &mut Vec<Import>) {
     let text = normalise_spaces(text);
     let text = text.strip_prefix("use ").unwrap_or(&text).trim_end_matches(';').trim();
     let text = text.strip_prefix("function ").or_else(|| text.strip_prefix("const ")).unwrap_or(text);
+
     for clause in split_top(text) {
         let clause = clause.trim();
         match clause.split_once('{') {

@@ -1,10 +1,10 @@
 //! Linkage of C: a name refers to what the file defines or includes, and beyond it to functions that another
 //! file defines without `static`.
 //!
-//! What a file sees is its closure: itself and the headers it includes, directly or not. A header is possible
-//! instead of certain if its `#include` is conditional or fits several files. A function that the closure
-//! only declares is defined in another file, preferably one that sees the same declaration. A name that
-//! occurs nowhere in the closure is of a library: C has no other way to import it.
+//! The closure of a file is the file itself and the headers that it includes, directly or not. A header is
+//! possible instead of certain if its `#include` is conditional or fits several files. A function that the
+//! closure only declares is defined in another file, preferably one that sees the same declaration. A name
+//! that occurs nowhere in the closure belongs to a library: C has no other way to import it.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -33,11 +33,11 @@ pub(super) struct Linkage<'a, 'v> {
     sources: &'a Sources<'v>,
     paths: &'a Paths<'v>,
     filter: CandidateFilter<'a, 'v>,
-    /// By live entry.
+    /// The closures of files, by live entry.
     closures: RefCell<FxHashMap<u32, Rc<Closure>>>,
 }
 
-/// What a file sees.
+/// The files whose names are visible in a file.
 #[derive(Debug, Default)]
 struct Closure {
     /// Live entries, the file itself first.
@@ -60,38 +60,42 @@ impl<'a, 'v> Linkage<'a, 'v> {
         if ctx.dialect.language != "c" {
             return None;
         }
+
         let closure = self.closure(ctx.file);
         if closure.is_cpp {
             return None;
         }
-        let fits = |id: &DefId| {
-            let look = |file: &FileDefs, def: &Def| {
+
+        let mut all = self.defs.named(&ctx.site.name, ctx.dialect.family);
+        all.retain(|&id| {
+            self.defs.satisfies(id, |file, def| {
                 ctx.accepts(def) && (!def.is_member() || file.is_in_namespace(def) || is_enumerator(def))
-            };
-            self.defs.with(*id, look).unwrap_or(false)
-        };
-        let all: Vec<DefId> =
-            self.defs.named(&ctx.site.name, ctx.dialect.family).into_iter().filter(fits).collect();
+            })
+        });
+
         let certain = self.seen(&all, &closure.certain);
         if let Some(targets) = self.targets(ctx, &all, &certain, &closure.certain) {
             return Some(self.grade(ctx, targets));
         }
+
         let both: Vec<u32> = closure.certain.iter().chain(&closure.possible).copied().collect();
         let possible = self.seen(&all, &both);
         if let Some(targets) = self.targets(ctx, &all, &possible, &both) {
             return Some(count(targets, "a header that may be included"));
         }
+
         let external = self.external(&all);
-        // The parser does not see every declaration.
+        // The parser does not see every declaration, so the text is searched for the name.
         let is_mentioned = both[1..].iter().any(|&header| self.has_word(header, &ctx.site.name));
         if external.is_empty() || !is_mentioned && !closure.is_incomplete {
             let is_unknown = all.is_empty() || ctx.site.form == Form::Mention;
             return Some(Resolution::unresolved(if is_unknown { NO_DEFINITION } else { NOT_DECLARED }));
         }
+
         Some(count(external, "the only definition of that name"))
     }
 
-    /// What a name refers to, if definitions or declarations in `files`, which the site sees, decide that.
+    /// The definitions of a name, if definitions or declarations in `files`, which the site sees, decide it.
     fn targets(
         &self,
         ctx: SiteContext<'_>,
@@ -102,13 +106,13 @@ impl<'a, 'v> Linkage<'a, 'v> {
         if seen.is_empty() {
             return None;
         }
-        let of_kind = |is_macro: bool, id: &&DefId| {
-            self.defs.with(**id, |_, def| (def.kind == SymbolKind::Macro) == is_macro).unwrap_or(false)
-        };
-        let macros: Vec<DefId> = seen.iter().filter(|id| of_kind(true, id)).copied().collect();
-        let others: Vec<DefId> = seen.iter().filter(|id| of_kind(false, id)).copied().collect();
+
+        let (mut macros, mut others) = (seen.to_vec(), seen.to_vec());
+        macros.retain(|&id| self.defs.satisfies(id, |_, def| def.kind == SymbolKind::Macro));
+        others.retain(|&id| self.defs.satisfies(id, |_, def| def.kind != SymbolKind::Macro));
         let bodies: Vec<DefId> = others.iter().filter(|id| self.filter.has_body(**id)).copied().collect();
         let own: Vec<DefId> = bodies.iter().filter(|id| id.entry == ctx.file.entry).copied().collect();
+
         let functions = if !own.is_empty() {
             own
         } else if !bodies.is_empty() {
@@ -118,21 +122,23 @@ impl<'a, 'v> Linkage<'a, 'v> {
         } else {
             Vec::new()
         };
+
         let mut targets = macros;
         targets.extend(functions);
         Some(targets)
     }
 
-    /// The definitions in other files of what `declarations` declare, or else the declarations.
+    /// The definitions in other files for `declarations`, or the declarations if there are none.
     fn defined_elsewhere(&self, all: &[DefId], declarations: &[DefId], files: &[u32]) -> Vec<DefId> {
         let external = self.external(all);
         let headers: Vec<u32> =
             declarations.iter().map(|id| id.entry).filter(|entry| files.contains(entry)).collect();
-        let sees = |id: &&DefId| {
+
+        let mut linked = external.clone();
+        linked.retain(|id| {
             let Some(file) = self.defs.file(id.entry) else { return false };
             self.closure(&file).certain.iter().any(|entry| headers.contains(entry))
-        };
-        let linked: Vec<DefId> = external.iter().filter(sees).copied().collect();
+        });
         match (linked.is_empty(), external.is_empty()) {
             (false, _) => linked,
             (true, false) => external,
@@ -142,20 +148,21 @@ impl<'a, 'v> Linkage<'a, 'v> {
 
     /// Functions and values with external linkage that have a body.
     fn external(&self, all: &[DefId]) -> Vec<DefId> {
-        let is_external = |id: &&DefId| {
-            let look = |file: &FileDefs, def: &Def| {
+        let mut external = all.to_vec();
+        external.retain(|&id| {
+            let is_visible = self.defs.satisfies(id, |file, def| {
                 let is_header = file.path.ends_with(".h") || file.path.ends_with(".hpp");
                 !is_static(def) && def.kind != SymbolKind::Macro && !is_header
-            };
-            self.defs.with(**id, look).unwrap_or(false) && self.filter.has_body(**id)
-        };
-        all.iter().filter(is_external).copied().collect()
+            });
+            is_visible && self.filter.has_body(id)
+        });
+        external
     }
 
-    /// Grades what a certain declaration leads to.
+    /// Grades the targets of a certain declaration.
     fn grade(&self, ctx: SiteContext<'_>, targets: Vec<DefId>) -> Resolution {
-        let is_own = |id: &DefId| id.entry == ctx.file.entry;
-        let evidence = if targets.iter().all(is_own) { "same scope" } else { "include" };
+        let are_own = targets.iter().all(|id| id.entry == ctx.file.entry);
+        let evidence = if are_own { "same scope" } else { "include" };
         match targets[..] {
             [only] if self.is_conditional(ctx, only) => {
                 Resolution { grade: Grade::UniqueName, targets, evidence: "defined under a condition" }
@@ -165,17 +172,16 @@ impl<'a, 'v> Linkage<'a, 'v> {
         }
     }
 
-    /// Whether a definition that the site sees is compiled under a condition that does not hold for the site
-    /// as well. A function of another file is not: its declaration is there.
+    /// Returns whether a definition that the site sees is compiled under a condition that does not hold for
+    /// the site as well. A function of another file is not: its declaration decides.
     fn is_conditional(&self, ctx: SiteContext<'_>, id: DefId) -> bool {
-        let look = |file: &FileDefs, def: &Def| {
+        self.defs.satisfies(id, |file, def| {
             let seen =
                 def.kind == SymbolKind::Macro || !file.path.ends_with(".c") || id.entry == ctx.file.entry;
             let Some(facts) = self.sources.facts(file).filter(|_| seen) else { return false };
             let site = (id.entry == ctx.file.entry).then_some(ctx.site.at);
             facts.conditions_at(def.range.start).any(|range| site.is_none_or(|site| !range.contains(&site)))
-        };
-        self.defs.with(id, look).unwrap_or(false)
+        })
     }
 
     fn seen(&self, all: &[DefId], files: &[u32]) -> Vec<DefId> {
@@ -187,22 +193,26 @@ impl<'a, 'v> Linkage<'a, 'v> {
         facts.is_some_and(|facts| facts.has_word(word))
     }
 
-    /// What a file sees.
+    /// The closure of a file.
     fn closure(&self, file: &FileDefs) -> Rc<Closure> {
-        if let Some(known) = self.closures.borrow().get(&file.entry) {
-            return known.clone();
+        if let Some(cached) = self.closures.borrow().get(&file.entry) {
+            return cached.clone();
         }
+
         let closure = Rc::new(self.read_closure(file));
         self.closures.borrow_mut().insert(file.entry, closure.clone());
         closure
     }
 
+    /// Follows the `#include` lines of a file, breadth first.
     fn read_closure(&self, file: &FileDefs) -> Closure {
         let mut closure = Closure { certain: vec![file.entry], ..Closure::default() };
         let mut next: Vec<(u32, bool)> = vec![(file.entry, true)];
         let mut at = 0;
+
         while let Some(&(entry, is_certain)) = next.get(at) {
             at += 1;
+
             let header = self.defs.file(entry);
             let Some((header, facts)) =
                 header.and_then(|header| Some((header.clone(), self.sources.facts(&header)?)))
@@ -210,38 +220,48 @@ impl<'a, 'v> Linkage<'a, 'v> {
                 closure.is_incomplete = true;
                 continue;
             };
+
             closure.is_cpp |= !header.path.ends_with(".c") && facts.has_cpp();
             for import in &facts.imports {
                 match self.paths.resolve(&import.path, &header, self.defs, self.sources) {
                     Module::Files(files) => {
                         let is_only = files.len() == 1 && facts.conditions_at(import.at).next().is_none();
                         for entry in files {
-                            let is_certain = is_certain && is_only;
-                            let is_known = closure.certain.contains(&entry)
-                                || !is_certain && closure.possible.contains(&entry);
-                            if is_known {
-                                continue;
-                            }
-                            if next.len() >= MAX_HEADERS {
-                                closure.is_incomplete = true;
-                                continue;
-                            }
-                            next.push((entry, is_certain));
-                            if is_certain {
-                                closure.possible.retain(|known| *known != entry);
-                                closure.certain.push(entry);
-                            } else {
-                                closure.possible.push(entry);
-                            }
+                            closure.add(entry, is_certain && is_only, &mut next);
                         }
                     }
                     _ => {
+                        // A header of the system, or one that the build makes, defines no function of the
+                        // repository.
                         closure.is_incomplete |= !import.path.starts_with('<') && !is_generated(&import.path)
                     }
                 }
             }
         }
+
         closure
+    }
+}
+
+impl Closure {
+    /// Adds a header, and follows it unless it is known already, or known only as possible and now certain.
+    fn add(&mut self, entry: u32, is_certain: bool, next: &mut Vec<(u32, bool)>) {
+        let is_known = self.certain.contains(&entry) || !is_certain && self.possible.contains(&entry);
+        if is_known {
+            return;
+        }
+        if next.len() >= MAX_HEADERS {
+            self.is_incomplete = true;
+            return;
+        }
+
+        next.push((entry, is_certain));
+        if is_certain {
+            self.possible.retain(|known| *known != entry);
+            self.certain.push(entry);
+        } else {
+            self.possible.push(entry);
+        }
     }
 }
 
@@ -249,13 +269,13 @@ fn is_enumerator(def: &Def) -> bool {
     def.kind == SymbolKind::EnumMember
 }
 
-/// Whether the signature has the keyword `static` before the name.
+/// Returns whether the signature has the keyword `static` before the name.
 fn is_static(def: &Def) -> bool {
     let before = def.signature.split(def.name.as_str()).next().unwrap_or_default();
     before.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == "static")
 }
 
-/// Whether a header that the repository does not have is made by `configure`: it has settings and no
+/// Returns whether a header that the repository does not have is made by `configure`: it has settings and no
 /// functions.
 fn is_generated(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);

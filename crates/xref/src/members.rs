@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use rustc_hash::FxHashMap;
 
-use super::definitions::{Def, DefId, Definitions, FileDefs, segments};
+use super::definitions::{DefId, Definitions, FileDefs, segments};
 use super::dialect::Modules;
 use super::facts::Facts;
 use super::resolution::Resolution;
@@ -30,11 +30,11 @@ pub(super) type BaseCache = RefCell<FxHashMap<DefId, Vec<Resolution>>>;
 /// The outcome of looking a member up in a type and its bases.
 pub(super) enum MemberLookup {
     Found(Vec<DefId>),
-    /// These, unless a base outside the repository overrides them.
+    /// These members, unless a base outside the repository overrides them.
     Uncertain(Vec<DefId>),
-    /// Not in the repository, but a base is outside the repository.
+    /// There is none in the repository, but a base is outside the repository.
     External,
-    /// Not in a known base, but a base is not certain.
+    /// There is none in a known base, but a base is not certain.
     Unknown,
     Missing,
 }
@@ -61,40 +61,39 @@ impl TypeMembers<'_, '_, '_> {
                             && file.def(parent).qualified != def.owner()
                     })
         })?;
+
         if around.kind.has_members() && around.kind != SymbolKind::Impl {
             return Some(file.id(scope));
         }
-        // Defined outside its type: the type of that name in this file or in the package.
+
+        // A member that is defined outside its type: the type of that name in this file or in the package.
         let name = if around.kind == SymbolKind::Impl { around.name.as_str() } else { around.owner() };
         let last = segments(name).last()?.to_owned();
         let here: Vec<u32> = file.named(&last).filter(|(_, def)| def.is_type()).map(|(i, _)| i).collect();
+
         if let [only] = here[..] {
             return Some(file.id(only));
         }
-        if here.is_empty() {
-            return self
-                .resolver
-                .resolve_type_name(file, ctx.facts, around.range.start, &last)
-                .proven()
-                .or_else(|| {
-                    let family = self.defs.named(&last, ctx.dialect.family);
-                    let types: Vec<DefId> = family
-                        .into_iter()
-                        .filter(|&id| self.defs.with(id, |_, def| def.is_type()).unwrap_or(false))
-                        .collect();
-                    (types.len() == 1).then(|| types[0])
-                });
+
+        if !here.is_empty() {
+            return None;
         }
-        None
+
+        let resolved = self.resolver.resolve_type_name(file, ctx.facts, around.range.start, &last);
+        resolved.proven().or_else(|| {
+            // Without a proof, the only type of that name counts.
+            let mut types = self.defs.named(&last, ctx.dialect.family);
+            types.retain(|&id| self.defs.satisfies(id, |_, def| def.is_type()));
+            (types.len() == 1).then(|| types[0])
+        })
     }
 
     /// Members of the type around the site, if its name is the last segment of `owner`.
     pub fn members_of_named(&self, owner: &str, ctx: SiteContext<'_>, name: &str) -> MemberLookup {
         let Some(id) = self.owner_at(ctx) else { return MemberLookup::Missing };
-        let fits = self
-            .defs
-            .with(id, |_, def| segments(&def.qualified).last() == segments(owner).last())
-            .unwrap_or(false);
+        let fits =
+            self.defs.satisfies(id, |_, def| segments(&def.qualified).last() == segments(owner).last());
+
         match self.defs.file(id.entry).filter(|_| fits) {
             Some(file) => self.members(&file, id.symbol, ctx, name),
             None => MemberLookup::Missing,
@@ -107,40 +106,39 @@ impl TypeMembers<'_, '_, '_> {
         if own.is_empty() { self.members_of_bases(file, of, ctx, name) } else { MemberLookup::Found(own) }
     }
 
+    /// Members that belong to the type itself, in this file or, if the language allows it, in others.
     fn own_members(&self, file: &FileDefs, of: u32, ctx: SiteContext<'_>, name: &str) -> Vec<DefId> {
         let owner = file.def(of);
-        let belongs =
-            |def: &Def| def.parent == Some(of) || def.parent != Some(of) && def.owner() == owner.qualified;
         let here: Vec<DefId> = file
             .named(name)
-            .filter(|(i, def)| *i != of && belongs(def) && ctx.accepts(def))
+            .filter(|(i, def)| *i != of && (def.parent == Some(of) || def.owner() == owner.qualified))
+            .filter(|(_, def)| ctx.accepts(def))
             .map(|(i, _)| file.id(i))
             .collect();
+
         let Some(dialect) = file.dialect.filter(|dialect| dialect.open_types) else { return here };
         // Without overloads, the members in this file are all there are.
         if !here.is_empty() && matches!(dialect.modules, Modules::Go | Modules::Rust) {
             return here;
         }
+
         // Members in other files count if the type they belong to is unambiguous.
         let types = self.defs.named(&owner.name, dialect.family);
-        let of_name = |id: &&DefId| {
-            self.defs
-                .with(**id, |other, def| {
-                    def.is_type() && (dialect.modules != Modules::Go || other.directory() == file.directory())
-                })
-                .unwrap_or(false)
-        };
+        let is_near =
+            |other: &FileDefs| dialect.modules != Modules::Go || other.directory() == file.directory();
+        let types =
+            types.iter().filter(|&&id| self.defs.satisfies(id, |other, def| def.is_type() && is_near(other)));
         let partial = matches!(dialect.language, "csharp" | "ruby" | "swift");
-        if types.iter().filter(of_name).count() > 1 && !partial {
+        if types.count() > 1 && !partial {
             return here;
         }
-        let elsewhere = self.defs.named(name, dialect.family).into_iter().filter(|&id| {
-            let look = |other: &FileDefs, def: &Def| {
-                let near = dialect.modules != Modules::Go || other.directory() == file.directory();
-                let same = segments(def.owner()).last() == Some(owner.name.as_str());
-                near && same && ctx.accepts(def)
-            };
-            self.defs.with(id, look).unwrap_or(false)
+
+        let mut elsewhere = self.defs.named(name, dialect.family);
+        elsewhere.retain(|&id| {
+            self.defs.satisfies(id, |other, def| {
+                let is_same = segments(def.owner()).last() == Some(owner.name.as_str());
+                is_near(other) && is_same && ctx.accepts(def)
+            })
         });
         let mut all = here;
         all.extend(elsewhere);
@@ -160,9 +158,11 @@ impl TypeMembers<'_, '_, '_> {
         let mut level = vec![DefId { entry: file.entry, symbol: of }];
         let mut seen = level.clone();
         let (mut outside, mut unknown) = (false, false);
+
         while !level.is_empty() && seen.len() < MAX_BASES {
             let mut next = Vec::new();
             let mut found = Vec::new();
+
             for id in level {
                 for base in self.bases(id) {
                     match base.proven() {
@@ -179,12 +179,16 @@ impl TypeMembers<'_, '_, '_> {
                     }
                 }
             }
+
+            // Members of a nearer base hide those of the bases above it.
             if !found.is_empty() {
                 let is_doubtful = outside || unknown;
                 return if is_doubtful { MemberLookup::Uncertain(found) } else { MemberLookup::Found(found) };
             }
+
             level = next;
         }
+
         match (unknown, outside) {
             (true, _) => MemberLookup::Unknown,
             (false, true) => MemberLookup::External,
@@ -194,9 +198,10 @@ impl TypeMembers<'_, '_, '_> {
 
     /// The resolved bases of a type, in the order written.
     fn bases(&self, id: DefId) -> Vec<Resolution> {
-        if let Some(known) = self.known_bases.borrow().get(&id) {
-            return known.clone();
+        if let Some(cached) = self.known_bases.borrow().get(&id) {
+            return cached.clone();
         }
+
         // Breaks cycles: a type has no bases while they are being resolved.
         self.known_bases.borrow_mut().insert(id, Vec::new());
         let bases = self.read_bases(id);
@@ -204,22 +209,18 @@ impl TypeMembers<'_, '_, '_> {
         bases
     }
 
+    /// Resolves the bases of a type as they are written.
     fn read_bases(&self, id: DefId) -> Vec<Resolution> {
         let Some(file) = self.defs.file(id.entry) else { return Vec::new() };
         let Some(facts) = self.sources.facts(&file) else { return vec![Resolution::unresolved("not read")] };
-        let of_type = |at: u32| file.type_around(at) == Some(id.symbol);
-        let written: Vec<(u32, String)> = facts
-            .bases
-            .iter()
-            .filter(|(at, _)| of_type(*at))
-            .map(|(at, name)| (*at, name.to_string()))
-            .collect();
-        let universal = |name: &str| matches!(name, "object" | "Object" | "Serializable" | "Cloneable");
+
         // Bases are resolved from outside the type, because its members are not in scope there.
         let outside = file.def(id.symbol).range.start.saturating_sub(1);
-        written
+        facts
+            .bases
             .iter()
-            .filter(|(_, name)| !universal(name))
+            .filter(|(at, _)| file.type_around(*at) == Some(id.symbol))
+            .filter(|(_, name)| !matches!(&**name, "object" | "Object" | "Serializable" | "Cloneable"))
             .map(|(_, name)| self.resolver.resolve_type_name(&file, &facts, outside, name))
             .collect()
     }

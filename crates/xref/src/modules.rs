@@ -110,9 +110,10 @@ impl<'a> Paths<'a> {
     ) -> Module {
         let Some(dialect) = file.dialect else { return Module::Unknown };
         let key = (path.to_owned(), file.directory().to_owned());
-        if let Some(known) = self.known.borrow().get(&key) {
-            return known.clone();
+        if let Some(cached) = self.known.borrow().get(&key) {
+            return cached.clone();
         }
+
         let module = match dialect.modules {
             Modules::Python => self.python(path, file),
             Modules::Script => self.script(path, file, sources, defs),
@@ -121,6 +122,7 @@ impl<'a> Paths<'a> {
             Modules::Global if dialect.language == "ruby" => Module::Unknown,
             Modules::Rust | Modules::Declared | Modules::Global => Module::Unknown,
         };
+
         self.known.borrow_mut().insert(key, module.clone());
         module
     }
@@ -134,21 +136,26 @@ impl<'a> Paths<'a> {
         })
     }
 
+    /// The file of a Python module or package.
     fn python_module(&self, stem: &str) -> Option<u32> {
         ["/__init__.py", ".py", "/__init__.pyi", ".pyi"]
             .iter()
             .find_map(|end| self.at(&format!("{stem}{end}")))
     }
 
+    /// Resolves a module of Python: relative to the file, or below a source root.
     fn python(&self, path: &str, file: &FileDefs) -> Module {
         let path: String = path.split_whitespace().collect();
         let n_dots = path.bytes().take_while(|&b| b == b'.').count();
         let rest = path[n_dots..].replace('.', "/");
+
         if n_dots > 0 {
             let mut directory = file.directory();
+            // One dot is the package of the file; each further dot is the package above.
             for _ in 1..n_dots {
                 directory = directory.rsplit_once('/').map_or("", |(above, _)| above);
             }
+
             let stem = match (directory.is_empty(), rest.is_empty()) {
                 (true, _) => rest,
                 (_, true) => directory.to_owned(),
@@ -156,10 +163,12 @@ impl<'a> Paths<'a> {
             };
             return self.python_module(&stem).map_or(Module::Unknown, |entry| Module::Files(vec![entry]));
         }
+
         let (first, file_name) =
             (rest.split('/').next().unwrap_or(&rest), rest.rsplit('/').next().unwrap_or(&rest));
         let endings = [format!("{file_name}.py"), format!("{file_name}.pyi")];
         let packages = ["__init__.py".to_owned(), "__init__.pyi".to_owned()];
+
         let mut found: Vec<(usize, String, u32)> = Vec::new();
         for name in endings.iter().chain(&packages) {
             for &entry in self.named(name) {
@@ -173,46 +182,53 @@ impl<'a> Paths<'a> {
                 }
             }
         }
+
         // The root nearest to the importing file wins.
-        let shared = |root: usize, whole: &str| {
-            whole[..root].bytes().zip(file.path.bytes()).take_while(|(a, b)| a == b).count()
-        };
-        found.sort_by_key(|(root, whole, _)| (std::cmp::Reverse(shared(*root, whole)), *root, whole.clone()));
+        found.sort_by_key(|(root, whole, _)| {
+            let shared = whole[..*root].bytes().zip(file.path.bytes()).take_while(|(a, b)| a == b).count();
+            (std::cmp::Reverse(shared), *root, whole.clone())
+        });
         match found.first() {
             Some(&(_, _, entry)) => Module::Files(vec![entry]),
             None => Module::External,
         }
     }
 
-    /// Whether modules are named from the folder `root`: it is not a package, and it contains the importing
-    /// file or the package, or has the name of a source folder.
+    /// Returns whether modules are named from the folder `root`: it is not a package, and it contains the
+    /// importing file or the package, or has the name of a source folder.
     fn is_python_root(&self, root: &str, first: &str, file: &FileDefs) -> bool {
         let at = |name: &str| if root.is_empty() { name.to_owned() } else { format!("{root}/{name}") };
         if self.at(&at("__init__.py")).is_some() {
             return false;
         }
+
         let is_package = self.at(&at(&format!("{first}/__init__.py"))).is_some();
         let last = root.rsplit('/').next().unwrap_or(root);
         let around = root.is_empty() || file.path.starts_with(&format!("{root}/"));
         is_package || around || SOURCE_ROOTS.contains(&last)
     }
 
+    /// Resolves a specifier of JavaScript or TypeScript.
     fn script(&self, path: &str, file: &FileDefs, sources: &Sources<'_>, defs: &Definitions<'_>) -> Module {
         if path.starts_with('.') {
             let Some(stem) = join(file.directory(), path) else { return Module::Unknown };
             return self.script_file(&stem).map_or(Module::Unknown, |entry| Module::Files(vec![entry]));
         }
+
+        // Such a specifier is mapped by a setting of the build.
         if path.starts_with(['/', '~', '#'])
             || path.starts_with("@/")
             || path.contains(':') && !path.starts_with("node:")
         {
             return Module::Unknown;
         }
+
         let packages = self.packages.get_or_init(|| self.read_packages(sources, defs));
         let mut parts = path.splitn(if path.starts_with('@') { 3 } else { 2 }, '/');
         let n_name = if path.starts_with('@') { 2 } else { 1 };
         let name: Vec<&str> = parts.by_ref().take(n_name).collect();
         let Some(directory) = packages.get(&name.join("/")) else { return Module::External };
+
         let inside = parts.next().unwrap_or("index");
         let stems = [
             format!("{directory}/src/{inside}"),
@@ -223,9 +239,11 @@ impl<'a> Paths<'a> {
         found.map_or(Module::Unknown, |entry| Module::Files(vec![entry]))
     }
 
+    /// The file of a script module, whose name may lack its extension.
     fn script_file(&self, stem: &str) -> Option<u32> {
-        let at = |suffix: &&str| self.at(format!("{stem}{suffix}").trim_start_matches('/'));
-        let plain = SCRIPT_SUFFIXES.iter().find_map(at);
+        let plain =
+            SCRIPT_SUFFIXES.iter().find_map(|end| self.at(format!("{stem}{end}").trim_start_matches('/')));
+
         // A specifier may have the extension of the compiled file.
         plain.or_else(|| {
             let (bare, ending) = stem.rsplit_once('.')?;
@@ -247,9 +265,10 @@ impl<'a> Paths<'a> {
         packages
     }
 
-    /// Folders and contents of the files of one name, sorted; at most 500.
+    /// Folders and contents of the files called `name`, sorted; at most 500.
     fn texts_of(&self, name: &str, sources: &Sources<'_>, defs: &Definitions<'_>) -> Vec<(String, String)> {
         const MAX_FILES: usize = 500;
+
         let mut texts = Vec::new();
         for &entry in self.named(name).iter().take(MAX_FILES) {
             let Some(file) = defs.file(entry) else { continue };
@@ -257,26 +276,28 @@ impl<'a> Paths<'a> {
                 texts.push((file.directory().to_owned(), String::from_utf8_lossy(&bytes).into_owned()));
             }
         }
+
         texts.sort();
         texts
     }
 
+    /// Resolves a package of Go by the paths in `go.mod` files.
     fn go(&self, path: &str, sources: &Sources<'_>, defs: &Definitions<'_>) -> Module {
         let modules = self.go_modules.get_or_init(|| {
             let texts = self.texts_of("go.mod", sources, defs);
-            let name = |text: &str| {
-                text.lines().find_map(|line| Some(line.strip_prefix("module ")?.trim().to_owned()))
-            };
-            texts.iter().filter_map(|(directory, text)| Some((name(text)?, directory.clone()))).collect()
+            let named = texts.into_iter().map(|(directory, text)| (go_module_name(&text), directory));
+            named.filter_map(|(name, directory)| Some((name?, directory))).collect()
         });
         if modules.is_empty() {
             return Module::Unknown;
         }
+
         let inside = modules.iter().filter_map(|(name, directory)| {
             let rest = path.strip_prefix(name.as_str())?;
             (rest.is_empty() || rest.starts_with('/')).then(|| (name.len(), format!("{directory}{rest}")))
         });
         let Some((_, directory)) = inside.max() else { return Module::External };
+
         let files = self.go_package(directory.trim_start_matches('/'));
         if files.is_empty() { Module::Unknown } else { Module::Files(files) }
     }
@@ -292,6 +313,7 @@ impl<'a> Paths<'a> {
             .collect()
     }
 
+    /// Resolves an `#include` of C or C++.
     fn include(&self, path: &str, file: &FileDefs) -> Module {
         // A header in angle brackets is not looked for beside the file.
         let system = path.strip_prefix('<').map(|path| path.trim_end_matches('>'));
@@ -299,13 +321,16 @@ impl<'a> Paths<'a> {
         if let Some(entry) = beside.and_then(|path| self.at(&path)) {
             return Module::Files(vec![entry]);
         }
+
         let path = system.unwrap_or(path);
         if system.is_some() && is_system_header(path) {
-            // Only a C library has these itself.
+            // Only a C library contains these headers itself.
             let own = self.at(&format!("include/{path}"));
             return own.map_or(Module::External, |entry| Module::Files(vec![entry]));
         }
+
         let name = path.rsplit('/').next().unwrap_or(path);
+        // The include paths of the build are not known, so every path that ends alike may be meant.
         let end = format!("/{path}");
         let mut found: Vec<(String, u32)> = self
             .named(name)
@@ -314,6 +339,7 @@ impl<'a> Paths<'a> {
             .filter(|(whole, _)| whole == path || whole.ends_with(&end))
             .collect();
         found.sort();
+
         if found.is_empty() {
             Module::External
         } else {
@@ -324,18 +350,16 @@ impl<'a> Paths<'a> {
     /// Name and root folder (with `lib.rs` or `main.rs`) of every crate.
     pub fn crates(&self, sources: &Sources<'_>, defs: &Definitions<'_>) -> &[(String, String)] {
         self.crates.get_or_init(|| {
-            let name = |text: &str| {
-                let package = text.lines().skip_while(|line| line.trim() != "[package]").skip(1);
-                let line = package
-                    .take_while(|line| !line.starts_with('['))
-                    .find(|line| line.starts_with("name"))?;
-                Some(line.split('"').nth(1)?.replace('-', "_"))
-            };
             let texts = self.texts_of("Cargo.toml", sources, defs);
-            let root = |directory: &str| {
-                if directory.is_empty() { "src".to_owned() } else { format!("{directory}/src") }
-            };
-            texts.iter().filter_map(|(directory, text)| Some((name(text)?, root(directory)))).collect()
+
+            texts
+                .iter()
+                .filter_map(|(directory, text)| {
+                    let root =
+                        if directory.is_empty() { "src".to_owned() } else { format!("{directory}/src") };
+                    Some((crate_name(text)?, root))
+                })
+                .collect()
         })
     }
 
@@ -346,20 +370,35 @@ impl<'a> Paths<'a> {
                 if record.doc == NO_DOC {
                     continue;
                 }
+
                 let (directory, name) = match path.iter().rposition(|&b| b == b'/') {
                     Some(at) => (&path[..at], &path[at + 1..]),
                     None => (&path[..0], path),
                 };
+
                 tables.by_path.insert(path, id);
                 tables.by_name.entry(name).or_default().push(id);
                 tables.by_directory.entry(directory).or_default().push(id);
             }
+
             let by_path = |ids: &mut Vec<u32>| ids.sort_by_key(|&id| self.view.entry(id).0);
             tables.by_name.values_mut().for_each(by_path);
             tables.by_directory.values_mut().for_each(by_path);
             tables
         })
     }
+}
+
+/// The name in a `go.mod` file.
+fn go_module_name(text: &str) -> Option<String> {
+    text.lines().find_map(|line| Some(line.strip_prefix("module ")?.trim().to_owned()))
+}
+
+/// The name of the crate in a `Cargo.toml` file, as code writes it.
+fn crate_name(text: &str) -> Option<String> {
+    let package = text.lines().skip_while(|line| line.trim() != "[package]").skip(1);
+    let line = package.take_while(|line| !line.starts_with('[')).find(|line| line.starts_with("name"))?;
+    Some(line.split('"').nth(1)?.replace('-', "_"))
 }
 
 /// Headers of C and POSIX; those in folders are known by the folder.
@@ -369,7 +408,7 @@ const SYSTEM_HEADERS: &str = "assert complex cpio ctype dirent dlfcn errno fcntl
     stdbool stddef stdint stdio stdlib stdnoreturn string strings stropts syslog tar termios tgmath threads \
     time uchar ulimit unistd utime utmpx wait wchar wctype windows winsock2 wordexp";
 
-/// Whether `path` is a header of C, POSIX or the operating system.
+/// Returns whether `path` is a header of C, POSIX or the operating system.
 fn is_system_header(path: &str) -> bool {
     match path.split_once('/') {
         Some((folder, _)) => matches!(folder, "arpa" | "asm" | "linux" | "mach" | "net" | "netinet" | "sys"),
@@ -383,6 +422,7 @@ fn is_system_header(path: &str) -> bool {
 /// Joins `path` to `directory`; `None` if the result is outside the repository.
 fn join(directory: &str, path: &str) -> Option<String> {
     let mut parts: Vec<&str> = directory.split('/').filter(|part| !part.is_empty()).collect();
+
     for part in path.split('/') {
         match part {
             "" | "." => {}
@@ -392,6 +432,7 @@ fn join(directory: &str, path: &str) -> Option<String> {
             part => parts.push(part),
         }
     }
+
     Some(parts.join("/"))
 }
 

@@ -33,10 +33,11 @@ impl<'a, 'v> NameLookup<'a, 'v> {
         NameLookup { defs, sources, paths, rust: RustPaths { defs, sources, paths } }
     }
 
-    /// What the imports of the file bind `name` to.
+    /// The definitions to which the imports of the file bind `name`.
     pub fn imported(&self, ctx: SiteContext<'_>, name: &str) -> Lookup {
         let mut found = Vec::new();
         let mut outside = false;
+
         for import in ctx.facts.imports.iter().filter(|import| !import.all && !import.child) {
             if import.local_name(ctx.dialect.modules) != Some(name) || import.path.is_empty() {
                 continue;
@@ -47,8 +48,10 @@ impl<'a, 'v> NameLookup<'a, 'v> {
                 Lookup::Undecided => {}
             }
         }
+
         found.sort();
         found.dedup();
+
         match (found.is_empty(), outside) {
             (false, _) => Lookup::Found(found),
             (true, true) => Lookup::External,
@@ -63,6 +66,7 @@ impl<'a, 'v> NameLookup<'a, 'v> {
             Modules::Rust => {
                 let Some((path, name)) = import.path.rsplit_once("::") else { return Lookup::Undecided };
                 let found = self.rust.resolve(ctx, path, name);
+
                 // A path whose first segment is not defined in the repository leads to another crate.
                 let first = path.split("::").next().unwrap_or(path);
                 let is_inside = matches!(first, "crate" | "self" | "super")
@@ -92,6 +96,7 @@ impl<'a, 'v> NameLookup<'a, 'v> {
             if let Some(name) = &facts.default_export {
                 return self.exported(ctx, &[file.entry], name, hops);
             }
+
             // The default export is a re-export by name.
             if let Some(import) = facts
                 .imports
@@ -105,31 +110,27 @@ impl<'a, 'v> NameLookup<'a, 'v> {
         Lookup::Undecided
     }
 
-    /// Top-level definitions of `name` in `files`, or else what the files re-export under that name.
+    /// Top-level definitions of `name` in `files`, or else the definitions that the files re-export under it.
     pub fn exported(&self, ctx: SiteContext<'_>, files: &[u32], name: &str, hops: u32) -> Lookup {
         let mut found = Vec::new();
+
         for file in files.iter().filter_map(|&entry| self.defs.file(entry)) {
-            let facts = || self.sources.facts(&file);
-            let top = |def: &Def| {
-                def.parent.is_none() && def.owner().is_empty()
-                    || def.parent.is_none()
-                        && ctx.dialect.modules == Modules::Script
-                        && facts()
-                            .and_then(|facts| facts.default_export.clone())
-                            .is_some_and(|default| *default == *def.owner())
-            };
-            found.extend(file.named(name).filter(|(_, def)| top(def)).map(|(i, _)| file.id(i)));
+            let named = file.named(name).filter(|(_, def)| self.is_top_level(ctx, &file, def));
+            found.extend(named.map(|(i, _)| file.id(i)));
         }
         if !found.is_empty() {
             return Lookup::Found(found);
         }
+        // Re-exports can be cyclic.
         if hops >= MAX_HOPS {
             return Lookup::Undecided;
         }
+
         let mut outside = false;
         for file in files.iter().filter_map(|&entry| self.defs.file(entry)) {
             let Some(facts) = self.sources.facts(&file) else { continue };
             let inner = SiteContext { file: &file, facts: &facts, ..ctx };
+
             for import in facts.imports.iter().filter(|import| import.export) {
                 let passed = if import.path.is_empty() {
                     // `export { a as b }` of a definition in this file.
@@ -149,6 +150,7 @@ impl<'a, 'v> NameLookup<'a, 'v> {
                 } else {
                     continue;
                 };
+
                 match passed {
                     Lookup::Found(targets) => return Lookup::Found(targets),
                     Lookup::External => outside = true,
@@ -156,10 +158,27 @@ impl<'a, 'v> NameLookup<'a, 'v> {
                 }
             }
         }
+
         if outside { Lookup::External } else { Lookup::Undecided }
     }
 
-    /// Whether an import of the file binds `name`.
+    /// Returns whether a definition stands at the top of its file, or in the object that a script exports.
+    fn is_top_level(&self, ctx: SiteContext<'_>, file: &FileDefs, def: &Def) -> bool {
+        if def.parent.is_some() {
+            return false;
+        }
+        if def.owner().is_empty() {
+            return true;
+        }
+
+        ctx.dialect.modules == Modules::Script
+            && self
+                .sources
+                .facts(file)
+                .is_some_and(|facts| facts.default_export.as_deref() == Some(def.owner()))
+    }
+
+    /// Returns whether an import of the file binds `name`.
     pub fn is_imported(&self, ctx: SiteContext<'_>, name: &str) -> bool {
         ctx.facts.imports.iter().any(|import| import.local_name(ctx.dialect.modules) == Some(name))
     }
@@ -171,8 +190,10 @@ impl<'a, 'v> NameLookup<'a, 'v> {
         let rest =
             |n: usize| parts[n.min(parts.len())..].iter().map(|part| (*part).to_owned()).collect::<Vec<_>>();
         let resolve = |path: &str| self.paths.resolve(path, ctx.file, self.defs, self.sources);
+
         for import in ctx.facts.imports.iter().filter(|import| !import.all && !import.path.is_empty()) {
             let whole = import.name.is_none() && (import.module || ctx.dialect.modules == Modules::Python);
+
             match (&import.name, &import.alias) {
                 (None, Some(alias)) if whole && **alias == *parts[0] => {
                     return Some((resolve(&import.path), rest(1)));
@@ -226,6 +247,7 @@ impl<'a, 'v> NameLookup<'a, 'v> {
                 _ => {}
             }
         }
+
         None
     }
 
@@ -235,9 +257,11 @@ impl<'a, 'v> NameLookup<'a, 'v> {
         if receiver.contains('.') || ctx.facts.binding_at(receiver, ctx.site.at).is_some() {
             return None;
         }
+
         let mut guess = None;
         for import in ctx.facts.imports.iter().filter(|import| !import.all) {
             let module = self.paths.resolve(&import.path, ctx.file, self.defs, self.sources);
+
             let is_named = match (&import.alias, &module) {
                 (Some(alias), _) => **alias == *receiver,
                 (None, Module::Files(files)) => {
@@ -245,98 +269,115 @@ impl<'a, 'v> NameLookup<'a, 'v> {
                     file.is_some_and(|file| file.package_name().last().is_some_and(|name| name == receiver))
                 }
                 (None, _) => {
+                    // The name of a package outside the repository is not known; it is usually a part of the
+                    // path.
                     let parts = import.path.split(['/', '.', '-']);
                     parts.clone().any(|part| part == receiver)
                 }
             };
+
             if is_named {
                 guess = Some(module);
             }
         }
-        let in_package = || {
-            self.paths
-                .in_directory(ctx.file.directory())
-                .iter()
-                .any(|&entry| self.defs.file(entry).is_some_and(|file| file.named(receiver).next().is_some()))
-        };
-        guess.or_else(|| (!in_package()).then_some(Module::Unknown))
+
+        guess.or_else(|| {
+            let files = self.paths.in_directory(ctx.file.directory());
+            let is_defined = files.iter().any(|&entry| {
+                self.defs.file(entry).is_some_and(|file| file.named(receiver).next().is_some())
+            });
+            (!is_defined).then_some(Module::Unknown)
+        })
     }
 
     /// Definitions of `name` in the package or namespace of the site.
     pub fn same_package(&self, ctx: SiteContext<'_>, name: &str) -> Lookup {
         match ctx.dialect.modules {
-            Modules::Go => {
-                let mut files = self.paths.go_package(ctx.file.directory());
-                if ctx.file.path.ends_with("_test.go") {
-                    files = self.paths.in_directory(ctx.file.directory()).to_vec();
-                }
-                let own = ctx.file.package_name();
-                files.retain(|&entry| self.defs.file(entry).is_some_and(|file| file.package_name() == own));
-                self.exported(ctx, &files, name, MAX_HOPS)
-            }
-            Modules::Declared => {
-                let mut spaces = vec![ctx.file.package_name()];
-                let around =
-                    ctx.file.around(ctx.site.at).filter(|(_, def)| def.kind == SymbolKind::Namespace);
-                for (_, def) in around {
-                    let full: Vec<String> = segments(&def.qualified).map(str::to_owned).collect();
-                    spaces.extend((1..=full.len()).rev().map(|n| full[..n].to_vec()));
-                }
-                let named = self.defs.named(name, ctx.dialect.family);
-                for space in spaces {
-                    let here = |id: &DefId| {
-                        let look = |file: &FileDefs, def: &Def| {
-                            let full = file.full_name(def);
-                            let java = ctx.dialect.language == "java" && !def.is_type();
-                            full[..full.len() - 1] == space[..]
-                                && file.is_in_namespace(def)
-                                && ctx.accepts(def)
-                                && !java
-                        };
-                        self.defs.with(*id, look).unwrap_or(false)
-                    };
-                    let found: Vec<DefId> = named.iter().filter(|id| here(id)).copied().collect();
-                    if !found.is_empty() {
-                        return Lookup::Found(found);
-                    }
-                }
-                Lookup::Undecided
-            }
-            Modules::Global => {
-                // The enclosing definitions are searched from the inside out, then the global scope.
-                let mut spaces: Vec<Vec<String>> = Vec::new();
-                for (_, def) in ctx.file.around(ctx.site.at).filter(|(_, def)| !def.kind.is_callable()) {
-                    spaces.push(segments(&def.qualified).map(str::to_owned).collect());
-                }
-                spaces.push(Vec::new());
-                let swift = ctx.dialect.language == "swift";
-                let named = self.defs.named(name, ctx.dialect.family);
-                for space in spaces {
-                    let here = |id: &DefId| {
-                        let look = |file: &FileDefs, def: &Def| {
-                            let kind = def.is_type()
-                                || def.kind == SymbolKind::Module
-                                || swift && def.kind == SymbolKind::Function;
-                            kind && ctx.accepts(def)
-                                && segments(def.owner()).eq(space.iter().map(String::as_str))
-                                && def.parent.is_none_or(|parent| !file.def(parent).kind.is_callable())
-                        };
-                        self.defs.with(*id, look).unwrap_or(false)
-                    };
-                    let found: Vec<DefId> = named.iter().filter(|id| here(id)).copied().collect();
-                    if !found.is_empty() {
-                        return Lookup::Found(found);
-                    }
-                }
-                Lookup::Undecided
-            }
+            Modules::Go => self.same_go_package(ctx, name),
+            Modules::Declared => self.same_namespace(ctx, name),
+            Modules::Global => self.enclosing_names(ctx, name),
             _ => Lookup::Undecided,
         }
+    }
+
+    /// Definitions of `name` in the Go package of the site; tests see those of tests too.
+    fn same_go_package(&self, ctx: SiteContext<'_>, name: &str) -> Lookup {
+        let mut files = self.paths.go_package(ctx.file.directory());
+        if ctx.file.path.ends_with("_test.go") {
+            files = self.paths.in_directory(ctx.file.directory()).to_vec();
+        }
+
+        let own = ctx.file.package_name();
+        files.retain(|&entry| self.defs.file(entry).is_some_and(|file| file.package_name() == own));
+        self.exported(ctx, &files, name, MAX_HOPS)
+    }
+
+    /// Definitions of `name` in the package of the file, or else in the namespaces around the site.
+    fn same_namespace(&self, ctx: SiteContext<'_>, name: &str) -> Lookup {
+        let mut spaces = vec![ctx.file.package_name()];
+        let around = ctx.file.around(ctx.site.at).filter(|(_, def)| def.kind == SymbolKind::Namespace);
+        for (_, def) in around {
+            let full: Vec<String> = segments(&def.qualified).map(str::to_owned).collect();
+            spaces.extend((1..=full.len()).rev().map(|n| full[..n].to_vec()));
+        }
+
+        let named = self.defs.named(name, ctx.dialect.family);
+        for space in spaces {
+            let mut found = named.clone();
+            found.retain(|&id| {
+                self.defs.satisfies(id, |file, def| {
+                    let full = file.full_name(def);
+                    // In Java only types are members of a package.
+                    let is_possible = ctx.dialect.language != "java" || def.is_type();
+                    full[..full.len() - 1] == space[..]
+                        && file.is_in_namespace(def)
+                        && ctx.accepts(def)
+                        && is_possible
+                })
+            });
+            if !found.is_empty() {
+                return Lookup::Found(found);
+            }
+        }
+
+        Lookup::Undecided
+    }
+
+    /// Definitions of `name` in the enclosing definitions, from the inside out, or else in the global scope.
+    fn enclosing_names(&self, ctx: SiteContext<'_>, name: &str) -> Lookup {
+        let mut spaces: Vec<Vec<String>> = Vec::new();
+        for (_, def) in ctx.file.around(ctx.site.at).filter(|(_, def)| !def.kind.is_callable()) {
+            spaces.push(segments(&def.qualified).map(str::to_owned).collect());
+        }
+        spaces.push(Vec::new());
+
+        let is_swift = ctx.dialect.language == "swift";
+        let named = self.defs.named(name, ctx.dialect.family);
+        for space in spaces {
+            let mut found = named.clone();
+            found.retain(|&id| {
+                self.defs.satisfies(id, |file, def| {
+                    let is_possible = def.is_type()
+                        || def.kind == SymbolKind::Module
+                        || is_swift && def.kind == SymbolKind::Function;
+                    is_possible
+                        && ctx.accepts(def)
+                        && segments(def.owner()).eq(space.iter().map(String::as_str))
+                        && def.parent.is_none_or(|parent| !file.def(parent).kind.is_callable())
+                })
+            });
+            if !found.is_empty() {
+                return Lookup::Found(found);
+            }
+        }
+
+        Lookup::Undecided
     }
 
     /// Definitions of `name` that wildcard imports bring into scope.
     pub fn wildcard_imported(&self, ctx: SiteContext<'_>, name: &str) -> Lookup {
         let mut found = Vec::new();
+
         for import in ctx.facts.imports.iter().filter(|import| import.all && !import.path.is_empty()) {
             let here = match ctx.dialect.modules {
                 Modules::Python | Modules::Go => {
@@ -352,10 +393,12 @@ impl<'a, 'v> NameLookup<'a, 'v> {
                 Modules::Rust => self.rust.resolve(ctx, &import.path, name),
                 _ => Lookup::Undecided,
             };
+
             if let Lookup::Found(targets) = here {
                 found.extend(targets);
             }
         }
+
         found.sort();
         found.dedup();
         Lookup::Found(found)
@@ -364,19 +407,18 @@ impl<'a, 'v> NameLookup<'a, 'v> {
     /// The definitions with a fully qualified name; `External` if no file defines it.
     pub fn by_full_name(&self, ctx: SiteContext<'_>, path: &[&str]) -> Lookup {
         let Some(last) = path.last() else { return Lookup::Undecided };
-        let is_it = |id: &DefId| {
-            let look = |file: &FileDefs, def: &Def| file.full_name(def).iter().eq(path.iter());
-            self.defs.with(*id, look).unwrap_or(false)
-        };
-        let found: Vec<DefId> = self.defs.named(last, ctx.dialect.family).into_iter().filter(is_it).collect();
+
+        let mut found = self.defs.named(last, ctx.dialect.family);
+        found.retain(|&id| self.defs.satisfies(id, |file, def| file.full_name(def).iter().eq(path.iter())));
         if found.is_empty() { Lookup::External } else { Lookup::Found(found) }
     }
 
-    /// Those of `candidates` that are in the file or in headers it includes, directly or not.
+    /// The `candidates` that are in the file or in headers it includes, directly or not.
     pub fn reached_by_includes(&self, file: &FileDefs, candidates: &[DefId]) -> Vec<DefId> {
         if candidates.is_empty() {
             return Vec::new();
         }
+
         let mut seen = vec![file.entry];
         let mut at = 0;
         while at < seen.len() && seen.len() < MAX_HEADERS {
@@ -384,9 +426,11 @@ impl<'a, 'v> NameLookup<'a, 'v> {
             at += 1;
             let Some(header) = header else { continue };
             let Some(facts) = self.sources.facts(&header) else { continue };
+
             for import in &facts.imports {
                 if let Module::Files(files) =
                     self.paths.resolve(&import.path, &header, self.defs, self.sources)
+                    // A name that fits several headers proves nothing.
                     && let [only] = files[..]
                     && !seen.contains(&only)
                 {
@@ -394,6 +438,7 @@ impl<'a, 'v> NameLookup<'a, 'v> {
                 }
             }
         }
+
         candidates.iter().filter(|id| seen.contains(&id.entry)).copied().collect()
     }
 }

@@ -25,6 +25,7 @@ pub(crate) fn select(
     notes.retain(|note| {
         files.contains(&note.file) && note.symbol_id.as_ref().is_none_or(|id| symbols.contains(id))
     });
+
     notes.sort_by_cached_key(|note| {
         let detail = blake3::hash(note.detail.as_deref().unwrap_or("").as_bytes());
         let (symbol, line) = (&note.symbol_id, note.start_line);
@@ -36,9 +37,11 @@ pub(crate) fn select(
             *detail.as_bytes(),
         )
     });
+
     notes.dedup();
     let total = notes.len();
     notes.truncate(limit);
+
     SelectedNotes { notes, total }
 }
 

@@ -35,16 +35,22 @@ impl Pages {
         let sites = whole.edges.iter().flat_map(|edge| edge.sites.iter().map(|site| site.file.clone()));
         let files = files.into_iter().chain(sites).collect();
         let symbols = whole.nodes.iter().map(|node| node.symbol_id.clone()).collect();
-        let kept = notes::select(std::mem::take(&mut whole.notes), &files, &symbols, usize::MAX);
-        (whole.notes, whole.total_note_count) = (kept.notes, kept.total);
+
+        let selected = notes::select(std::mem::take(&mut whole.notes), &files, &symbols, usize::MAX);
+        (whole.notes, whole.total_note_count) = (selected.notes, selected.total);
+
         let mut by_certainty: Vec<usize> = (0..whole.edges.len()).collect();
         by_certainty.sort_by_key(|&at| (whole.edges[at].depth, whole.edges[at].grade));
         let mut notes_of: Vec<Vec<usize>> = vec![Vec::new(); by_certainty.len() + 1];
+
         for (at, note) in whole.notes.iter().enumerate() {
+            // A note on a root comes with the roots, any other one with the first edge that makes it
+            // relevant.
             let is_of_root = note.symbol_id.as_ref().is_some_and(|id| whole.roots.contains(id));
             let first = by_certainty.iter().position(|&edge| is_made_relevant(&whole, edge, note));
             notes_of[if is_of_root { 0 } else { first.map_or(0, |edge| edge + 1) }].push(at);
         }
+
         let mut items: Vec<Item> = (0..whole.roots.len()).map(Item::Root).collect();
         let mut note_positions = vec![(0, None); whole.notes.len()];
         for (n, notes) in notes_of.iter().enumerate() {
@@ -56,6 +62,7 @@ impl Pages {
                 items.extend(shown.map(|_| Item::Note(note)));
             }
         }
+
         Pages { whole, items, note_positions }
     }
 
@@ -66,24 +73,20 @@ impl Pages {
 
     /// The end of the part that begins at `from` and has at most `limit` edges.
     pub fn end_of(&self, from: usize, limit: usize) -> usize {
-        let is_edge = |at: &usize| matches!(self.items[*at], Item::Edge(_));
-        (from..self.n_items()).filter(is_edge).nth(limit).unwrap_or(self.n_items())
+        let mut edges = (from..self.n_items()).filter(|&at| matches!(self.items[at], Item::Edge(_)));
+        edges.nth(limit).unwrap_or(self.n_items())
     }
 
-    /// The part with the items of `range`. Counts and warnings report what it lacks of the whole.
+    /// The part with the items of `range`. Counts and warnings report the items that it lacks.
     pub fn part(&self, range: Range<usize>) -> CallGraphResponse {
         let whole = &self.whole;
         let is_whole = range == (0..self.n_items());
         let items = self.items.get(range.clone()).unwrap_or_default();
-        let chosen = |of: fn(Item) -> Option<usize>| -> Vec<usize> {
-            let mut chosen: Vec<usize> = items.iter().filter_map(|item| of(*item)).collect();
-            // Each kind in the order of the whole.
-            chosen.sort_unstable();
-            chosen
-        };
-        let roots = chosen(|item| if let Item::Root(at) = item { Some(at) } else { None });
-        let edges = chosen(|item| if let Item::Edge(at) = item { Some(at) } else { None });
-        let noted = chosen(|item| if let Item::Note(at) = item { Some(at) } else { None });
+
+        let roots = positions(items, |item| if let Item::Root(at) = item { Some(at) } else { None });
+        let edges = positions(items, |item| if let Item::Edge(at) = item { Some(at) } else { None });
+        let noted = positions(items, |item| if let Item::Note(at) = item { Some(at) } else { None });
+
         let mut part = CallGraphResponse {
             roots: roots.iter().map(|&at| whole.roots[at].clone()).collect(),
             edges: edges.iter().map(|&at| whole.edges[at].clone()).collect(),
@@ -97,16 +100,19 @@ impl Pages {
             tree: whole.tree.clone(),
             ..*whole
         };
+
         part.nodes = if is_whole { whole.nodes.clone() } else { self.nodes_of(&part) };
         if !is_whole {
-            let is_here = |(by, shown): &&(usize, Option<usize>)| {
+            let here = self.note_positions.iter().filter(|(by, shown)| {
                 range.contains(by) || shown.is_some_and(|shown| range.contains(&shown))
-            };
-            part.total_note_count = self.note_positions.iter().filter(is_here).count();
+            });
+            part.total_note_count = here.count();
         }
+
         part.returned_note_count = part.notes.len();
         part.edges_truncated = part.edges.len() < part.total_edge_count;
         part.notes_truncated = part.notes.len() < part.total_note_count;
+
         for (is_truncated, code) in
             [(part.edges_truncated, EDGES_TRUNCATED), (part.notes_truncated, NOTES_TRUNCATED)]
         {
@@ -114,6 +120,7 @@ impl Pages {
                 part.warnings.push(code.to_owned());
             }
         }
+
         part
     }
 
@@ -122,18 +129,28 @@ impl Pages {
         let ends = part.edges.iter().flat_map(|e| [Some(&e.src_symbol_id), e.dst_symbol_id.as_ref()]);
         let noted = part.notes.iter().map(|note| note.symbol_id.as_ref());
         let mut named: BTreeSet<&String> = ends.chain(noted).flatten().chain(&part.roots).collect();
+
         let nodes = &self.whole.nodes;
+
         for note in &part.notes {
-            let of_file = |node: &&Node| node.file == note.file;
-            if !nodes.iter().filter(of_file).any(|node| named.contains(&node.symbol_id)) {
-                named.extend(nodes.iter().find(of_file).map(|node| &node.symbol_id));
+            let is_in_file = |node: &&Node| node.file == note.file;
+            if !nodes.iter().filter(is_in_file).any(|node| named.contains(&node.symbol_id)) {
+                named.extend(nodes.iter().find(is_in_file).map(|node| &node.symbol_id));
             }
         }
+
         nodes.iter().filter(|node| named.contains(&node.symbol_id)).cloned().collect()
     }
 }
 
-/// Whether the edge brings the subject of the note into the answer.
+/// The positions in the response of the items of one kind, in the order of the response.
+fn positions(items: &[Item], of_kind: fn(Item) -> Option<usize>) -> Vec<usize> {
+    let mut positions: Vec<usize> = items.iter().filter_map(|item| of_kind(*item)).collect();
+    positions.sort_unstable();
+    positions
+}
+
+/// Returns whether the edge brings the subject of the note into the answer.
 fn is_made_relevant(whole: &CallGraphResponse, edge: usize, note: &Note) -> bool {
     let edge = &whole.edges[edge];
     match &note.symbol_id {

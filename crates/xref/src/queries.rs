@@ -1,5 +1,5 @@
-//! Tree-sitter queries for calls, imports and bindings: one file per language, and `script.scm` for what
-//! JavaScript and TypeScript share.
+//! Tree-sitter queries for calls, imports and bindings: one file per language, and `script.scm` for the
+//! common part of JavaScript and TypeScript.
 //!
 //! A file has two queries, separated by the line `; references`. If a language has several files, their
 //! queries are concatenated. The captures of the first query:
@@ -112,6 +112,7 @@ impl Capture {
             "arguments" => Capture::Arguments,
             "trailing" => Capture::Trailing,
             "import.path" => Capture::ImportPath,
+
             "import.name" => Capture::ImportName,
             "import.alias" => Capture::ImportAlias,
             "import.all" => Capture::ImportAll,
@@ -121,6 +122,7 @@ impl Capture {
             "import.mod" => Capture::ImportMod,
             "import.text" => Capture::ImportText,
             "import.items" => Capture::ImportItems,
+
             "default" => Capture::Default,
             "scope" => Capture::Scope,
             "block" => Capture::Block,
@@ -134,6 +136,7 @@ impl Capture {
             "base" => Capture::Base,
             "anonymous" => Capture::Anonymous,
             "condition" => Capture::Condition,
+
             "reference" => Capture::Reference,
             "reference.member" => Capture::ReferenceMember,
             "reference.path" => Capture::ReferencePath,
@@ -174,16 +177,22 @@ fn compile(language: &Language, sources: &[&str]) -> Result<Queries, String> {
         sources.iter().map(|source| source.split_once(SEPARATOR).ok_or("the line `; references` is missing"));
     let (facts, references): (Vec<&str>, Vec<&str>) =
         parts.collect::<Result<Vec<_>, _>>()?.into_iter().unzip();
-    let query = |text: &str| -> Result<CompiledQuery, String> {
-        let query = Query::new(language, text).map_err(|e| e.to_string())?;
-        let captures = query
-            .capture_names()
-            .iter()
-            .map(|name| Capture::of(name).ok_or_else(|| format!("unknown capture @{name}")))
-            .collect::<Result<_, _>>()?;
-        Ok(CompiledQuery { query, captures })
-    };
-    Ok(Queries { facts: query(&facts.concat())?, references: query(&references.concat())? })
+
+    Ok(Queries {
+        facts: compile_query(language, &facts.concat())?,
+        references: compile_query(language, &references.concat())?,
+    })
+}
+
+/// Compiles one query, whose captures must all be known.
+fn compile_query(language: &Language, text: &str) -> Result<CompiledQuery, String> {
+    let query = Query::new(language, text).map_err(|error| error.to_string())?;
+    let captures = query
+        .capture_names()
+        .iter()
+        .map(|name| Capture::of(name).ok_or_else(|| format!("unknown capture @{name}")))
+        .collect::<Result<_, _>>()?;
+    Ok(CompiledQuery { query, captures })
 }
 
 #[cfg(test)]

@@ -45,15 +45,22 @@ pub(super) fn each_match<'t>(
     if let Some(range) = range {
         cursor.set_byte_range(range);
     }
+
     let mut matches = cursor.matches(&query.query, root, text.as_bytes());
     let mut captures = Vec::new();
+
     while let Some(found) = matches.next() {
         captures.clear();
-        let known =
+        let captured =
             found.captures().iter().filter_map(|c| Some((*query.captures.get(c.index as usize)?, c.node)));
-        captures.extend(known.filter(|(capture, _)| *capture != Capture::Auxiliary));
+        captures.extend(captured.filter(|(capture, _)| *capture != Capture::Auxiliary));
         visit(&captures);
     }
+}
+
+/// Returns whether a match has a capture.
+fn is_marked(captures: &Captured<'_>, wanted: Capture) -> bool {
+    captures.iter().any(|(capture, _)| *capture == wanted)
 }
 
 /// The first node of a capture.
@@ -67,6 +74,7 @@ fn type_text(node: Node<'_>, text: &str) -> Box<str> {
         "array" | "array_type" => "Array".into(),
         "string" | "template_string" => "String".into(),
         "regex" => "RegExp".into(),
+
         "predefined_type" => match text.get(node.byte_range()).unwrap_or_default() {
             "string" => "String".into(),
             "number" => "Number".into(),
@@ -83,26 +91,30 @@ pub(super) fn path_text(node: Node<'_>, text: &str) -> Box<str> {
     clean_path(written)
 }
 
+/// The text of a path without white space and generic arguments; empty if it is no path of names.
 fn clean_path(written: &str) -> Box<str> {
     if written.len() > MAX_PATH_BYTES {
         return "".into();
     }
+
     let mut path: String = written.chars().filter(|c| !c.is_whitespace()).collect();
     if path.starts_with("super(") && path.ends_with(')') {
         return "super()".into();
     }
+
     // Generic arguments are not part of the name.
     if let Some(at) = path.find('<').filter(|_| path.ends_with('>')) {
         path.truncate(at);
         path.truncate(path.trim_end_matches("::").len());
     }
-    let is_name = |c: char| {
+
+    let plain = path.trim_start_matches(['&', '*']).to_owned();
+    let has_parentheses = plain.contains(['(', ')']) && plain != "(*this)";
+    let is_path = plain.chars().all(|c| {
         c.is_alphanumeric()
             || matches!(c, '_' | '$' | '.' | ':' | '\\' | '-' | '>' | '@' | '?' | '!' | '&' | '*' | '(' | ')')
-    };
-    let plain = path.trim_start_matches(['&', '*']).to_owned();
-    let parentheses = plain.contains(['(', ')']) && plain != "(*this)";
-    if parentheses || !plain.chars().all(is_name) { "".into() } else { plain.into() }
+    });
+    if has_parentheses || !is_path { "".into() } else { plain.into() }
 }
 
 /// Collects the facts of one file, match by match.
@@ -122,10 +134,11 @@ impl<'a> Reader<'a> {
         Reader { text, index, dialect, out: Facts::default(), scopes: Vec::new(), in_block: Vec::new() }
     }
 
+    /// Adds the facts of one match.
     pub(super) fn add(&mut self, captures: &Captured<'_>) {
-        let marked = |wanted: Capture| captures.iter().any(|(capture, _)| *capture == wanted);
         let type_node = node_of(captures, Capture::Type).or_else(|| node_of(captures, Capture::TypeCall));
         let type_name = type_node.map(|node| type_text(node, self.text)).filter(|name| !name.is_empty());
+
         for &(capture, node) in captures {
             let range = node.start_byte() as u32..node.end_byte() as u32;
             match capture {
@@ -138,19 +151,7 @@ impl<'a> Reader<'a> {
                 Capture::Base => self.base(node),
                 Capture::Default => self.out.default_export = Some(self.text_of(node).into()),
                 Capture::SelfName => self.out.self_names.push((range.start, self.text_of(node).into())),
-                Capture::Binding => {
-                    if marked(Capture::InBlock) {
-                        self.in_block.push(range.start);
-                    }
-                    self.out.bindings.push(Binding {
-                        at: range.start,
-                        from: visible_from(node, self.dialect),
-                        name: self.text_of(node).into(),
-                        reach: None,
-                        type_name: type_name.clone(),
-                        by_call: marked(Capture::TypeCall),
-                    });
-                }
+                Capture::Binding => self.binding(captures, node, type_name.clone()),
                 Capture::Field => {
                     let name = self.text_of(node).into();
                     if let Some(type_name) = type_name.clone() {
@@ -170,7 +171,9 @@ impl<'a> Reader<'a> {
                     ..Import::default()
                 }),
                 Capture::ImportPath => self.import(captures, node),
-                Capture::ImportName if !marked(Capture::ImportPath) => self.import(captures, node),
+                Capture::ImportName if !is_marked(captures, Capture::ImportPath) => {
+                    self.import(captures, node)
+                }
                 Capture::Call => self.site(captures, node, Form::Bare),
                 Capture::CallBare => self.site(captures, node, Form::Word),
                 Capture::CallMember => self.site(captures, node, Form::Member),
@@ -188,17 +191,36 @@ impl<'a> Reader<'a> {
         self.text.get(node.byte_range()).unwrap_or_default()
     }
 
+    fn binding(&mut self, captures: &Captured<'_>, node: Node<'_>, type_name: Option<Box<str>>) {
+        let at = node.start_byte() as u32;
+        if is_marked(captures, Capture::InBlock) {
+            self.in_block.push(at);
+        }
+
+        self.out.bindings.push(Binding {
+            at,
+            from: visible_from(node, self.dialect),
+            name: self.text_of(node).into(),
+            reach: None,
+            type_name,
+            by_call: is_marked(captures, Capture::TypeCall),
+        });
+    }
+
     fn site(&mut self, captures: &Captured<'_>, node: Node<'_>, form: Form) {
         let receiver =
             node_of(captures, Capture::Receiver).map(|node| path_text(node, self.text)).or_else(|| {
+                // The receiver has no node of its own in some grammars.
                 let member = node_of(captures, Capture::Member)?;
                 let before = self.text.get(member.start_byte()..node.start_byte())?;
                 Some(clean_path(before.trim_end().trim_end_matches('.')))
             });
+
         let name = self.text_of(node).into();
         self.push(node.start_byte(), name, form, receiver, arguments(captures, self.text));
     }
 
+    /// Adds a reference, unless the file has too many.
     fn push(
         &mut self,
         at: usize,
@@ -207,18 +229,21 @@ impl<'a> Reader<'a> {
         receiver: Option<Box<str>>,
         arguments: Option<u32>,
     ) {
-        if self.out.references.len() < MAX_FACTS {
-            let (at, line) = (at as u32, self.index.line_of(at as u32) as u32 + 1);
-            self.out.references.push(Reference { at, line, name, form, receiver, arguments });
+        if self.out.references.len() >= MAX_FACTS {
+            return;
         }
+
+        let (at, line) = (at as u32, self.index.line_of(at as u32) as u32 + 1);
+        self.out.references.push(Reference { at, line, name, form, receiver, arguments });
     }
 
-    /// `a::b::f` and `\a\b\f`: split at the last separator.
+    /// Adds a qualified name, which is split at its last separator: `a::b::f` or `\a\b\f`.
     fn qualified(&mut self, captures: &Captured<'_>, node: Node<'_>) {
         let written = self.text_of(node);
         let generic = written.find('<').unwrap_or(written.len());
         let written = &written[..generic];
         let Some(at) = written.rfind([':', '\\']) else { return };
+
         let (path, name) = written.split_at(at + 1);
         let (start, name) = (node.start_byte() + at + 1, name.trim().into());
         let receiver = clean_path(path.trim_end_matches([':', '\\']));
@@ -228,18 +253,15 @@ impl<'a> Reader<'a> {
     /// Adds a name in unparsed text (a Rust token tree); the text before it decides its form.
     fn token_tree_name(&mut self, captures: &Captured<'_>, node: Node<'_>) {
         let before = self.text.get(..node.start_byte()).unwrap_or_default().trim_end();
-        let part = |c: char| c.is_alphanumeric() || matches!(c, '_' | ':' | '.');
         let (form, receiver) = if let Some(rest) = before.strip_suffix("::") {
-            let start = rest.rfind(|c: char| !part(c)).map_or(0, |at| at + 1);
-            let path = rest.get(start..).unwrap_or_default();
-            (Form::Path, Some(clean_path(path)))
+            (Form::Path, Some(path_at_end(rest)))
         } else if let Some(rest) = before.strip_suffix('.') {
-            let start = rest.rfind(|c: char| !part(c)).map_or(0, |at| at + 1);
-            let path = rest.get(start..).unwrap_or_default();
-            (Form::Member, Some(clean_path(path)))
+            (Form::Member, Some(path_at_end(rest)))
         } else {
             (Form::Bare, None)
         };
+
+        // The name after a keyword or in an attribute is no reference.
         let is_definition = before.ends_with("fn") || before.ends_with("struct") || before.ends_with("enum");
         if !is_definition && !before.ends_with('#') {
             let name = self.text_of(node).into();
@@ -248,26 +270,27 @@ impl<'a> Reader<'a> {
     }
 
     fn import(&mut self, captures: &Captured<'_>, node: Node<'_>) {
-        let marked = |wanted: Capture| captures.iter().any(|(capture, _)| *capture == wanted);
         let text =
             |wanted: Capture| node_of(captures, wanted).map(|node| Box::<str>::from(self.text_of(node)));
         let path = text(Capture::ImportPath).unwrap_or_default();
-        let is_path = marked(Capture::ImportPath);
+        let is_path = is_marked(captures, Capture::ImportPath);
+
         self.out.imports.push(Import {
             at: node.start_byte() as u32,
             path: path.trim_matches(['"', '\'', '`']).into(),
             name: text(Capture::ImportName),
             alias: text(Capture::ImportAlias),
-            all: marked(Capture::ImportAll),
-            module: marked(Capture::ImportModule),
-            default: marked(Capture::ImportDefault),
-            export: marked(Capture::ImportExport) || !is_path,
+            all: is_marked(captures, Capture::ImportAll),
+            module: is_marked(captures, Capture::ImportModule),
+            default: is_marked(captures, Capture::ImportDefault),
+            export: is_marked(captures, Capture::ImportExport) || !is_path,
             ..Import::default()
         });
     }
 
     fn import_text(&mut self, node: Node<'_>) {
         let at = node.start_byte() as u32;
+        // The visibility stands before the captured text.
         let before = self.text.get(..node.start_byte()).unwrap_or_default();
         let export =
             before.rsplit(['\n', ';']).next().is_some_and(|head| head.trim_start().starts_with("pub"));
@@ -282,21 +305,39 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// The facts of all matches, in order of position and without duplicates.
     pub(super) fn finish(mut self) -> Facts {
         self.scopes.sort_by_key(|(range, _)| (range.start, std::cmp::Reverse(range.end)));
+
         // Several patterns may match the same site; the most specific match is kept.
-        let rank = |site: &Reference| {
-            (site.at, std::cmp::Reverse((site.form, site.arguments.is_some(), site.receiver.is_some())))
-        };
-        self.out.references.sort_by_key(rank);
+        self.out.references.sort_by_key(|site| {
+            let specificity = (site.form, site.arguments.is_some(), site.receiver.is_some());
+            (site.at, std::cmp::Reverse(specificity))
+        });
         self.out.references.dedup_by_key(|site| site.at);
+
         self.out.imports.sort_by_key(|import| import.at);
         self.out.bases.sort();
         self.out.bases.dedup();
+
+        self.place_bindings();
+        self.out.fields.sort_by_key(|field| field.at);
+
+        // In Python every import of a module is visible as an attribute of the module.
+        if self.dialect.modules == Modules::Python {
+            self.out.imports.iter_mut().for_each(|import| import.export = true);
+        }
+
+        self.out
+    }
+
+    /// Sets the reach of each binding to the scope around it. A binding in a type is a field.
+    fn place_bindings(&mut self) {
         let mut bindings = std::mem::take(&mut self.out.bindings);
         bindings.truncate(MAX_FACTS);
         bindings.sort_by_key(|binding| (binding.at, binding.type_name.is_none()));
         bindings.dedup_by_key(|binding| binding.at);
+
         self.in_block.sort_unstable();
         let scopes = Nested::new(&self.scopes);
         for mut binding in bindings {
@@ -313,13 +354,13 @@ impl<'a> Reader<'a> {
                 }
             }
         }
-        self.out.fields.sort_by_key(|field| field.at);
-        // In Python every import of a module is visible as an attribute of the module.
-        if self.dialect.modules == Modules::Python {
-            self.out.imports.iter_mut().for_each(|import| import.export = true);
-        }
-        self.out
     }
+}
+
+/// The path at the end of unparsed text.
+fn path_at_end(text: &str) -> Box<str> {
+    let start = text.rfind(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | ':' | '.')));
+    clean_path(text.get(start.map_or(0, |at| at + 1)..).unwrap_or_default())
 }
 
 /// Properly nested ranges, with the index of the enclosing range of each.
@@ -333,6 +374,7 @@ impl<'a> Nested<'a> {
     fn new(ranges: &'a [(Range<u32>, Capture)]) -> Nested<'a> {
         let mut parents = Vec::with_capacity(ranges.len());
         let mut open: Vec<usize> = Vec::new();
+
         for (i, (range, _)) in ranges.iter().enumerate() {
             while open.last().is_some_and(|&last| ranges[last].0.end < range.end) {
                 open.pop();
@@ -340,12 +382,14 @@ impl<'a> Nested<'a> {
             parents.push(open.last().copied());
             open.push(i);
         }
+
         Nested { ranges, parents }
     }
 
     /// The innermost range around `at`; blocks count only if `narrow`.
     fn around(&self, at: u32, narrow: bool) -> Option<&'a (Range<u32>, Capture)> {
         let first = self.ranges.partition_point(|(range, _)| range.start <= at).checked_sub(1)?;
+
         let mut here = Some(first);
         while let Some(i) = here {
             let (range, capture) = &self.ranges[i];
@@ -363,24 +407,31 @@ fn arguments(captures: &Captured<'_>, text: &str) -> Option<u32> {
     let list = node_of(captures, Capture::Arguments)?;
     let written = text.get(list.byte_range())?;
     let trailing = u32::from(node_of(captures, Capture::Trailing).is_some());
+    // Arguments in unparsed text cannot be counted.
     if list.kind() == "token_tree" {
         return None;
     }
+
     let mut cursor = list.walk();
-    let spread = |kind: &str| kind.contains("spread") || kind.contains("splat") || kind.contains("unpack");
     let mut n = 0;
     for child in list.named_children(&mut cursor) {
         match child.kind() {
             kind if kind.contains("comment") => {}
-            kind if spread(kind) => return None,
+            kind if is_spread(kind) => return None,
             _ => n += 1,
         }
     }
+
+    // An ellipsis stands for an unknown number of arguments.
     (!written.contains("...")).then_some(n + trailing)
 }
 
-/// The offset from which a binding is in effect: in Rust and Go, the end of its statement, so that
-/// `let x = x()` calls what `x` was before.
+fn is_spread(kind: &str) -> bool {
+    kind.contains("spread") || kind.contains("splat") || kind.contains("unpack")
+}
+
+/// The offset from which a binding is in effect: in Rust and Go, the end of its statement, so that the second
+/// `x` in `let x = x()` is the previous one.
 fn visible_from(node: Node<'_>, dialect: &Dialect) -> u32 {
     let statements: &[&str] = match dialect.modules {
         Modules::Rust => &["let_declaration", "let_condition"],
@@ -388,6 +439,7 @@ fn visible_from(node: Node<'_>, dialect: &Dialect) -> u32 {
         _ => return 0,
     };
     let limits: &[&str] = &["block", "closure_parameters", "parameters", "function_item", "func_literal"];
+
     let mut around = node.parent();
     while let Some(parent) = around.filter(|parent| !limits.contains(&parent.kind())) {
         if statements.contains(&parent.kind()) {

@@ -2,7 +2,6 @@
 
 use super::definitions::DefId;
 use super::dialect::Modules;
-use super::facts::{Binding, Field};
 use super::grading::Grader;
 use super::members::{MemberLookup, TypeMembers};
 use super::modules::Module;
@@ -11,7 +10,7 @@ use super::resolution::{EXTERNAL_BASE, FROM_LIBRARY, Lookup, NO_DEFINITION, NOT_
 use super::site::SiteContext;
 use codeweaver_chunk::SymbolKind;
 
-/// Resolves qualified names by what their receiver is.
+/// Resolves qualified names by the meaning of their receiver.
 #[derive(Clone, Copy)]
 pub(super) struct Receivers<'r, 'a, 'v> {
     pub(super) types: TypeMembers<'r, 'a, 'v>,
@@ -24,31 +23,14 @@ impl Receivers<'_, '_, '_> {
     pub fn through_self(&self, ctx: SiteContext<'_>, receiver: &str) -> Option<Resolution> {
         let dialect = ctx.dialect;
         if dialect.super_names.contains(&receiver) {
-            // The base of a type without a name is not extracted.
-            if ctx.is_in_anonymous_type() {
-                return Some(self.without_caller(ctx, self.grader.by_member_name(ctx)));
-            }
-            let owner = self.types.owner_at(ctx)?;
-            let found = self
-                .types
-                .defs
-                .file(owner.entry)
-                .map(|file| self.types.members_of_bases(&file, owner.symbol, ctx, &ctx.site.name));
-            return Some(match found {
-                Some(MemberLookup::Found(found)) => {
-                    self.grader.grade_proven(ctx, found, "base of the enclosing type")
-                }
-                Some(MemberLookup::Uncertain(found)) => self
-                    .grader
-                    .downgrade(ctx, self.grader.grade_proven(ctx, found, "base of the enclosing type")),
-                Some(MemberLookup::External) => Resolution::unresolved(EXTERNAL_BASE),
-                _ => self.without_caller(ctx, self.grader.by_member_name(ctx)),
-            });
+            return self.through_super(ctx);
         }
+
         let is_self = dialect.self_names.contains(&receiver) || self.is_self_name(ctx, receiver);
         if !is_self {
             return None;
         }
+
         // A function inside a method has its own `this`.
         let callable = ctx.file.callable_around(ctx.site.at).map(|i| ctx.file.def(i));
         let rebound = dialect.modules == Modules::Script
@@ -57,8 +39,32 @@ impl Receivers<'_, '_, '_> {
         if rebound || anonymous {
             return Some(self.grader.by_member_name(ctx));
         }
+
         let owner = self.types.owner_at(ctx)?;
         Some(self.resolve_member(ctx, owner, "member of the enclosing type"))
+    }
+
+    /// Resolves `super().f`; `None` if no type is around the site.
+    fn through_super(&self, ctx: SiteContext<'_>) -> Option<Resolution> {
+        // The base of a type without a name is not extracted.
+        if ctx.is_in_anonymous_type() {
+            return Some(self.without_caller(ctx, self.grader.by_member_name(ctx)));
+        }
+
+        let owner = self.types.owner_at(ctx)?;
+        let file = self.types.defs.file(owner.entry);
+        let found = file.map(|file| self.types.members_of_bases(&file, owner.symbol, ctx, &ctx.site.name));
+        Some(match found {
+            Some(MemberLookup::Found(found)) => {
+                self.grader.grade_proven(ctx, found, "base of the enclosing type")
+            }
+            Some(MemberLookup::Uncertain(found)) => {
+                let proven = self.grader.grade_proven(ctx, found, "base of the enclosing type");
+                self.grader.downgrade(ctx, proven)
+            }
+            Some(MemberLookup::External) => Resolution::unresolved(EXTERNAL_BASE),
+            _ => self.without_caller(ctx, self.grader.by_member_name(ctx)),
+        })
     }
 
     /// Drops the callable around the site: a call on a base never means the method that makes it.
@@ -75,36 +81,34 @@ impl Receivers<'_, '_, '_> {
     pub fn through_value(&self, ctx: SiteContext<'_>, parts: &[&str]) -> Option<Resolution> {
         let first = *parts.first()?;
         let (file, facts, at) = (ctx.file, ctx.facts, ctx.site.at);
-        let field = |name: &str, owner: Option<u32>| {
-            let of_type = |field: &&Field| {
-                &*field.name == name && (owner.is_none() || file.type_around(field.at) == owner)
-            };
-            let mut types: Vec<&str> =
-                facts.fields.iter().filter(of_type).map(|field| &*field.type_name).collect();
-            types.dedup();
-            (types.len() == 1).then(|| (types[0].to_owned(), at))
-        };
         let is_self = ctx.dialect.self_names.contains(&first) || self.is_self_name(ctx, first);
+
         let owner = || self.types.owner_at(ctx).filter(|id| id.entry == file.entry).map(|id| id.symbol);
         let bound = facts.binding_at(first, at);
         let declared = match (parts.len(), bound) {
-            (2, _) if is_self => field(parts[1], Some(owner()?)),
+            (2, _) if is_self => field_type(ctx, parts[1], owner()?),
             (1, Some(binding)) => {
-                let same = |other: &&Binding| other.name == binding.name && other.reach == binding.reach;
-                let all: Vec<_> = facts.bindings.iter().filter(same).collect();
-                let agree = all.iter().all(|other| other.type_name == binding.type_name);
+                let mut all = facts
+                    .bindings
+                    .iter()
+                    .filter(|other| other.name == binding.name && other.reach == binding.reach);
+                // A name that is bound to values of several types has no type.
+                let agree = all.all(|other| other.type_name == binding.type_name);
                 binding.type_name.clone().filter(|_| agree).map(|name| (name.into_string(), binding.at))
             }
-            (1, None) if ctx.dialect.bare_members => field(first, Some(owner()?)),
+            (1, None) if ctx.dialect.bare_members => field_type(ctx, first, owner()?),
             _ => None,
         };
+
         let is_local = bound.is_some_and(|binding| binding.reach.is_some());
         let is_call_result = bound.is_some_and(|binding| binding.by_call);
         let Some((type_name, declared_at)) = declared else {
+            // A local value hides modules and types of the same name, so nothing else is tried.
             let known =
                 bound.is_some_and(|binding| binding.reach.is_none()) && self.names.is_imported(ctx, first);
             return (is_local && !known).then(|| self.grader.by_member_name(ctx));
         };
+
         let type_of = self.types.resolver.resolve_type_name(file, facts, declared_at, &type_name);
         Some(match (type_of.proven(), type_of.evidence) {
             (Some(id), _) => self.resolve_member(ctx, id, "declared type of the receiver"),
@@ -122,6 +126,7 @@ impl Receivers<'_, '_, '_> {
         if ctx.dialect.modules == Modules::Script && matches!(receiver, "exports" | "module.exports") {
             return (self.names.exported(ctx, &[ctx.file.entry], name, MAX_HOPS), "export of this file");
         }
+
         match ctx.dialect.modules {
             Modules::Python | Modules::Script => match self.names.module_of_receiver(ctx, receiver) {
                 Some((Module::Files(files), rest)) => {
@@ -140,6 +145,7 @@ impl Receivers<'_, '_, '_> {
             },
             Modules::Rust => {
                 let found = self.names.rust.resolve(ctx, receiver, name);
+
                 match found {
                     Lookup::Found(_) => return (found, "path"),
                     Lookup::External => return (found, FROM_LIBRARY),
@@ -148,6 +154,7 @@ impl Receivers<'_, '_, '_> {
             }
             _ => {}
         }
+
         let type_of = self.types.resolver.resolve_type_name(ctx.file, ctx.facts, ctx.site.at, receiver);
         let Some(id) = type_of.proven() else {
             let outside = type_of.evidence == FROM_LIBRARY;
@@ -157,6 +164,7 @@ impl Receivers<'_, '_, '_> {
         if name == "new" && ctx.dialect.language == "ruby" {
             return (Lookup::Found(self.ruby_constructor(id)), "constructor of the type");
         }
+
         let Some(file) = self.types.defs.file(id.entry) else { return (Lookup::Undecided, "") };
         match self.types.members(&file, id.symbol, ctx, name) {
             MemberLookup::Found(found) | MemberLookup::Uncertain(found) => {
@@ -167,20 +175,18 @@ impl Receivers<'_, '_, '_> {
         }
     }
 
-    /// `name`, or `Type.name`, in a module.
+    /// Resolves `name`, or `Type.name`, in a module.
     pub fn module_member(&self, ctx: SiteContext<'_>, files: &[u32], rest: &[String], name: &str) -> Lookup {
         let [type_name, ..] = rest else { return self.names.exported(ctx, files, name, 0) };
+
         let Lookup::Found(types) = self.names.exported(ctx, files, type_name, 0) else {
             return Lookup::Undecided;
         };
+
         match (types.as_slice(), rest.len()) {
             ([id], 1) => {
-                match self
-                    .types
-                    .defs
-                    .file(id.entry)
-                    .map(|file| self.types.members(&file, id.symbol, ctx, name))
-                {
+                let file = self.types.defs.file(id.entry);
+                match file.map(|file| self.types.members(&file, id.symbol, ctx, name)) {
                     Some(MemberLookup::Found(found) | MemberLookup::Uncertain(found)) => Lookup::Found(found),
                     Some(MemberLookup::External) => Lookup::External,
                     _ => Lookup::Undecided,
@@ -210,7 +216,7 @@ impl Receivers<'_, '_, '_> {
         }
     }
 
-    /// Whether `name` stands for the object itself in the method around the site.
+    /// Returns whether `name` stands for the object itself in the method around the site.
     fn is_self_name(&self, ctx: SiteContext<'_>, name: &str) -> bool {
         let Some(callable) = ctx.file.callable_around(ctx.site.at).map(|i| ctx.file.def(i)) else {
             return false;
@@ -219,8 +225,21 @@ impl Receivers<'_, '_, '_> {
     }
 }
 
-/// Whether a type that the file neither defines nor imports must be one of the language's own library. False
-/// where a wildcard import may provide it, and for type parameters.
+/// The type of the field `name` of the type `owner`, and the offset of the site; `None` if there is no such
+/// field, or there are several with different types.
+fn field_type(ctx: SiteContext<'_>, name: &str, owner: u32) -> Option<(String, u32)> {
+    let fields = ctx
+        .facts
+        .fields
+        .iter()
+        .filter(|field| &*field.name == name && ctx.file.type_around(field.at) == Some(owner));
+    let mut types: Vec<&str> = fields.map(|field| &*field.type_name).collect();
+    types.dedup();
+    (types.len() == 1).then(|| (types[0].to_owned(), ctx.site.at))
+}
+
+/// Returns whether a type that the file neither defines nor imports must be one of the language's own
+/// library. Returns false where a wildcard import may provide it, and for type parameters.
 fn is_builtin_type(ctx: SiteContext<'_>, name: &str) -> bool {
     let certain = matches!(ctx.dialect.language, "java" | "kotlin" | "go" | "python" | "rust")
         || ctx.dialect.modules == Modules::Script;
@@ -229,18 +248,19 @@ fn is_builtin_type(ctx: SiteContext<'_>, name: &str) -> bool {
     certain && !wildcard && !is_type_parameter(ctx, name)
 }
 
-/// Whether `name` looks like a type parameter: it is short or in capitals, or is followed by a bound.
+/// Returns whether `name` looks like a type parameter: it is short or in capitals, or is followed by a bound.
 fn is_type_parameter(ctx: SiteContext<'_>, name: &str) -> bool {
     let is_upper_case = !name.chars().any(char::is_lowercase);
     let has_type_prefix = name.starts_with('T') && name[1..].starts_with(char::is_uppercase);
     let text = &ctx.facts.text;
-    let is_bound = |(at, _): (usize, &str)| {
+    let has_bound = text.match_indices(name).any(|(at, _)| {
         let rest = text[at + name.len()..].trim_start();
         match ctx.dialect.modules {
             Modules::Rust => rest.starts_with(':') && !rest.starts_with("::"),
             Modules::Script => rest.starts_with("extends "),
             _ => false,
         }
-    };
-    is_upper_case || has_type_prefix || text.match_indices(name).any(is_bound)
+    });
+
+    is_upper_case || has_type_prefix || has_bound
 }

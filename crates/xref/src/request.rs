@@ -66,6 +66,7 @@ impl CallGraphRequest {
             note_limit: NOTE_LIMIT,
             rev: None,
             committed: false,
+
             max_files: 1500,
             max_bytes: 48 << 20,
             timeout_ms: 8000,
@@ -73,11 +74,14 @@ impl CallGraphRequest {
         }
     }
 
+    /// Refuses values outside of their limits.
     pub(super) fn check(&self) -> Result<(), QueryError> {
         let refuse = |name, must, found: String| Err(QueryError::Parameter { name, must, found });
+
         if !(1..=MAX_SYMBOLS).contains(&self.symbols.len()) {
             return refuse("symbols", "between 1 and 20 symbols", self.symbols.len().to_string());
         }
+
         for symbol in self.symbols.iter().map(|symbol| symbol.trim()) {
             // A path may have control characters, a name may not.
             let is_name = symbol_spec::parse_location(symbol).is_none();
@@ -91,12 +95,15 @@ impl CallGraphRequest {
                 );
             }
         }
+
         if !(1..=MAX_DEPTH).contains(&self.depth) {
             return refuse("depth", "between 1 and 5", self.depth.to_string());
         }
+
         if !(1..=MAX_LIMIT).contains(&self.limit) {
             return refuse("limit", "between 1 and 5000", self.limit.to_string());
         }
+
         Ok(())
     }
 }

@@ -20,7 +20,7 @@ pub(crate) struct Resolution {
     pub grade: Grade,
     /// Ordered by path and position. Empty if and only if the grade is `Unresolved`.
     pub targets: Vec<DefId>,
-    /// What the grade rests on, as shown in answers.
+    /// The evidence for the grade, as shown in answers.
     pub evidence: &'static str,
 }
 

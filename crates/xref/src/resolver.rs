@@ -46,7 +46,7 @@ pub(crate) struct Resolver<'a, 'v> {
     names: NameLookup<'a, 'v>,
     grader: Grader<'a, 'v>,
     linkage: Linkage<'a, 'v>,
-    /// Resolutions in progress, one inside the other.
+    /// The number of nested resolutions in progress.
     depth: Cell<u32>,
     known_bases: BaseCache,
 }
@@ -55,6 +55,7 @@ impl<'a, 'v> Resolver<'a, 'v> {
     pub fn new(filter: CandidateFilter<'a, 'v>, paths: &'a Paths<'v>) -> Resolver<'a, 'v> {
         let CandidateFilter { defs, sources } = filter;
         let names = NameLookup::new(defs, sources, paths);
+
         Resolver {
             defs,
             sources,
@@ -72,16 +73,21 @@ impl<'a, 'v> Resolver<'a, 'v> {
         if dialect.family == "c" && C_OPERATORS.contains(&&*site.name) {
             return None;
         }
+
+        // Names can depend on each other in cycles.
         if self.depth.get() >= MAX_DEPTH {
             return Some(Resolution::unresolved("too many names to follow"));
         }
+
         self.depth.set(self.depth.get() + 1);
+
         let ctx = SiteContext { file, facts, dialect, site };
         let resolution = match &site.receiver {
             Some(receiver) => Some(self.resolve_qualified(ctx, receiver)),
             None if site.form == Form::Member => Some(self.grader.by_member_name(ctx)),
             None => self.resolve_unqualified(ctx),
         };
+
         self.depth.set(self.depth.get() - 1);
         resolution
     }
@@ -97,7 +103,8 @@ impl<'a, 'v> Resolver<'a, 'v> {
     /// Resolves a name without a receiver.
     fn resolve_unqualified(&self, ctx: SiteContext<'_>) -> Option<Resolution> {
         let name = &*ctx.site.name;
-        // In Java methods and values have separate namespaces, so a value never shadows a method.
+
+        // In Java, methods and values have separate namespaces, so a value never shadows a method.
         let is_method = ctx.dialect.language == "java" && ctx.site.form == Form::Bare;
         if let Some(binding) = scopes::local_binding(ctx).filter(|_| !is_method) {
             let local = scopes::local_definition(ctx, binding);
@@ -107,20 +114,23 @@ impl<'a, 'v> Resolver<'a, 'v> {
                 None => Some(Resolution::unresolved(LOCAL_VALUE)),
             };
         }
+
         if let Some(resolution) = self.linkage.resolve(ctx) {
+            // A word without a definition is taken for a variable, not for a call.
             let is_known = ctx.site.form != Form::Word || resolution.grade != Grade::Unresolved;
             return is_known.then_some(resolution);
         }
+
         let (around, is_certain) = scopes::enclosing_definitions(self.types(), ctx, name);
         // `const f = require(…)` defines a value here, but the import leads to the definition.
-        let values = |id: &DefId| self.defs.with(*id, |_, def| def.is_value()).unwrap_or(false);
-        let is_required =
-            ctx.dialect.modules == Modules::Script && !around.is_empty() && around.iter().all(values);
+        let are_values = around.iter().all(|&id| self.defs.satisfies(id, |_, def| def.is_value()));
+        let is_required = ctx.dialect.modules == Modules::Script && !around.is_empty() && are_values;
         let required = if is_required { self.names.imported(ctx, name) } else { Lookup::Undecided };
         if !around.is_empty() && required == Lookup::Undecided {
             let found = self.grader.grade_proven(ctx, around, "same scope");
             return Some(if is_certain { found } else { self.grader.downgrade(ctx, found) });
         }
+
         match self.names.imported(ctx, name) {
             Lookup::Found(targets) => return Some(self.grader.grade_proven(ctx, targets, "import")),
             Lookup::External => return Some(Resolution::unresolved(FROM_LIBRARY)),
@@ -139,6 +149,7 @@ impl<'a, 'v> Resolver<'a, 'v> {
             }
             _ => {}
         }
+
         let is_global = ctx.site.form == Form::Macro;
         let scripts = ctx.dialect.modules == Modules::Script && ctx.facts.imports.is_empty();
         // An import whose module is not decidable may refer to the repository.
@@ -146,6 +157,7 @@ impl<'a, 'v> Resolver<'a, 'v> {
         if ctx.dialect.requires_imports && !is_global && !scripts && !from_somewhere {
             return (ctx.site.form != Form::Word).then(|| Resolution::unresolved(NOT_IMPORTED));
         }
+
         let found = self.grader.by_name(ctx);
         (ctx.site.form != Form::Word || found.grade != Grade::Unresolved).then_some(found)
     }
@@ -158,14 +170,17 @@ impl<'a, 'v> Resolver<'a, 'v> {
         if let Some(resolution) = self.receivers().through_self(ctx, receiver) {
             return resolution;
         }
+
         let parts: Vec<&str> = receiver
             .split(['.', '>', '?', '!'])
             .map(|part| part.trim_matches(['-', '&', '*']))
             .filter(|p| !p.is_empty())
             .collect();
+
         if let Some(resolution) = self.receivers().through_value(ctx, &parts) {
             return resolution;
         }
+
         match self.receivers().through_name(ctx, receiver) {
             (Lookup::Found(targets), how) if !targets.is_empty() => {
                 return self.grader.grade_proven(ctx, targets, how);
@@ -173,7 +188,8 @@ impl<'a, 'v> Resolver<'a, 'v> {
             (Lookup::External, how) => return Resolution::unresolved(how),
             _ => {}
         }
-        // An object of this file: its members have its name as owner.
+
+        // The receiver may be an object of this file, whose members have its name as owner.
         let wanted = segments(receiver).chain([&*ctx.site.name]).collect::<Vec<_>>();
         let same: Vec<DefId> = ctx
             .file
@@ -184,6 +200,7 @@ impl<'a, 'v> Resolver<'a, 'v> {
         if !same.is_empty() {
             return self.grader.grade_proven(ctx, same, "same object");
         }
+
         if ctx.site.form == Form::Path || ctx.site.form == Form::Type {
             return self.grader.by_path_suffix(ctx, receiver);
         }
@@ -193,16 +210,15 @@ impl<'a, 'v> Resolver<'a, 'v> {
         self.grader.by_member_name(ctx)
     }
 
-    /// Whether the receiver is a global of the language: it needs no import, and nothing in the file binds
-    /// it.
+    /// Returns whether the receiver is a global of the language: it needs no import, and nothing in the file
+    /// binds it.
     fn is_global(&self, ctx: SiteContext<'_>, receiver: &str) -> bool {
         let is_type_like = receiver.starts_with(char::is_uppercase) && !receiver.contains('.');
         let closed = ctx.dialect.requires_imports
             && matches!(ctx.dialect.modules, Modules::Script | Modules::Declared);
         let known = ctx.dialect.globals.contains(&receiver);
-        let is_type = |id: &DefId| self.defs.with(*id, |_, def| def.is_type()).unwrap_or(false);
-        (known
-            || closed && is_type_like && !self.defs.named(receiver, ctx.dialect.family).iter().any(is_type))
+
+        (known || closed && is_type_like && !self.is_type_name(ctx, receiver))
             && ctx.facts.binding_at(receiver, ctx.site.at).is_none()
             && ctx.file.named(receiver).next().is_none()
             && !ctx
@@ -210,6 +226,12 @@ impl<'a, 'v> Resolver<'a, 'v> {
                 .imports
                 .iter()
                 .any(|import| import.all || import.local_name(ctx.dialect.modules) == Some(receiver))
+    }
+
+    /// Returns whether a type of the repository has the name.
+    fn is_type_name(&self, ctx: SiteContext<'_>, name: &str) -> bool {
+        let named = self.defs.named(name, ctx.dialect.family);
+        named.iter().any(|&id| self.defs.satisfies(id, |_, def| def.is_type()))
     }
 }
 
@@ -219,6 +241,7 @@ impl TypeResolver for Resolver<'_, '_> {
             Some(cut) => (Some(name[..cut].trim_end_matches([':', '\\']).into()), &name[cut + 1..]),
             None => (None, name),
         };
+
         let site = Reference { at, line: 0, name: last.into(), form: Form::Type, receiver, arguments: None };
         self.resolve(file, facts, &site).unwrap_or_else(|| Resolution::unresolved("no type"))
     }

@@ -25,10 +25,11 @@ pub enum CallGraphStatus {
     Unsupported,
 }
 
-/// How certain an edge is.
+/// The certainty of an edge.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, schemars::JsonSchema, serde::Serialize,
 )]
+#[schemars(description = "How certain an edge is.")]
 #[serde(rename_all = "snake_case")]
 pub enum Grade {
     /// Proven by scope, import, package or declared type.
@@ -141,8 +142,9 @@ pub struct Note {
     pub detail: Option<String>,
 }
 
-/// How much source the answer is based on.
+/// The amount of source that the answer is based on.
 #[derive(Debug, Clone, Default, PartialEq, Eq, schemars::JsonSchema, serde::Serialize)]
+#[schemars(description = "How much source the answer is based on.")]
 #[serde(rename_all = "camelCase")]
 pub struct Coverage {
     /// Number of files whose terms show that they may mention the names.

@@ -107,6 +107,7 @@ impl<'a, 'v> ResponseBuilder<'a, 'v> {
             request,
             defs,
             sources,
+
             edges: Vec::new(),
             edge_at: BTreeMap::new(),
             depths: BTreeMap::new(),
@@ -123,9 +124,11 @@ impl<'a, 'v> ResponseBuilder<'a, 'v> {
     /// Adds a resolved site, with a note if its target is not certain.
     pub fn add_edge(&mut self, edge: NewEdge<'_>) {
         let NewEdge { from, to, file, site, resolution, kind, depth } = edge;
+
         for end in [Some(from), to.map(Endpoint::Definition)].into_iter().flatten() {
             self.reach(end, depth);
         }
+
         let receiver = site.receiver.as_deref().filter(|receiver| !receiver.is_empty());
         let separator = if site.form == Form::Path { "::" } else { "." };
         let written = receiver
@@ -133,8 +136,10 @@ impl<'a, 'v> ResponseBuilder<'a, 'v> {
         let key = (from, to, written, kind, resolution.grade, resolution.evidence);
         let place = Site { file: file.path.clone(), start_line: site.line };
         let about = NoteSubject { symbol: from.definition(), line: Some(site.line) };
+
         match (resolution.grade, resolution.evidence) {
             (Grade::Unresolved, LOCAL_VALUE) => {
+                // The value may be any function.
                 self.note(file, "dynamic_call", about, &format!("`{}` is a local value", key.2));
             }
             (Grade::Ambiguous, _) if resolution.targets.len() > MAX_CANDIDATES => {
@@ -150,6 +155,7 @@ impl<'a, 'v> ResponseBuilder<'a, 'v> {
             }
             _ => {}
         }
+
         let at = *self.edge_at.entry(key.clone()).or_insert_with(|| {
             self.edges.push(CollectedEdge {
                 key,
@@ -204,6 +210,7 @@ impl<'a, 'v> ResponseBuilder<'a, 'v> {
         let file = self.defs.file(end.entry())?;
         let def = end.definition().map(|id| file.def(id.symbol));
         let flags = self.view.entry(end.entry()).1;
+
         Some(Node {
             symbol_id: self.id(end),
             name: def.map_or_else(
@@ -226,85 +233,24 @@ impl<'a, 'v> ResponseBuilder<'a, 'v> {
     /// Assembles the response: edges cut to the limit, their nodes, and the notes on either. `found` are the
     /// definitions of each symbol, `roots` those that are answered for.
     pub fn finish(&mut self, found: &[Vec<DefId>], roots: &[DefId], started: Instant) -> CallGraphResponse {
-        let mut edges: Vec<_> = std::mem::take(&mut self.edges);
-        let depth_of = |end: Endpoint| self.depths.get(&end).copied().unwrap_or(0);
+        let mut edges = std::mem::take(&mut self.edges);
         let total_edge_count = edges.len();
-        let in_order = |edges: &mut Vec<CollectedEdge>| {
-            edges.sort_by_cached_key(|found| {
-                let (from, to, name, kind, grade, _) = &found.key;
-                let (first, to) =
-                    (found.sites.first().cloned(), to.map(|to| self.order(Endpoint::Definition(to))));
-                (found.depth, self.order(*from), first, to, name.clone(), *kind, *grade)
-            });
-        };
-        in_order(&mut edges);
-        if edges.len() > self.request.limit {
-            // The most certain edges of each level are kept.
-            edges.sort_by_key(|found| (found.depth, found.key.4));
-            edges.truncate(self.request.limit);
-            in_order(&mut edges);
-        }
-        let mut ends: BTreeSet<Endpoint> = roots.iter().map(|&id| Endpoint::Definition(id)).collect();
-        ends.extend(
-            edges
-                .iter()
-                .flat_map(|found| [Some(found.key.0), found.key.1.map(Endpoint::Definition)])
-                .flatten(),
-        );
-        // Files that could not be read are nodes because there are notes on them.
-        let unread =
-            |end: &&Endpoint| matches!(end, Endpoint::File(entry) if self.sources.problem(*entry).is_some());
-        ends.extend(self.depths.keys().filter(unread));
-        let mut nodes: Vec<(u32, (String, u32, u32), Node)> = ends
-            .iter()
-            .filter_map(|&end| Some((depth_of(end), self.order(end), self.node(end, depth_of(end))?)))
-            .collect();
-        nodes.sort_by(|a, b| (a.0, &a.1).cmp(&(b.0, &b.1)));
-        let nodes: Vec<Node> = nodes.into_iter().map(|(_, _, node)| node).collect();
-        let edges: Vec<Edge> = edges
-            .into_iter()
-            .map(
-                |CollectedEdge { key: (from, to, name, kind, grade, evidence), depth, candidates, sites }| {
-                    Edge {
-                        src_symbol_id: self.id(from),
-                        dst_symbol_id: to.map(|to| self.id(Endpoint::Definition(to))),
-                        name,
-                        kind,
-                        grade,
-                        evidence,
-                        candidates,
-                        site_count: sites.len(),
-                        sites: sites.into_iter().take(MAX_SITES).collect(),
-                        depth,
-                    }
-                },
-            )
-            .collect();
-        let files: BTreeSet<String> = nodes
-            .iter()
-            .map(|node| node.file.clone())
-            .chain(edges.iter().flat_map(|edge| edge.sites.iter().map(|site| site.file.clone())))
-            .collect();
-        let symbols: BTreeSet<String> = nodes.iter().map(|node| node.symbol_id.clone()).collect();
-        let kept = notes::select(std::mem::take(&mut self.notes), &files, &symbols, self.request.note_limit);
-        let notes_truncated = kept.total > kept.notes.len();
-        let edges_truncated = total_edge_count > edges.len();
-        let limits = self.sources.limits_reached();
-        let mut warnings: Vec<String> = limits.iter().map(|code| (*code).to_owned()).collect();
-        let missing = self.view.missing_warning(None);
-        let complete = limits.is_empty() && self.view.coverage.is_none() && missing.is_none();
-        warnings.extend(edges_truncated.then(|| EDGES_TRUNCATED.to_owned()));
-        warnings.extend(notes_truncated.then(|| NOTES_TRUNCATED.to_owned()));
-        warnings.extend(self.view.warnings.iter().cloned());
-        warnings.extend(missing);
+        self.sort_edges(&mut edges);
+        self.cut_edges(&mut edges);
+
+        let nodes = self.nodes(&edges, roots);
+        let edges: Vec<Edge> = edges.into_iter().map(|edge| self.edge(edge)).collect();
+        let selected = self.select_notes(&nodes, &edges);
+
         let status = self.status(found);
+        let edges_truncated = total_edge_count > edges.len();
+        let notes_truncated = selected.total > selected.notes.len();
+        let mut warnings = self.warnings(edges_truncated, notes_truncated);
         warnings.extend((status == CallGraphStatus::NotFound).then(|| NOT_FOUND.to_owned()));
         if !roots.is_empty() {
-            let missing = self.request.symbols.iter().zip(found).filter(|(_, found)| found.is_empty());
-            warnings.extend(
-                missing.map(|(symbol, _)| format!("CALL_GRAPH_NOT_FOUND: no definition of {symbol}")),
-            );
+            warnings.extend(self.not_found_warnings(found));
         }
+
         CallGraphResponse {
             status,
             symbol: self.request.symbols.join(", "),
@@ -317,16 +263,11 @@ impl<'a, 'v> ResponseBuilder<'a, 'v> {
             edges_truncated,
             total_edge_count,
             notes_truncated,
-            total_note_count: kept.total,
-            returned_note_count: kept.notes.len(),
-            notes: kept.notes,
+            total_note_count: selected.total,
+            returned_note_count: selected.notes.len(),
+            notes: selected.notes,
             warnings,
-            coverage: Coverage {
-                candidate_files: self.candidate_files.len(),
-                files_read: self.sources.files_read(),
-                bytes_read: self.sources.bytes_read(),
-                complete,
-            },
+            coverage: self.coverage(),
             rev: self.view.spec.clone(),
             commit: self.view.commit.clone(),
             tree: self.view.tree_oid.clone(),
@@ -334,6 +275,107 @@ impl<'a, 'v> ResponseBuilder<'a, 'v> {
             pending_files: self.view.n_pending(),
             needs_update: self.view.needs_update,
             execution_time_ms: started.elapsed().as_millis() as u64,
+        }
+    }
+
+    /// Sorts edges by level, source, first site and target.
+    fn sort_edges(&self, edges: &mut [CollectedEdge]) {
+        edges.sort_by_cached_key(|edge| {
+            let (from, to, name, kind, grade, _) = &edge.key;
+            let first = edge.sites.first().cloned();
+            let to = to.map(|to| self.order(Endpoint::Definition(to)));
+            (edge.depth, self.order(*from), first, to, name.clone(), *kind, *grade)
+        });
+    }
+
+    /// Cuts edges to the limit of the request. The most certain edges of each level are kept.
+    fn cut_edges(&self, edges: &mut Vec<CollectedEdge>) {
+        if edges.len() <= self.request.limit {
+            return;
+        }
+
+        // The sort is stable, so edges of one level and grade stay in order.
+        edges.sort_by_key(|edge| (edge.depth, edge.key.4));
+        edges.truncate(self.request.limit);
+        self.sort_edges(edges);
+    }
+
+    /// The nodes of the roots, of the ends of `edges` and of unread files, sorted by level and place.
+    fn nodes(&self, edges: &[CollectedEdge], roots: &[DefId]) -> Vec<Node> {
+        let mut ends: BTreeSet<Endpoint> = roots.iter().map(|&id| Endpoint::Definition(id)).collect();
+        for edge in edges {
+            ends.insert(edge.key.0);
+            ends.extend(edge.key.1.map(Endpoint::Definition));
+        }
+        // Files that could not be read are nodes because there are notes on them.
+        ends.extend(self.depths.keys().filter(|end| self.is_unread(**end)));
+
+        let mut nodes: Vec<(u32, (String, u32, u32), Node)> = Vec::new();
+        for end in ends {
+            let depth = self.depths.get(&end).copied().unwrap_or(0);
+            nodes.extend(self.node(end, depth).map(|node| (depth, self.order(end), node)));
+        }
+        nodes.sort_by(|a, b| (a.0, &a.1).cmp(&(b.0, &b.1)));
+        nodes.into_iter().map(|(_, _, node)| node).collect()
+    }
+
+    /// Returns whether a node is a file that could not be read or parsed.
+    fn is_unread(&self, end: Endpoint) -> bool {
+        matches!(end, Endpoint::File(entry) if self.sources.problem(entry).is_some())
+    }
+
+    /// The edge as it is returned, with its first sites.
+    fn edge(&self, edge: CollectedEdge) -> Edge {
+        let CollectedEdge { key: (from, to, name, kind, grade, evidence), depth, candidates, sites } = edge;
+
+        Edge {
+            src_symbol_id: self.id(from),
+            dst_symbol_id: to.map(|to| self.id(Endpoint::Definition(to))),
+            name,
+            kind,
+            grade,
+            evidence,
+            candidates,
+            site_count: sites.len(),
+            sites: sites.into_iter().take(MAX_SITES).collect(),
+            depth,
+        }
+    }
+
+    /// Selects the notes on the returned nodes and on the files of the returned sites.
+    fn select_notes(&mut self, nodes: &[Node], edges: &[Edge]) -> notes::SelectedNotes {
+        let sites = edges.iter().flat_map(|edge| edge.sites.iter().map(|site| site.file.clone()));
+        let files: BTreeSet<String> = nodes.iter().map(|node| node.file.clone()).chain(sites).collect();
+        let symbols: BTreeSet<String> = nodes.iter().map(|node| node.symbol_id.clone()).collect();
+        notes::select(std::mem::take(&mut self.notes), &files, &symbols, self.request.note_limit)
+    }
+
+    /// The warnings about everything that the response lacks, except definitions.
+    fn warnings(&self, edges_truncated: bool, notes_truncated: bool) -> Vec<String> {
+        let limits = self.sources.limits_reached();
+        let mut warnings: Vec<String> = limits.iter().map(|code| (*code).to_owned()).collect();
+        warnings.extend(edges_truncated.then(|| EDGES_TRUNCATED.to_owned()));
+        warnings.extend(notes_truncated.then(|| NOTES_TRUNCATED.to_owned()));
+        warnings.extend(self.view.warnings.iter().cloned());
+        warnings.extend(self.view.missing_warning(None));
+        warnings
+    }
+
+    /// A warning for each symbol of the request that has no definition.
+    fn not_found_warnings(&self, found: &[Vec<DefId>]) -> Vec<String> {
+        let missing = self.request.symbols.iter().zip(found).filter(|(_, found)| found.is_empty());
+        missing.map(|(symbol, _)| format!("CALL_GRAPH_NOT_FOUND: no definition of {symbol}")).collect()
+    }
+
+    /// The amount of source that was read. It is complete if no limit was reached and no file is missing.
+    fn coverage(&self) -> Coverage {
+        Coverage {
+            candidate_files: self.candidate_files.len(),
+            files_read: self.sources.files_read(),
+            bytes_read: self.sources.bytes_read(),
+            complete: self.sources.limits_reached().is_empty()
+                && self.view.coverage.is_none()
+                && self.view.missing_warning(None).is_none(),
         }
     }
 
@@ -348,18 +390,26 @@ impl<'a, 'v> ResponseBuilder<'a, 'v> {
                 self.status_of_unresolved(&known)
             };
         }
+
         let mut roots = found.iter().flatten();
         if self.request.direction != Direction::Definitions && !roots.any(|id| self.is_supported(id)) {
             return CallGraphStatus::Unsupported;
         }
-        let named = |&id: &DefId| self.defs.with(id, |file, def| (file.path.clone(), def.qualified.clone()));
-        let is_ambiguous =
-            |found: &Vec<DefId>| found.iter().filter_map(named).collect::<BTreeSet<_>>().len() > 1;
-        if found.iter().any(is_ambiguous) { CallGraphStatus::Ambiguous } else { CallGraphStatus::Ok }
+
+        let is_ambiguous = found.iter().any(|found| self.has_several_names(found));
+        if is_ambiguous { CallGraphStatus::Ambiguous } else { CallGraphStatus::Ok }
+    }
+
+    /// Returns whether definitions differ in their path or qualified name.
+    fn has_several_names(&self, found: &[DefId]) -> bool {
+        let names = found
+            .iter()
+            .filter_map(|&id| self.defs.with(id, |file, def| (file.path.clone(), def.qualified.clone())));
+        names.collect::<BTreeSet<_>>().len() > 1
     }
 
     fn status_of_unresolved(&self, known: &[DefId]) -> CallGraphStatus {
-        // What the missing files define is not known.
+        // The definitions in missing files are not known.
         let is_partial = self.view.n_missing(None) > 0;
         if is_partial || known.iter().any(|id| self.is_supported(id)) {
             CallGraphStatus::NotFound
@@ -368,7 +418,7 @@ impl<'a, 'v> ResponseBuilder<'a, 'v> {
         }
     }
 
-    /// Whether calls are read in the language of a definition.
+    /// Returns whether calls are read in the language of a definition.
     fn is_supported(&self, id: &DefId) -> bool {
         self.defs.file(id.entry).is_some_and(|file| file.dialect.is_some())
     }

@@ -1,6 +1,6 @@
 //! Resolves paths of Rust to definitions: crates, modules, and the files that hold them.
 
-use super::definitions::{Def, DefId, Definitions, FileDefs, segments};
+use super::definitions::{DefId, Definitions, FileDefs, segments};
 use super::dialect::Modules;
 use super::facts::{Facts, Import};
 use super::modules::Paths;
@@ -39,22 +39,21 @@ impl RustPaths<'_, '_> {
         if hops > MAX_HOPS {
             return Lookup::Undecided;
         }
+
         let parts: Vec<&str> = path.split("::").map(str::trim).filter(|part| !part.is_empty()).collect();
         let Some(&first) = parts.first() else { return Lookup::Undecided };
         let here = self.module_at(ctx.file, ctx.site.at);
+
         let absolute = match first {
             "crate" => ModulePath { root: here.root.clone(), parts: owned(&parts[1..]) },
             "self" => ModulePath { root: here.root.clone(), parts: joined(&here.parts, &parts[1..]) },
-            "super" => {
-                let n_up = parts.iter().take_while(|part| **part == "super").count();
-                let kept = here.parts.len().saturating_sub(n_up);
-                ModulePath { root: here.root.clone(), parts: joined(&here.parts[..kept], &parts[n_up..]) }
-            }
+            "super" => above(&here, &parts),
             _ => match self.first_name(ctx, &here, &parts, hops) {
                 Some(absolute) => absolute,
-                None => return self.first_is_type(ctx, &parts, name),
+                None => return self.first_is_type(ctx, first),
             },
         };
+
         self.in_module(ctx, &absolute, name, hops)
     }
 
@@ -72,6 +71,7 @@ impl RustPaths<'_, '_> {
         if is_child {
             return Some(ModulePath { root: here.root.clone(), parts: joined(&here.parts, parts) });
         }
+
         let import = ctx
             .facts
             .imports
@@ -81,11 +81,13 @@ impl RustPaths<'_, '_> {
             let whole: Vec<&str> = import.path.split("::").chain(parts[1..].iter().copied()).collect();
             return self.absolute(ctx, here, &whole, hops + 1);
         }
+
         let crates = self.paths.crates(self.sources, self.defs);
         let (_, root) = crates.iter().find(|(name, _)| name == first)?;
         Some(ModulePath { root: root.clone(), parts: owned(&parts[1..]) })
     }
 
+    /// The module of a path, whose first segment is a keyword or a name in scope.
     fn absolute(
         &self,
         ctx: SiteContext<'_>,
@@ -96,22 +98,15 @@ impl RustPaths<'_, '_> {
         match *parts.first()? {
             "crate" => Some(ModulePath { root: here.root.clone(), parts: owned(&parts[1..]) }),
             "self" => Some(ModulePath { root: here.root.clone(), parts: joined(&here.parts, &parts[1..]) }),
-            "super" => {
-                let n_up = parts.iter().take_while(|part| **part == "super").count();
-                let kept = here.parts.len().saturating_sub(n_up);
-                Some(ModulePath {
-                    root: here.root.clone(),
-                    parts: joined(&here.parts[..kept], &parts[n_up..]),
-                })
-            }
+            "super" => Some(above(here, parts)),
+
             _ if hops < MAX_HOPS => self.first_name(ctx, here, parts, hops),
             _ => None,
         }
     }
 
     /// Decides whether a path that begins with a type in scope leads out of the repository.
-    fn first_is_type(&self, ctx: SiteContext<'_>, parts: &[&str], _name: &str) -> Lookup {
-        let first = parts[0];
+    fn first_is_type(&self, ctx: SiteContext<'_>, first: &str) -> Lookup {
         let imported = ctx
             .facts
             .imports
@@ -119,30 +114,30 @@ impl RustPaths<'_, '_> {
             .find(|i| !i.all && !i.child && i.local_name(Modules::Rust) == Some(first));
         if let Some(import) = imported {
             let root = import.path.split("::").next().unwrap_or_default();
-            let inside = matches!(root, "crate" | "self" | "super");
-            let known = self.paths.crates(self.sources, self.defs).iter().any(|(name, _)| name == root);
-            return if inside || known { Lookup::Undecided } else { Lookup::External };
+            let is_inside = matches!(root, "crate" | "self" | "super") || self.is_crate(root);
+            return if is_inside { Lookup::Undecided } else { Lookup::External };
         }
+
         if matches!(first, "std" | "core" | "alloc") {
             return Lookup::External;
         }
         Lookup::Undecided
     }
 
-    /// Definitions of `name` in a module, or in a type of the module, or what the module re-exports.
+    /// Definitions of `name` in a module, or in a type of the module, or re-exported by the module.
     fn in_module(&self, ctx: SiteContext<'_>, module: &ModulePath, name: &str, hops: u32) -> Lookup {
-        let is_it = |id: &DefId| {
-            let look = |file: &FileDefs, def: &Def| {
+        let mut found = self.defs.named(name, ctx.dialect.family);
+        found.retain(|&id| {
+            self.defs.satisfies(id, |file, def| {
                 let at = self.module_of_file(file);
                 let full: Vec<&str> =
                     at.parts.iter().map(String::as_str).chain(segments(&def.qualified)).collect();
                 at.root == module.root
                     && full.len() == module.parts.len() + 1
                     && full.iter().zip(&module.parts).all(|(a, b)| a == b)
-            };
-            self.defs.with(*id, look).unwrap_or(false)
-        };
-        let found: Vec<DefId> = self.defs.named(name, ctx.dialect.family).into_iter().filter(is_it).collect();
+            })
+        });
+
         if !found.is_empty() {
             return Lookup::Found(found);
         }
@@ -158,9 +153,11 @@ impl RustPaths<'_, '_> {
         for n in (0..=module.parts.len()).rev() {
             let Some(entry) = self.file_of(&module.root, &module.parts[..n]) else { continue };
             let Some((file, facts)) = self.facts_of(entry) else { return Lookup::Undecided };
+
             let rest = &module.parts[n..];
             let wanted = rest.first().map_or(name, String::as_str);
             let inner = SiteContext { file: &file, facts: &facts, ..ctx };
+
             // Imports of one name are alternatives, of which a condition selects one.
             let mut named: Vec<DefId> = Vec::new();
             for import in facts.imports.iter().filter(|import| !import.child) {
@@ -169,6 +166,7 @@ impl RustPaths<'_, '_> {
                     (false, Some(local)) if local == wanted => up_to_last(import),
                     _ => continue,
                 };
+
                 let own_name = if import.all { wanted.to_owned() } else { last(import).to_owned() };
                 let result = if rest.is_empty() {
                     self.follow(inner, &path, &own_name, hops + 1)
@@ -180,13 +178,16 @@ impl RustPaths<'_, '_> {
                         .join("::");
                     self.follow(inner, &longer, name, hops + 1)
                 };
+
                 match result {
+                    // The first import decides: a wildcard only if no import before it names the definition.
                     Lookup::Found(found) if import.all && named.is_empty() => return Lookup::Found(found),
                     Lookup::Found(found) if !import.all => named.extend(found),
                     Lookup::External if !import.all && named.is_empty() => return Lookup::External,
                     _ => {}
                 }
             }
+
             named.sort();
             named.dedup();
             return if named.is_empty() { Lookup::Undecided } else { Lookup::Found(named) };
@@ -201,7 +202,7 @@ impl RustPaths<'_, '_> {
         Some((file, facts))
     }
 
-    /// Whether a crate of the repository has that name.
+    /// Returns whether a crate of the repository has that name.
     pub fn is_crate(&self, name: &str) -> bool {
         self.paths.crates(self.sources, self.defs).iter().any(|(known, _)| known == name)
     }
@@ -218,20 +219,21 @@ impl RustPaths<'_, '_> {
     /// The module at an offset: that of the file, followed by the inline modules around the offset.
     fn module_at(&self, file: &FileDefs, offset: u32) -> ModulePath {
         let mut module = self.module_of_file(file);
-        let is_module = |def: &Def| {
+        let modules = file.around(offset).filter(|(_, def)| {
             def.kind == SymbolKind::Module || def.kind == SymbolKind::Test && !def.signature.contains("fn ")
-        };
-        let mut inner: Vec<String> =
-            file.around(offset).filter(|(_, def)| is_module(def)).map(|(_, def)| def.name.clone()).collect();
+        });
+
+        let mut inner: Vec<String> = modules.map(|(_, def)| def.name.clone()).collect();
         inner.reverse();
         module.parts.extend(inner);
         module
     }
 
-    /// The module that a file is.
+    /// The module of a whole file.
     fn module_of_file(&self, file: &FileDefs) -> ModulePath {
         let path = file.path.strip_suffix(".rs").unwrap_or(&file.path);
         let parts: Vec<&str> = path.split('/').collect();
+
         // The innermost folder with a root file; a file without one is a crate of its own.
         for n in (0..parts.len()).rev() {
             let root = parts[..n].join("/");
@@ -245,6 +247,7 @@ impl RustPaths<'_, '_> {
                 return ModulePath { root, parts: inside };
             }
         }
+
         ModulePath { root: path.to_owned(), parts: Vec::new() }
     }
 }
@@ -252,6 +255,13 @@ impl RustPaths<'_, '_> {
 /// `path` below the folder `root`.
 fn at(root: &str, path: &str) -> String {
     if root.is_empty() { path.to_owned() } else { format!("{root}/{path}") }
+}
+
+/// The module of a path that begins with one or more `super`, as seen from the module `here`.
+fn above(here: &ModulePath, parts: &[&str]) -> ModulePath {
+    let n_up = parts.iter().take_while(|part| **part == "super").count();
+    let n_left = here.parts.len().saturating_sub(n_up);
+    ModulePath { root: here.root.clone(), parts: joined(&here.parts[..n_left], &parts[n_up..]) }
 }
 
 fn owned(parts: &[&str]) -> Vec<String> {

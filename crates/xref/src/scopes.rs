@@ -8,7 +8,7 @@ use super::site::SiteContext;
 use codeweaver_chunk::SymbolKind;
 
 /// Definitions of `name` in the innermost enclosing scope that has any. The flag is false if a base that is
-/// not known could define the name as well.
+/// not known may define the name as well.
 pub(super) fn enclosing_definitions(
     types: TypeMembers<'_, '_, '_>,
     ctx: SiteContext<'_>,
@@ -17,16 +17,10 @@ pub(super) fn enclosing_definitions(
     let file = ctx.file;
     let mut is_certain = true;
     let mut in_type = false;
+
     for (scope, around) in file.around(ctx.site.at) {
-        // A member of an object inside a function is not in the scope of the function.
-        let is_in_scope = |def: &Def| {
-            use SymbolKind as K;
-            let is_member = matches!(def.kind, K::Method | K::Property | K::Field | K::Constructor)
-                || def.kind == K::Function && !is_statement(&def.signature);
-            ctx.dialect.modules != Modules::Script || !is_member && def.owner() == around.qualified
-        };
-        let local = |def: &Def| def.parent == Some(scope) && is_in_scope(def) && ctx.accepts(def);
         let mut here: Vec<DefId> = Vec::new();
+
         if around.kind.has_members() && ctx.dialect.bare_members {
             in_type = true;
             match types.members(file, scope, ctx, name) {
@@ -39,8 +33,12 @@ pub(super) fn enclosing_definitions(
                 is_certain = false;
             }
         } else if !around.kind.has_members() {
-            here = file.named(name).filter(|(_, def)| local(def)).map(|(i, _)| file.id(i)).collect();
-            // A method that is defined outside its type.
+            let local = file.named(name).filter(|(_, def)| {
+                def.parent == Some(scope) && is_in_scope(ctx, around, def) && ctx.accepts(def)
+            });
+            here = local.map(|(i, _)| file.id(i)).collect();
+
+            // The method may be defined outside its type.
             if here.is_empty() && ctx.dialect.bare_members && !in_type && around.kind.is_callable() {
                 let owner = around.owner();
                 let in_parent = around.parent.map_or("", |parent| file.def(parent).qualified.as_str());
@@ -53,6 +51,7 @@ pub(super) fn enclosing_definitions(
                     }
                 }
             }
+
             // A module of Rust does not inherit the scope that encloses it.
             let is_module = around.kind == SymbolKind::Module
                 || around.kind == SymbolKind::Test && !around.signature.contains("fn ");
@@ -60,22 +59,39 @@ pub(super) fn enclosing_definitions(
                 return (Vec::new(), is_certain);
             }
         }
+
         if !here.is_empty() {
             return (here, is_certain);
         }
     }
-    let free = |def: &Def| def.parent.is_none() && def.owner().is_empty() && ctx.accepts(def);
-    let same_namespace = |def: &Def| {
-        let Some(parent) = def.parent.map(|parent| file.def(parent)) else { return false };
-        let reopened =
-            |(_, other): (u32, &Def)| other.qualified == parent.qualified && other.kind == parent.kind;
-        parent.kind == SymbolKind::Namespace && ctx.accepts(def) && file.around(ctx.site.at).any(reopened)
-    };
-    let top = file.named(name).filter(|(_, def)| free(def) || same_namespace(def));
+
+    let top = file.named(name).filter(|(_, def)| {
+        let is_free = def.parent.is_none() && def.owner().is_empty();
+        ctx.accepts(def) && (is_free || is_in_open_namespace(ctx, def))
+    });
     (top.map(|(i, _)| file.id(i)).collect(), is_certain)
 }
 
-/// Whether the signature of a function is that of a statement, and not of a member of an object.
+/// Returns whether a definition directly inside `around` is in its scope. A member of an object inside a
+/// function of a script is not in the scope of the function.
+fn is_in_scope(ctx: SiteContext<'_>, around: &Def, def: &Def) -> bool {
+    use SymbolKind as K;
+    let is_member = matches!(def.kind, K::Method | K::Property | K::Field | K::Constructor)
+        || def.kind == K::Function && !is_statement(&def.signature);
+    ctx.dialect.modules != Modules::Script || !is_member && def.owner() == around.qualified
+}
+
+/// Returns whether a definition is in a namespace around the site, in the same block or another one.
+fn is_in_open_namespace(ctx: SiteContext<'_>, def: &Def) -> bool {
+    let Some(parent) = def.parent.map(|parent| ctx.file.def(parent)) else { return false };
+    parent.kind == SymbolKind::Namespace
+        && ctx
+            .file
+            .around(ctx.site.at)
+            .any(|(_, other)| other.qualified == parent.qualified && other.kind == parent.kind)
+}
+
+/// Returns whether the signature of a function is that of a statement, and not of a member of an object.
 fn is_statement(signature: &str) -> bool {
     let rest = signature.trim_start_matches("export ").trim_start_matches("default ");
     let rest = rest.trim_start_matches("declare ").trim_start_matches("async ");
@@ -90,6 +106,7 @@ pub(super) fn local_binding<'f>(ctx: SiteContext<'f>) -> Option<&'f Binding> {
 /// The definition that a binding names, or the nearest local definition of the site's name.
 pub(super) fn local_definition(ctx: SiteContext<'_>, binding: &Binding) -> Option<u32> {
     let reach = binding.reach.as_ref()?;
+
     let local = ctx.file.named(&ctx.site.name).filter(|(_, def)| {
         let bound = def.range.contains(&binding.at) && def.kind.is_callable()
             || def.kind.is_callable() && def.range.start == binding.at;
@@ -101,6 +118,7 @@ pub(super) fn local_definition(ctx: SiteContext<'_>, binding: &Binding) -> Optio
         });
         (bound || inside) && ctx.accepts(def)
     });
+
     // A parameter is inside its function too, but does not name it.
     local.filter(|(_, def)| reach.start <= def.range.start).map(|(symbol, _)| symbol).last()
 }

@@ -5,7 +5,7 @@ use super::dialect::Dialect;
 use super::facts::{Facts, Form, Reference};
 use codeweaver_chunk::SymbolKind;
 
-/// A reference in its context: what every stage of resolution takes as input.
+/// A reference in its context: the input of every stage of resolution.
 #[derive(Clone, Copy)]
 pub(crate) struct SiteContext<'a> {
     pub file: &'a FileDefs,
@@ -15,12 +15,13 @@ pub(crate) struct SiteContext<'a> {
 }
 
 impl SiteContext<'_> {
-    /// Whether the syntax of the site can refer to a definition of this kind.
+    /// Returns whether the syntax of the site can refer to a definition of this kind.
     pub fn accepts(self, def: &Def) -> bool {
         use SymbolKind as K;
         // A test that is a call with a description has no name to be called by.
         let is_text = def.kind == K::Test && is_described(def, self.dialect);
         let callable = def.kind.is_callable() && !is_text;
+
         match self.site.form {
             Form::Mention => def.kind != K::Impl && !is_text,
             Form::Type => def.is_type() || def.kind == K::Module && self.dialect.language == "ruby",
@@ -44,13 +45,13 @@ impl SiteContext<'_> {
         }
     }
 
-    /// Whether the site is in the body of a type without a name.
+    /// Returns whether the site is in the body of a type without a name.
     pub fn is_in_anonymous_type(self) -> bool {
         self.facts.anonymous_types.iter().any(|range| range.contains(&self.site.at))
     }
 }
 
-/// Whether the name of a test is a description instead of an identifier.
+/// Returns whether the name of a test is a description instead of an identifier.
 fn is_described(def: &Def, dialect: &Dialect) -> bool {
     match dialect.language {
         "javascript" | "typescript" | "tsx" | "scala" => true,

@@ -34,7 +34,7 @@ pub(crate) struct Limits<'a> {
 }
 
 impl Limits<'_> {
-    /// Whether the deadline has passed or the request was cancelled; no further file is read then.
+    /// Returns whether the deadline has passed or the request was cancelled; no further file is read then.
     fn are_exhausted(&self) -> bool {
         Instant::now() > self.deadline || self.cancel.is_cancelled()
     }
@@ -96,7 +96,7 @@ impl<'a> Sources<'a> {
         self.limits_reached.borrow().iter().copied().collect()
     }
 
-    /// Whether the deadline has passed or the request was cancelled, which is recorded as a limit.
+    /// Returns whether the deadline has passed or the request was cancelled, which is recorded as a limit.
     pub fn is_out_of_time(&self) -> bool {
         let late = self.limits.are_exhausted();
         if late {
@@ -107,14 +107,15 @@ impl<'a> Sources<'a> {
 
     /// The facts of a file; `None` if a limit forbids reading it or it cannot be parsed.
     pub fn facts(&self, file: &FileDefs) -> Option<Arc<Facts>> {
-        if let Some(known) = self.loaded.borrow().get(&file.entry) {
-            return known.as_ref().ok().cloned();
+        if let Some(loaded) = self.loaded.borrow().get(&file.entry) {
+            return loaded.as_ref().ok().cloned();
         }
+
         self.load(std::slice::from_ref(&ReadJob::of(file)?), &[]);
         self.loaded.borrow().get(&file.entry)?.as_ref().ok().cloned()
     }
 
-    /// Whether the facts of a file are loaded.
+    /// Returns whether the facts of a file are loaded.
     pub fn is_loaded(&self, entry: u32) -> bool {
         self.loaded.borrow().get(&entry).is_some_and(Result::is_ok)
     }
@@ -139,10 +140,13 @@ impl<'a> Sources<'a> {
         self.view.blob(self.codebase, oid)
     }
 
+    /// Loads as many of the `wanted` files as the limits allow.
     fn load(&self, wanted: &[ReadJob], words: &[String]) {
         let (mut files, mut bytes) = (self.files_read.get(), self.bytes_read.get());
         let mut n_taken = 0;
+
         for file in wanted {
+            // Files come in order of relevance, so a limit leaves out the least relevant ones.
             if files >= self.limits.files {
                 self.record_limit(limit::FILES);
                 break;
@@ -155,11 +159,15 @@ impl<'a> Sources<'a> {
             bytes += u64::from(file.bytes);
             n_taken += 1;
         }
+
         self.files_read.set(files);
         self.bytes_read.set(bytes);
+
         let taken = &wanted[..n_taken];
         let n_threads =
             std::thread::available_parallelism().map_or(1, std::num::NonZero::get).min(taken.len());
+
+        // Without a further file or core this thread does the work; its stack is large enough.
         if n_threads <= 1 {
             for file in taken {
                 let read = self.read(file, words);
@@ -167,26 +175,20 @@ impl<'a> Sources<'a> {
             }
             return;
         }
+
         let (next, found) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
         let reader = FactReader { codebase: self.codebase, view: self.view, limits: self.limits };
         std::thread::scope(|scope| {
             for _ in 0..n_threads {
-                let work = || {
-                    while let Some(file) = taken.get(next.fetch_add(1, Ordering::Relaxed)) {
-                        let read = reader.read(file, words);
-                        sync::lock(&found).push((file.entry, read));
-                    }
-                };
                 let thread = std::thread::Builder::new().stack_size(PARSER_STACK);
-                if thread.spawn_scoped(scope, work).is_err() {
+                let spawned = thread.spawn_scoped(scope, || reader.read_all(taken, words, &next, &found));
+                if spawned.is_err() {
                     // Without a further thread, this one does the work.
-                    while let Some(file) = taken.get(next.fetch_add(1, Ordering::Relaxed)) {
-                        let read = reader.read(file, words);
-                        sync::lock(&found).push((file.entry, read));
-                    }
+                    reader.read_all(taken, words, &next, &found);
                 }
             }
         });
+
         let found = sync::into_inner(found);
         let mut loaded = self.loaded.borrow_mut();
         loaded.extend(found.into_iter().filter_map(|(entry, read)| Some((entry, read?))));
@@ -224,19 +226,38 @@ struct FactReader<'a> {
 }
 
 impl FactReader<'_> {
+    /// Reads the `files` that no other thread has taken; `next` is the position of the next one.
+    fn read_all(
+        &self,
+        files: &[ReadJob],
+        words: &[String],
+        next: &AtomicUsize,
+        found: &Mutex<Vec<(u32, Option<ReadResult>)>>,
+    ) {
+        while let Some(file) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let read = self.read(file, words);
+            sync::lock(found).push((file.entry, read));
+        }
+    }
+
     /// Reads the facts of a file; `None` if it contains none of `words` or a limit is reached.
     fn read(&self, file: &ReadJob, words: &[String]) -> Option<ReadResult> {
         let key = (file.oid, file.dialect.language);
-        if let Some(known) = CACHE.get(&key) {
-            return Some(Ok(known));
+        // Cached facts are used even if the time is up.
+        if let Some(cached) = CACHE.get(&key) {
+            return Some(Ok(cached));
         }
+
         if self.limits.are_exhausted() {
             return None;
         }
+
         let Ok(Some(bytes)) = self.view.blob(self.codebase, &file.oid) else { return Some(Err(NOT_LOCAL)) };
+        // Looking for the words costs far less than parsing.
         if !words.is_empty() && !words.iter().any(|word| extract::has_word(&bytes, word)) {
             return None;
         }
+
         match extract::read(&bytes, file.dialect) {
             Ok(facts) => {
                 let facts = Arc::new(facts);
@@ -260,11 +281,11 @@ struct Cache {
 
 #[derive(Default)]
 struct CacheEntries {
-    /// With the clock value of the last use.
+    /// Facts with the clock value of their last use.
     facts: FxHashMap<Key, (u64, Arc<Facts>)>,
     /// Source bytes of all entries.
     bytes: usize,
-    /// Counts accesses.
+    /// Number of accesses.
     clock: u64,
 }
 
@@ -282,10 +303,12 @@ impl Cache {
         let mut entries = sync::lock(&self.entries);
         entries.clock += 1;
         let now = entries.clock;
+
         entries.bytes += facts.text.len();
         if let Some((_, old)) = entries.facts.insert(key, (now, facts)) {
             entries.bytes -= old.text.len();
         }
+
         if entries.bytes > CACHE_BYTES {
             // The older half is evicted at once, so that evictions are rare.
             let mut ages: Vec<u64> = entries.facts.values().map(|(used, _)| *used).collect();

@@ -9,6 +9,7 @@ use codeweaver_git::quoting;
 pub fn parse_location(symbol: &str) -> Option<(&str, u32, Option<&str>)> {
     // A quoted path may contain anything; in others, the first line number at the end or before a `#` counts.
     let from = quoting::quoted_len(symbol).unwrap_or(0);
+
     symbol[from..].match_indices(':').find_map(|(at, _)| {
         let (path, rest) = (&symbol[..from + at], &symbol[from + at + 1..]);
         let (line, name) = rest.split_once('#').map_or((rest, None), |(line, name)| (line, Some(name)));
@@ -26,9 +27,11 @@ pub(crate) fn find(symbol: &str, defs: &Definitions<'_>, paths: &Paths<'_>) -> V
     {
         return at_line(&file, line, name).into_iter().collect();
     }
+
     let wanted: Vec<&str> = segments(symbol).collect();
     // A name may contain a separator (`operator/`), so the whole symbol is tried as a name too.
     let last = wanted.last().copied().unwrap_or(symbol);
+
     let mut found: Vec<DefId> = Vec::new();
     for name in [last, symbol] {
         for &id in defs.all_named(name).iter() {
@@ -40,6 +43,7 @@ pub(crate) fn find(symbol: &str, defs: &Definitions<'_>, paths: &Paths<'_>) -> V
             }
         }
     }
+
     found
 }
 
@@ -53,21 +57,24 @@ fn at_line(file: &FileDefs, line: u32, name: Option<&str>) -> Option<DefId> {
     best.map(|(symbol, _)| file.id(symbol as u32))
 }
 
-/// Whether the segments of a symbol name this definition: from the last to the first they match the name, its
-/// owners and its package, and then folders and the file stem.
+/// Returns whether the segments of a symbol name this definition: from the last to the first they match the
+/// name, its owners and its package, and then folders and the file stem.
 fn matches_names(file: &FileDefs, def: &Def, wanted: &[&str]) -> bool {
     let full = file.full_name(def);
     let def_names: Vec<&str> = full.iter().rev().map(String::as_str).collect();
     let wanted_names: Vec<&str> = wanted.iter().rev().copied().collect();
+
     let n = def_names.iter().zip(&wanted_names).take_while(|(a, b)| a == b).count();
     if n == wanted_names.len() {
         return true;
     }
+
     // The remaining segments must occur in the path, in order.
     let owners = segments(&def.qualified).count();
     if n < owners {
         return false;
     }
+
     let stem = file.path.rsplit_once('.').map_or(file.path.as_str(), |(stem, _)| stem);
     let mut folders = stem.split('/').rev();
     wanted_names[n..].iter().all(|part| folders.any(|folder| folder == *part))

@@ -2,7 +2,7 @@
 //!
 //! A level looks up all its symbols at once. Only exact edges and unique names lead to the next level: the
 //! target of an ambiguous edge is listed and not followed. Everything is ordered by path and position, so an
-//! answer depends on the view alone, except where a limit is reached, which the answer reports.
+//! answer depends only on the view, except where a limit is reached, which the answer reports.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use super::call_sites::{self, CallSite};
 use super::candidates::CandidateFilter;
-use super::definitions::{Def, DefId, Definitions, FileDefs, segments};
+use super::definitions::{DefId, Definitions, FileDefs, segments};
 use super::extract;
 use super::facts::{Facts, Reference};
 use super::modules::Paths;
@@ -66,26 +66,28 @@ impl<'a> Xref<'a> {
         request.check()?;
         let started = Instant::now();
         let codebase = &self.searcher.codebase;
+
         let defaults = ViewRequest::new(&codebase.settings);
-        let wanted = ViewRequest {
+        let located = request.symbols.iter().filter_map(|symbol| parse_location(symbol));
+        let paths = located.filter_map(|(path, ..)| locate::clean(path).ok());
+        let mut wanted = ViewRequest {
             revision: request.rev.clone(),
             worktree: if request.committed { WorktreeMode::Exclude } else { defaults.worktree },
             budget: ViewRequest::UNLIMITED,
             cancel: request.cancel.clone(),
+            files: paths.map(|path| quoting::text(&path)).collect(),
             ..defaults
         };
-        let file = |symbol: &String| {
-            let (path, ..) = parse_location(symbol)?;
-            locate::clean(path).ok().map(|path| quoting::text(&path))
-        };
-        let mut wanted = ViewRequest { files: request.symbols.iter().filter_map(file).collect(), ..wanted };
+
         let mut round = 0;
         loop {
             let view = self.searcher.view(&wanted, updater)?;
             let response = self.answer(&view, request, started)?;
+
             // Lines of a committed version are never shown for a file that has changed.
             let pending = response.files().filter(|path| view.is_pending(quoting::bytes(path).as_ref()));
             let pending: BTreeSet<String> = pending.map(str::to_owned).collect();
+
             round += 1;
             if pending.is_empty() || round > MAX_ROUNDS {
                 return Ok(response);
@@ -114,9 +116,11 @@ impl<'a> Xref<'a> {
         let codebase = &self.searcher.codebase;
         let wanted = ViewRequest { budget: ViewRequest::UNLIMITED, ..ViewRequest::new(&codebase.settings) };
         let view = self.searcher.view(&wanted, updater)?;
+
         let cancel = Cancel::default();
         let deadline = Instant::now() + UNLIMITED;
         let limits = Limits { files: usize::MAX, bytes: u64::MAX, deadline, cancel: &cancel };
+
         self.on_large_stack(|| {
             let (defs, paths) = (Definitions::new(&view), Paths::new(&view));
             let sources = Sources::new(codebase, &view, limits);
@@ -134,14 +138,17 @@ impl<'a> Xref<'a> {
     ) -> Result<T, QueryError> {
         std::thread::scope(|scope| {
             let thread = std::thread::Builder::new().name("xref".to_owned()).stack_size(PARSER_STACK);
-            let path = || self.searcher.codebase.root();
-            let failed = |source| StoreError::Io { action: "start a thread for", path: path(), source };
-            let thread = thread.spawn_scoped(scope, work).map_err(failed)?;
+
+            let thread = thread.spawn_scoped(scope, work).map_err(|source| {
+                let path = self.searcher.codebase.root();
+                StoreError::Io { action: "start a thread for", path, source }
+            })?;
             thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         })
     }
 }
 
+/// Answers a request from one view. Must run on a stack that is large enough for parsers.
 fn answer(
     searcher: &Searcher,
     view: &View,
@@ -154,6 +161,7 @@ fn answer(
         deadline: started + Duration::from_millis(request.timeout_ms),
         cancel: &request.cancel,
     };
+
     let (defs, paths) = (Definitions::new(view), Paths::new(view));
     let sources = Sources::new(&searcher.codebase, view, limits);
     let filter = CandidateFilter { defs: &defs, sources: &sources };
@@ -166,6 +174,7 @@ fn answer(
         resolver: Resolver::new(filter, &paths),
         answer: ResponseBuilder::new(view, request, &defs, &sources),
     };
+
     let found: Vec<Vec<DefId>> =
         request.symbols.iter().map(|symbol| walk.definitions_of(symbol.trim())).collect();
     let mut roots: Vec<DefId> = Vec::new();
@@ -174,16 +183,19 @@ fn answer(
             roots.push(id);
         }
     }
+
     // A module or a package of the same name neither calls nor is called.
     let kind = |id: DefId| defs.with(id, |_, def| def.kind);
     if roots.iter().any(|&id| kind(id).is_some_and(SymbolKind::is_callable)) {
         roots.retain(|&id| !matches!(kind(id), Some(SymbolKind::Module | SymbolKind::Namespace)));
     }
+
     let n_found = roots.len();
     roots.truncate(MAX_ROOTS);
     for &root in &roots {
         walk.answer.reach(Endpoint::Definition(root), 0);
     }
+
     match request.direction {
         Direction::Callers => walk.levels(&roots, Walk::callers),
         Direction::Callees => walk.levels(&roots, Walk::callees),
@@ -194,6 +206,8 @@ fn answer(
         Direction::References => walk.references(&roots),
         Direction::Definitions => {}
     }
+
+    // A cancelled walk is incomplete, so no answer is made of it.
     request.cancel.check()?;
     let mut response = walk.answer.finish(&found, &roots, started);
     if n_found > roots.len() {
@@ -201,6 +215,7 @@ fn answer(
             "CALL_GRAPH_ROOTS_LIMIT: {n_found} definitions, {MAX_ROOTS} of them are answered for"
         ));
     }
+
     Ok(response)
 }
 
@@ -219,9 +234,11 @@ impl Walk<'_, '_> {
     /// The definitions that a symbol stands for.
     fn definitions_of(&self, symbol: &str) -> Vec<DefId> {
         let found = symbol_spec::find(symbol, self.defs, self.paths);
+
         // A declaration and its definition are one symbol.
         let families: BTreeSet<&str> =
             found.iter().filter_map(|id| self.defs.file(id.entry)?.dialect.map(|d| d.family)).collect();
+
         match (families.len(), found.first().and_then(|id| self.defs.file(id.entry)?.dialect)) {
             (1, Some(dialect)) if self.request.direction != Direction::Definitions => {
                 self.filter.without_declarations(dialect, found)
@@ -236,12 +253,16 @@ impl Walk<'_, '_> {
         let mut seen: BTreeSet<DefId> = roots.iter().copied().collect();
         for depth in 1..=self.request.depth {
             let found = step(self, &level, depth);
+
+            // Recursion would lead back to earlier levels.
             level = found.into_iter().filter(|id| seen.insert(*id)).collect();
             level.sort_by_cached_key(|&id| self.answer.order(Endpoint::Definition(id)));
+
             if level.len() > MAX_LEVEL {
                 self.sources.record_limit(limit::LEVEL);
                 level.truncate(MAX_LEVEL);
             }
+
             if level.is_empty() || self.sources.is_out_of_time() {
                 return;
             }
@@ -252,12 +273,14 @@ impl Walk<'_, '_> {
     fn callers(&mut self, level: &[DefId], depth: u32) -> BTreeSet<DefId> {
         let wanted = self.with_constructors(level);
         let mut next = BTreeSet::new();
+
         for (family, names) in self.names_of(&wanted) {
             for file in self.files_with(&names, family, level) {
                 if self.request.cancel.is_cancelled() {
                     return next;
                 }
                 let Some(facts) = self.sources.facts(&file) else { continue };
+
                 let local = local_names(&facts, &names);
                 for site in facts.references.iter().filter(|site| local.contains(&*site.name)) {
                     let Some(resolution) = self.resolver.resolve(&file, &facts, site) else { continue };
@@ -283,12 +306,14 @@ impl Walk<'_, '_> {
                 }
             }
         }
+
         next
     }
 
     /// Adds the callees of a level. Returns the symbols of the next level.
     fn callees(&mut self, level: &[DefId], depth: u32) -> BTreeSet<DefId> {
         let mut next = BTreeSet::new();
+
         for &id in level {
             if self.request.cancel.is_cancelled() {
                 return next;
@@ -298,6 +323,7 @@ impl Walk<'_, '_> {
                 self.note_unread(&file);
                 continue;
             };
+
             let def = file.def(id.symbol);
             let is_container = def.is_type() || def.kind == SymbolKind::Impl;
             for site in facts.references.iter().filter(|site| def.range.contains(&site.at)) {
@@ -308,9 +334,9 @@ impl Walk<'_, '_> {
                 }
                 let from = if is_container { from } else { Endpoint::Definition(id) };
                 let Some(resolution) = self.resolver.resolve(&file, &facts, site) else { continue };
-                let edge = |to| NewEdge {
+                let edge = NewEdge {
                     from,
-                    to,
+                    to: None,
                     file: &file,
                     site,
                     resolution: &resolution,
@@ -318,16 +344,19 @@ impl Walk<'_, '_> {
                     depth,
                 };
                 if resolution.targets.is_empty() {
-                    self.answer.add_edge(edge(None));
+                    self.answer.add_edge(edge);
                     continue;
                 }
+
                 for &target in resolution.targets.iter().take(MAX_CANDIDATES) {
-                    self.answer.add_edge(edge(Some(target)));
+                    self.answer.add_edge(NewEdge { to: Some(target), ..edge });
+                    // The target of an ambiguous call is a guess, so it is not followed.
                     if resolution.grade <= Grade::UniqueName && self.is_followed(target) {
                         next.insert(target);
                     }
                 }
             }
+
             if facts.has_errors {
                 let about = NoteSubject { symbol: Some(id), line: None };
                 let detail = "the parser did not understand all of this file";
@@ -340,51 +369,52 @@ impl Walk<'_, '_> {
     /// Adds every reference to `roots`, calls included.
     fn references(&mut self, roots: &[DefId]) {
         let wanted = self.with_constructors(roots);
-        let of_roots: BTreeMap<DefId, DefId> = roots.iter().map(|&id| (id, id)).collect();
-        for (family, names) in self.names_of(&of_roots) {
+        let roots_by_id: BTreeMap<DefId, DefId> = roots.iter().map(|&id| (id, id)).collect();
+
+        for (family, names) in self.names_of(&roots_by_id) {
             for file in self.files_with(&names, family, roots) {
                 let Some(facts) = self.sources.facts(&file) else { continue };
-                let Some(dialect) = file.dialect else { continue };
-                let mut uses = Vec::new();
-                for name in local_names(&facts, &names) {
-                    uses.extend(
-                        extract::references_to(facts.text.as_bytes(), dialect, &name).unwrap_or_default(),
-                    );
-                }
-                uses.sort_by_key(|site| site.at);
-                for mention in &uses {
+                for mention in &mentions(&file, &facts, &names) {
                     if self.sources.is_out_of_time() {
                         return;
                     }
-                    if is_own_name(&file, &facts, mention) {
-                        continue;
-                    }
-                    let call = facts.references.iter().find(|call| call.at == mention.at);
-                    let is_base =
-                        |(at, name): &(u32, Box<str>)| (*at..at + name.len() as u32).contains(&mention.at);
-                    let kind = match call {
-                        Some(_) => EdgeKind::Call,
-                        None if facts.bases.iter().any(is_base) => EdgeKind::Inherit,
-                        None => EdgeKind::Reference,
-                    };
-                    let Some(resolution) = self.resolver.resolve(&file, &facts, call.unwrap_or(mention))
-                    else {
-                        continue;
-                    };
-                    let from = self.endpoint_at(&file, mention.at);
-                    for target in resolution.targets.iter().filter_map(|target| wanted.get(target).copied()) {
-                        self.answer.add_edge(NewEdge {
-                            from,
-                            to: Some(target),
-                            file: &file,
-                            site: mention,
-                            resolution: &resolution,
-                            kind,
-                            depth: 1,
-                        });
+                    if !is_own_name(&file, &facts, mention) {
+                        self.add_mention(&file, &facts, mention, &wanted);
                     }
                 }
             }
+        }
+    }
+
+    /// Adds the edges from a mention to the symbols in `wanted`.
+    fn add_mention(
+        &mut self,
+        file: &FileDefs,
+        facts: &Facts,
+        mention: &Reference,
+        wanted: &BTreeMap<DefId, DefId>,
+    ) {
+        let call = facts.references.iter().find(|call| call.at == mention.at);
+        let is_base =
+            facts.bases.iter().any(|(at, name)| (*at..at + name.len() as u32).contains(&mention.at));
+        let kind = match call {
+            Some(_) => EdgeKind::Call,
+            None if is_base => EdgeKind::Inherit,
+            None => EdgeKind::Reference,
+        };
+
+        let Some(resolution) = self.resolver.resolve(file, facts, call.unwrap_or(mention)) else { return };
+        let from = self.endpoint_at(file, mention.at);
+        for target in resolution.targets.iter().filter_map(|target| wanted.get(target).copied()) {
+            self.answer.add_edge(NewEdge {
+                from,
+                to: Some(target),
+                file,
+                site: mention,
+                resolution: &resolution,
+                kind,
+                depth: 1,
+            });
         }
     }
 
@@ -400,22 +430,22 @@ impl Walk<'_, '_> {
         for name in names {
             entries.extend(self.defs.mentioning(name, family));
         }
+
         self.answer.candidate_files.extend(&entries);
+
         let homes: BTreeSet<String> =
             near.iter().filter_map(|id| Some(self.defs.file(id.entry)?.path.clone())).collect();
-        let distance = |path: &str| {
-            let shared =
-                |home: &String| home.split('/').zip(path.split('/')).take_while(|(a, b)| a == b).count();
-            (!homes.contains(path), std::cmp::Reverse(homes.iter().map(shared).max().unwrap_or(0)))
-        };
         let mut files: Vec<Rc<FileDefs>> =
             entries.iter().filter_map(|&entry| self.defs.file(entry)).collect();
-        files.sort_by_cached_key(|file| (distance(&file.path), file.path.clone()));
+        // If a limit is reached, the files that are most likely to matter have been read.
+        files.sort_by_cached_key(|file| (distance(&homes, &file.path), file.path.clone()));
+
         let words: Vec<String> = names.iter().cloned().collect();
         self.sources.prefetch(&files, &words);
         for file in &files {
             self.note_unread(file);
         }
+
         files.retain(|file| self.sources.is_loaded(file.entry));
         files
     }
@@ -429,19 +459,22 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// The names under which symbols are called, by language family.
+    /// The names by which symbols are called, by language family.
     fn names_of(&self, wanted: &BTreeMap<DefId, DefId>) -> BTreeMap<&'static str, BTreeSet<String>> {
         let mut names: BTreeMap<&'static str, BTreeSet<String>> = BTreeMap::new();
+
         for &id in wanted.keys() {
-            let look = |file: &FileDefs, def: &Def| {
+            let called = self.defs.with(id, |file, def| {
+                // A constructor is called by the name of its type.
                 let parent = def.parent.map(|parent| file.def(parent).name.clone());
-                let constructed = parent.filter(|_| def.kind == SymbolKind::Constructor);
-                file.dialect.map(|dialect| (dialect.family, constructed.unwrap_or_else(|| def.name.clone())))
-            };
-            if let Some((family, name)) = self.defs.with(id, look).flatten() {
+                let type_name = parent.filter(|_| def.kind == SymbolKind::Constructor);
+                file.dialect.map(|dialect| (dialect.family, type_name.unwrap_or_else(|| def.name.clone())))
+            });
+            if let Some((family, name)) = called.flatten() {
                 names.entry(family).or_default().insert(name);
             }
         }
+
         names
     }
 
@@ -449,14 +482,16 @@ impl Walk<'_, '_> {
     /// of a type.
     fn with_constructors(&self, level: &[DefId]) -> BTreeMap<DefId, DefId> {
         let mut wanted: BTreeMap<DefId, DefId> = BTreeMap::new();
+
         for &id in level {
-            let of_type = self.defs.with(id, |file, def| {
+            let constructors = self.defs.with(id, |file, def| {
                 if def.is_type() { self.filter.constructors_of(file, id.symbol) } else { Vec::new() }
             });
-            for constructor in of_type.unwrap_or_default() {
+            for constructor in constructors.unwrap_or_default() {
                 wanted.entry(constructor).or_insert(id);
             }
         }
+
         wanted.extend(level.iter().map(|&id| (id, id)));
         wanted
     }
@@ -464,28 +499,52 @@ impl Walk<'_, '_> {
     /// The source of an edge at an offset: the innermost callable, else the innermost definition, else the
     /// file.
     fn endpoint_at(&self, file: &FileDefs, at: u32) -> Endpoint {
-        let is_container =
-            |def: &Def| matches!(def.kind, SymbolKind::Module | SymbolKind::Namespace | SymbolKind::Impl);
-        let callable = file.callable_around(at);
-        let other = || file.around(at).find(|(_, def)| !is_container(def)).map(|(symbol, _)| symbol);
-        match callable.or_else(other) {
+        let symbol = file.callable_around(at).or_else(|| {
+            let definition = file.around(at).find(|(_, def)| {
+                !matches!(def.kind, SymbolKind::Module | SymbolKind::Namespace | SymbolKind::Impl)
+            });
+            definition.map(|(symbol, _)| symbol)
+        });
+
+        match symbol {
             Some(symbol) => Endpoint::Definition(file.id(symbol)),
             None => Endpoint::File(file.entry),
         }
     }
 
     fn is_value(&self, end: Endpoint) -> bool {
-        end.definition().is_some_and(|id| self.defs.with(id, |_, def| def.is_value()).unwrap_or(false))
+        end.definition().is_some_and(|id| self.defs.satisfies(id, |_, def| def.is_value()))
     }
 
     fn is_followed(&self, id: DefId) -> bool {
-        self.defs.with(id, |_, def| def.kind.is_callable()).unwrap_or(false)
+        self.defs.satisfies(id, |_, def| def.kind.is_callable())
     }
+}
+
+/// The sort key of a file by its distance from `homes`: these first, then by the folders shared with them.
+fn distance(homes: &BTreeSet<String>, path: &str) -> (bool, std::cmp::Reverse<usize>) {
+    let shared = homes
+        .iter()
+        .map(|home| home.split('/').zip(path.split('/')).take_while(|(a, b)| a == b).count())
+        .max();
+    (!homes.contains(path), std::cmp::Reverse(shared.unwrap_or(0)))
+}
+
+/// The references in a file to one of `names` or to an alias of one, in order of position.
+fn mentions(file: &FileDefs, facts: &Facts, names: &BTreeSet<String>) -> Vec<Reference> {
+    let Some(dialect) = file.dialect else { return Vec::new() };
+    let mut mentions = Vec::new();
+    for name in local_names(facts, names) {
+        mentions.extend(extract::references_to(facts.text.as_bytes(), dialect, &name).unwrap_or_default());
+    }
+    mentions.sort_by_key(|site| site.at);
+    mentions
 }
 
 /// `names`, and the aliases that imports of the file give them.
 fn local_names(facts: &Facts, names: &BTreeSet<String>) -> BTreeSet<String> {
     let mut local = names.clone();
+
     for import in &facts.imports {
         let original = import.name.as_deref().or_else(|| segments(&import.path).last());
         if let (Some(alias), Some(original)) = (&import.alias, original)
@@ -494,13 +553,15 @@ fn local_names(facts: &Facts, names: &BTreeSet<String>) -> BTreeSet<String> {
             local.insert(alias.to_string());
         }
     }
+
     local
 }
 
-/// Whether `mention` is the name in a definition itself: the first occurrence in the text of the definition.
+/// Returns whether `mention` is the name in a definition itself: the first occurrence in the text of the
+/// definition.
 fn is_own_name(file: &FileDefs, facts: &Facts, mention: &Reference) -> bool {
-    let named = |(_, def): &(u32, &Def)| def.name == *mention.name;
-    file.around(mention.at).filter(named).any(|(_, def)| {
+    let mut named = file.around(mention.at).filter(|(_, def)| def.name == *mention.name);
+    named.any(|(_, def)| {
         let text = facts.text.get(def.range.start as usize..def.range.end as usize).unwrap_or_default();
         extract::occurrences(text, &mention.name).next() == Some((mention.at - def.range.start) as usize)
     })

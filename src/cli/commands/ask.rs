@@ -71,16 +71,18 @@ pub fn run(args: AskArgs, context: &Context) -> Result<ExitCode, CliError> {
             "git codeweaver ask \"how do I …\", or --interactive",
         ));
     }
+
     if let Some(url) = &args.server {
         let mut connection = Connection::open(url, args.index.as_deref(), context)?;
         return conversation(&args, &question, context, &mut |question| connection.ask(question, args.json));
     }
+
     let local = Local::open(&args, context)?;
     conversation(&args, &question, context, &mut |question| local.ask(question))
 }
 
-/// Asks the question, and with `--interactive` those that follow, until `quit`, Ctrl+C or the end of the
-/// input. An error ends a conversation only if it is that of the one question.
+/// Asks the question, and with `--interactive` further questions, until `quit`, Ctrl+C or the end of the
+/// input. In a conversation an error is printed and does not end it.
 fn conversation(
     args: &AskArgs,
     question: &str,
@@ -90,23 +92,27 @@ fn conversation(
     if !args.interactive {
         return ask(question);
     }
-    let told = |result: Result<ExitCode, CliError>| {
-        if let Err(error) = result {
-            error.report(context.err_paint, false);
-        }
-    };
     if !question.trim().is_empty() {
-        told(ask(question));
+        report_only(ask(question), context);
     }
+
     let mut prompt = Prompt::new(context);
     while let Some(line) = prompt.line() {
         match line.trim() {
             "quit" | "exit" => break,
             "" => {}
-            question => told(ask(question)),
+            question => report_only(ask(question), context),
         }
     }
+
     Ok(ExitCode::SUCCESS)
+}
+
+/// Prints the error of `result`, if it has one.
+fn report_only(result: Result<ExitCode, CliError>, context: &Context) {
+    if let Err(error) = result {
+        error.report(context.err_paint, false);
+    }
 }
 
 /// Answers in this process.
@@ -125,10 +131,12 @@ impl<'a> Local<'a> {
             Some(codebase) => (codebase, true),
             None => (context.codebase()?, false),
         };
+
         let places = match is_collection {
             true => Shown::OnDisk,
             false => Shown::InRepository(Places::new(context, &codebase, None)),
         };
+
         let api = if args.extractive { None } else { api(&codebase.settings.qa)? };
         Ok(Local { searcher: Searcher::new(codebase), is_collection, api, places, json: args.json, context })
     }
@@ -136,28 +144,32 @@ impl<'a> Local<'a> {
     fn ask(&self, question: &str) -> Result<ExitCode, CliError> {
         let Local { searcher, context, places, .. } = self;
         let format = if self.json { Format::Json } else { Format::Table };
+
         let request = ask::request(question, searcher);
         let max_passages = if self.api.is_some() { ask::GIVEN_PASSAGES } else { ask::SHOWN_PASSAGES };
         let result = run_query(searcher, context, |updater| {
             ask::extractive(searcher, question, &request, max_passages, updater)
         });
+
         let mut answer = match result {
             Ok(answer) if self.is_collection => answer.with_paths(collection::disk_path),
             Ok(answer) => answer,
             Err(error) => return Err(report_error(error, &searcher.codebase, format, context)?),
         };
+
         let mut out = context.out();
         if let Some(api) = &self.api {
             let mut has_begun = false;
-            let mut stream = |chunk: &str| {
+            // Only a stream of text is shown while it arrives; JSON needs the whole answer.
+            ask::generate(&mut answer, api, &mut |chunk: &str| {
                 has_begun |= !self.json;
                 self.json || write!(out, "{}", safe_lines(chunk)).and_then(|()| out.flush()).is_ok()
-            };
-            ask::generate(&mut answer, api, &mut stream);
+            });
             if has_begun {
                 writeln!(out)?;
             }
         }
+
         if self.json {
             writeln!(out, "{}", render::json(&answer, true)?)?;
         } else {
@@ -166,13 +178,15 @@ impl<'a> Local<'a> {
             answer.warnings.iter().chain(&answer.failure).for_each(|warning| context.warn(warning));
         }
         out.flush()?;
+
+        // After the answer, which does not wait for the update.
         background::update_if_due(&searcher.codebase, answer.index.needs_update);
         Ok(ExitCode::from(if answer.is_answered() { 0 } else { exit::NEGATIVE }))
     }
 }
 
-/// The codebase of the directories or of the collection that the arguments name, brought up to date; `None`
-/// if they name none.
+/// The codebase of the directories or of the collection that the arguments name, after an update; `None` if
+/// they name none.
 fn collection(args: &AskArgs, context: &Context) -> Result<Option<Codebase>, CliError> {
     let (collection, directories) = match (&args.index, args.dir.as_slice()) {
         (None, []) => return Ok(None),
@@ -182,18 +196,21 @@ fn collection(args: &AskArgs, context: &Context) -> Result<Option<Codebase>, Cli
             (Collections::of_user()?.of_directories(&directories)?, Some(directories))
         }
     };
+
     let report = collection.update(directories.as_deref(), &Silent)?;
     report.skipped.iter().for_each(|skipped| context.warn(&format!("{skipped}; it is left out")));
+
     if report.files == 0 {
         context.warn("no indexed content: there is no document to answer from");
     }
+
     Ok(Some(collection.codebase()?))
 }
 
-/// How paths are printed.
+/// The form in which paths are printed.
 enum Shown {
     InRepository(Places),
-    /// They are absolute.
+    /// Paths are absolute.
     OnDisk,
 }
 
@@ -213,7 +230,7 @@ impl Shown {
     }
 }
 
-/// The API of the settings, with the key in the environment.
+/// The API that the settings name, with the key from the environment.
 fn api(settings: &QaSettings) -> Result<Option<Api>, CliError> {
     let key = std::env::var(KEY_VARIABLE).ok();
     Api::open(settings, key).map_err(|error| {
@@ -232,6 +249,7 @@ fn write(out: &mut impl Write, answer: &Answer, places: &Shown, context: &Contex
         if answer.generated.is_some() {
             return Ok(());
         }
+
         let (files, absent) = (answer.index.files, answer.absent_words.join(", "));
         let absent =
             if absent.is_empty() { String::new() } else { format!("; nowhere in it: {}", safe(&absent)) };
@@ -242,17 +260,21 @@ fn write(out: &mut impl Write, answer: &Answer, places: &Shown, context: &Contex
         )?;
         return Ok(());
     }
+
     if answer.generated.is_some() {
         writeln!(out, "\n{}", paint.bold("Sources"))?;
         return sources(out, answer, places);
     }
+
     for quote in &answer.answer {
-        // A fence takes a line of its own.
+        // A fence must be on a line of its own.
         let separator = if quote.text.ends_with("```") { "\n" } else { " " };
         let number = paint.dim(format!("[{}]", quote.source));
         writeln!(out, "{}{separator}{number}\n", safe_lines(&quote.text))?;
     }
+
     writeln!(out, "{}", paint.bold("Passages"))?;
+
     for quote in &answer.passages {
         let linked = places.link(&quote.path, quote.lines.0, &paint.title(place(quote, places)), paint);
         let headings = if quote.headings.is_empty() {
@@ -265,6 +287,7 @@ fn write(out: &mut impl Write, answer: &Answer, places: &Shown, context: &Contex
             writeln!(out, "  {}", line)?;
         }
     }
+
     writeln!(out, "\n{}", paint.bold("Sources"))?;
     sources(out, answer, places)?;
     writeln!(
@@ -275,7 +298,7 @@ fn write(out: &mut impl Write, answer: &Answer, places: &Shown, context: &Contex
     Ok(())
 }
 
-/// Writes the files, of which a generated answer lists those that it cites.
+/// Writes the files of the passages; a generated answer lists only the files that it cites.
 fn sources(out: &mut impl Write, answer: &Answer, places: &Shown) -> Result<(), CliError> {
     let cited = answer.generated.as_ref().map(|generated| &generated.cited).filter(|cited| !cited.is_empty());
     for source in answer.sources.iter().filter(|it| cited.is_none_or(|cited| cited.contains(&it.number))) {
@@ -284,7 +307,7 @@ fn sources(out: &mut impl Write, answer: &Answer, places: &Shown) -> Result<(), 
     Ok(())
 }
 
-/// `path:first-last`, relative to the current directory.
+/// The place of a quotation as `path:first-last`, relative to the current directory.
 fn place(quote: &Quote, places: &Shown) -> String {
     let lines = quote.place();
     let lines = lines.strip_prefix(&quote.path).unwrap_or_default();

@@ -10,7 +10,7 @@ use codeweaver::ask::serve::protocol::Readiness;
 use std::io::Write;
 use std::process::ExitCode;
 
-/// A connection, of which the user sees the state.
+/// A connection to a server. Its state is shown to the user.
 pub struct Connection<'a> {
     client: Client,
     index: Option<&'a str>,
@@ -27,6 +27,7 @@ impl<'a> Connection<'a> {
             Some(Readiness::NoContent) => "without documents",
             None => "its state is not known",
         };
+
         context.note(&format!("Connected to {} ({status})", safe(url)));
         Ok(Connection { client, index, context })
     }
@@ -36,6 +37,7 @@ impl<'a> Connection<'a> {
         let mut out = self.context.out();
         let mut text = String::new();
         let context = self.context;
+
         let answered = self.client.ask(question, self.index, &mut |heard| match heard {
             Heard::Chunk(chunk) => {
                 text.push_str(chunk);
@@ -50,7 +52,9 @@ impl<'a> Connection<'a> {
                 Ok(())
             }
         })?;
+
         let has_answer = !answered.has_no_content && text.trim() != NOTHING_FOUND;
+
         if json {
             let value = serde_json::json!({
                 "question": question,
@@ -70,6 +74,7 @@ impl<'a> Connection<'a> {
                 writeln!(out, "{}", safe(source))?;
             }
         }
+
         out.flush()?;
         Ok(ExitCode::from(if has_answer { 0 } else { exit::NEGATIVE }))
     }
@@ -85,6 +90,7 @@ impl From<ClientError> for CliError {
             ClientError::NotReady => "wait until `git codeweaver serve --ask` says that it is ready",
             ClientError::Refused { .. } => "change the question or --index, or ask again",
         };
+
         let text = error.to_string();
         let (what, why) = text.split_once(": ").unwrap_or((&text, "see above"));
         CliError::new(what, why, fix)

@@ -122,28 +122,32 @@ pub fn run(args: CatalogueArgs, context: &Context) -> Result<ExitCode, CliError>
     }
 }
 
-/// The catalogue of the directory of the command.
+/// Opens the catalogue in the directory of the command.
 fn open(context: &Context) -> Result<Catalogue, CliError> {
     if !context.dir.is_dir() {
         return Err(CliError::no_such_directory(&context.dir));
     }
+
     Ok(Catalogue::of(context.repo()?)?)
 }
 
 fn init(dir: &Path, context: &Context) -> Result<ExitCode, CliError> {
     let catalogue = Catalogue::create(dir)?;
     let git_dir = catalogue.git_dir().to_string_lossy();
+
     let mut out = context.out();
     writeln!(out, "{} {}", context.paint.good("Catalogue:"), safe(&git_dir))?;
+
     let dir = shell_word(&git_dir);
     writeln!(out, "Add repositories:  git codeweaver catalogue add --catalogue {dir} --recursive PATH")?;
     writeln!(out, "To index a push at once, add this line to the hook `post-receive` of a member:")?;
     writeln!(out, "  git codeweaver catalogue sync --catalogue {dir} --quiet \"$PWD\" >/dev/null 2>&1 &")?;
+
     out.flush()?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// `text` as one word of a shell.
+/// Quotes `text` as one word of a shell.
 fn shell_word(text: &str) -> String {
     format!("'{}'", safe(text).replace('\'', "'\\''"))
 }
@@ -151,6 +155,7 @@ fn shell_word(text: &str) -> String {
 fn add(args: AddArgs, context: &Context) -> Result<ExitCode, CliError> {
     let catalogue = open(context)?;
     let AddArgs { paths, recursive, name, branch: branches, no_sync, quiet } = args;
+
     if name.is_some() && !recursive && paths.len() > 1 {
         return Err(CliError::new(
             "--name is not possible here",
@@ -158,7 +163,9 @@ fn add(args: AddArgs, context: &Context) -> Result<ExitCode, CliError> {
             "add them one by one, or use --recursive, where the name is that of their group",
         ));
     }
+
     let report = catalogue.add(&AddOptions { paths, recursive, name, branches })?;
+
     if !quiet {
         let mut out = context.out();
         let known = match report.known.len() {
@@ -168,22 +175,28 @@ fn add(args: AddArgs, context: &Context) -> Result<ExitCode, CliError> {
         writeln!(out, "Added {}{known}", plural(report.added.len() as u64, "member"))?;
         out.flush()?;
     }
+
     for refused in &report.refused {
         context.warn(&format!("{} is not added: {}", shown_path(&refused.path), refused.reason));
     }
+
     if !no_sync && !report.added.is_empty() {
         let which = Which::Named(report.added);
         let synced = sync_once(&catalogue, &which, Style::choose(context, quiet, false), context)?;
         print(context, &synced, quiet)?;
     }
+
     Ok(ExitCode::from(if report.refused.is_empty() { 0 } else { exit::NEGATIVE }))
 }
 
 fn remove(names: &[String], context: &Context) -> Result<ExitCode, CliError> {
     let catalogue = open(context)?;
     let removed = catalogue.remove(names)?;
+
+    // No member is looked at; only the removed ones leave the index.
     let style = Style::choose(context, true, false);
     sync_once(&catalogue, &Which::Named(Vec::new()), style, context)?;
+
     let mut out = context.out();
     writeln!(out, "Removed {}", plural(removed.len() as u64, "member"))?;
     out.flush()?;
@@ -193,9 +206,11 @@ fn remove(names: &[String], context: &Context) -> Result<ExitCode, CliError> {
 fn sync(args: SyncArgs, context: &Context) -> Result<ExitCode, CliError> {
     let catalogue = open(context)?;
     let which = if args.names.is_empty() { Which::All } else { Which::Named(args.names.clone()) };
+
     if let Some(seconds) = args.every {
         return sync_every(&catalogue, &which, Duration::from_secs(seconds.max(1)), &args, context);
     }
+
     let style = Style::choose(context, args.quiet || args.json, false);
     let report = sync_once(&catalogue, &which, style, context)?;
     if args.json {
@@ -205,9 +220,11 @@ fn sync(args: SyncArgs, context: &Context) -> Result<ExitCode, CliError> {
     } else {
         print(context, &report, args.quiet)?;
     }
+
     Ok(ExitCode::SUCCESS)
 }
 
+/// Looks for new commits once and indexes them, with a display of the progress.
 fn sync_once(
     catalogue: &Catalogue,
     which: &Which,
@@ -216,19 +233,23 @@ fn sync_once(
 ) -> Result<SyncReport, CliError> {
     downloads::get_configured(context)?;
     estimate::ask_consent(context)?;
+
     let mut report = catalogue.refresh(which)?;
     let codebase = catalogue.codebase()?;
+    // A run without new commits is too short for a display.
     let style = if report.committed { style } else { Style::Quiet };
+
     progress::run(context, &codebase, style, |progress| {
         match catalogue.update(&codebase, &mut report, progress) {
             Err(CatalogueError::Index(error)) => Err(error),
             other => Ok(other),
         }
     })??;
+
     Ok(report)
 }
 
-/// Runs until a signal arrives. A failed run is reported and tried again.
+/// Repeats the run until a signal arrives. A failed run is reported and tried again.
 fn sync_every(
     catalogue: &Catalogue,
     which: &Which,
@@ -238,6 +259,7 @@ fn sync_every(
 ) -> Result<ExitCode, CliError> {
     let stop = Stop::on_signals()?;
     let mut known_problems = Vec::new();
+
     while !stop.stopped() {
         let started = Instant::now();
         match catalogue.sync(which, &stop) {
@@ -246,6 +268,8 @@ fn sync_every(
                 if report.committed && !args.quiet {
                     context.note(&changed(&report));
                 }
+
+                // Problems that persist are reported once.
                 if report.problems != known_problems {
                     report.problems.iter().for_each(|problem| warn(context, problem));
                 }
@@ -257,14 +281,17 @@ fn sync_every(
                 context.warn(&format!("{}: {}", error.what, error.why));
             }
         }
+
         while !stop.stopped() && started.elapsed() < pause {
+            // Short naps, so that a signal ends the pause.
             std::thread::sleep(Duration::from_millis(100));
         }
     }
+
     Ok(ExitCode::SUCCESS)
 }
 
-/// Set by SIGINT and SIGTERM.
+/// A flag that SIGINT and SIGTERM set.
 #[derive(Default)]
 struct Stop(Arc<AtomicBool>);
 
@@ -298,6 +325,7 @@ fn print(context: &Context, report: &SyncReport, quiet: bool) -> Result<(), CliE
     Ok(())
 }
 
+/// Describes the result of a run on one line.
 fn changed(report: &SyncReport) -> String {
     let members = plural(report.members as u64, "member");
     let index = match &report.update {
@@ -309,6 +337,7 @@ fn changed(report: &SyncReport) -> String {
             format!("{files}, {} embedded in {time}", plural(update.embedded_chunks, "chunk"))
         }
     };
+
     format!("{members}, {} changed; {index}", render::count(report.changed.len() as u64))
 }
 
@@ -321,6 +350,7 @@ fn warn(context: &Context, problem: &codeweaver_index::catalogue::Problem) {
 fn list(format: ListFormat, context: &Context) -> Result<ExitCode, CliError> {
     let catalogue = open(context)?;
     let listed = catalogue.list()?;
+
     let mut out = context.out();
     if format == ListFormat::Json {
         writeln!(out, "{}", render::json(&listed, true)?)?;
@@ -329,6 +359,7 @@ fn list(format: ListFormat, context: &Context) -> Result<ExitCode, CliError> {
     } else {
         table(&mut out, &listed, context)?;
     }
+
     out.flush()?;
     Ok(ExitCode::SUCCESS)
 }
@@ -340,7 +371,9 @@ fn table(out: &mut impl std::io::Write, listed: &[Listed], context: &Context) ->
         "{:<wide$}  {:<10}  {:<8}  {:>7}  {:<14}  PATH",
         "NAME", "STATE", "COMMIT", "FILES", "CHANGED"
     );
+
     writeln!(out, "{}", context.paint.bold(heading))?;
+
     for (name, it) in names.iter().zip(listed) {
         let pad = " ".repeat(wide - width::of(name));
         let state = format!("{:<10}", it.state.name());
@@ -348,16 +381,20 @@ fn table(out: &mut impl std::io::Write, listed: &[Listed], context: &Context) ->
             ListedState::Current => context.paint.good(state),
             _ => context.paint.warning(state),
         };
+
         let commit = it.commit.as_deref().and_then(|commit| commit.get(..8)).unwrap_or("-");
         let updated = match it.updated {
             0 => "never".to_owned(),
             seconds => render::ago(seconds, time::now()),
         };
+
+        // A member is shown by its working tree.
         let path = shown_path(it.path.parent().filter(|_| it.path.ends_with(".git")).unwrap_or(&it.path));
         let error = if it.error.is_empty() { String::new() } else { format!("  ({})", safe(&it.error)) };
         let files = render::count(it.files);
         writeln!(out, "{name}{pad}  {state}  {commit:<8}  {files:>7}  {updated:<14}  {path}{error}")?;
     }
+
     Ok(())
 }
 
@@ -367,6 +404,7 @@ impl From<CatalogueError> for CliError {
         let (why, fix) = match error {
             CatalogueError::Git(error) => return error.into(),
             CatalogueError::Index(error) => return error.into(),
+
             CatalogueError::IsACatalogue { .. } => (
                 "it has no objects of its own, so its files cannot be read through another catalogue"
                     .to_owned(),
@@ -387,6 +425,7 @@ impl From<CatalogueError> for CliError {
                 "a member is the top of a repository, bare or not".to_owned(),
                 "add --recursive to add the repositories below it".to_owned(),
             ),
+
             CatalogueError::Name(NameError::Taken { .. }) => (
                 "every member has a directory of its own in the catalogue".to_owned(),
                 "choose another name with --name, or remove the other member".to_owned(),
@@ -395,6 +434,7 @@ impl From<CatalogueError> for CliError {
                 "a name is a directory that git would check out".to_owned(),
                 "choose another name with --name".to_owned(),
             ),
+
             CatalogueError::NoMember { similar: Some(similar), .. } => (
                 "members are named as `catalogue list` shows them".to_owned(),
                 format!("did you mean {similar}?"),
@@ -403,6 +443,7 @@ impl From<CatalogueError> for CliError {
                 "members are named as `catalogue list` shows them, or by their path".to_owned(),
                 "git codeweaver catalogue list".to_owned(),
             ),
+
             CatalogueError::NoReference { path, .. } => (
                 "--branch takes branches and tags".to_owned(),
                 format!("git -C {} for-each-ref", path.display()),
@@ -411,6 +452,7 @@ impl From<CatalogueError> for CliError {
                 (source.to_string(), "check the path and its permissions".to_owned())
             }
         };
+
         CliError::new(what, why, fix)
     }
 }

@@ -46,6 +46,7 @@ pub struct ChunksArgs {
 pub fn run(args: ChunksArgs, context: &Context) -> Result<ExitCode, CliError> {
     let codebase = context.codebase()?;
     let mut out = context.out();
+
     if args.stats {
         let revision = codebase.repo.resolve(args.file_or_rev.as_deref().unwrap_or("HEAD"))?;
         if args.parse_only {
@@ -53,6 +54,7 @@ pub fn run(args: ChunksArgs, context: &Context) -> Result<ExitCode, CliError> {
             writeln!(out, "{}", render::json(&parsed, true)?)?;
             return Ok(ExitCode::SUCCESS);
         }
+
         let report = chunk_stats::measure(&codebase, &revision.tree, args.sample.unwrap_or(0))?;
         if args.json {
             writeln!(out, "{}", render::json(&report, true)?)?
@@ -62,6 +64,7 @@ pub fn run(args: ChunksArgs, context: &Context) -> Result<ExitCode, CliError> {
     } else {
         let path = context.file(&codebase, args.file_or_rev.as_deref().unwrap_or_default(), None)?;
         let (language, chunked) = chunk_file(&codebase, &path)?;
+
         if args.json {
             let report = serde_json::json!({ "path": path, "language": language, "chunked": chunked });
             writeln!(out, "{}", render::json(&report, true)?)?;
@@ -70,10 +73,12 @@ pub fn run(args: ChunksArgs, context: &Context) -> Result<ExitCode, CliError> {
             write_chunks(&mut out, &shown, language, &chunked, context)?;
         }
     }
+
     out.flush()?;
     Ok(ExitCode::SUCCESS)
 }
 
+/// Chunks a file of the working tree. Returns the name of its language with the chunks.
 fn chunk_file(codebase: &Codebase, path: &str) -> Result<(&'static str, ChunkedBlob), CliError> {
     let path = locate::clean(path)?;
     let path = path.as_bstr();
@@ -84,14 +89,18 @@ fn chunk_file(codebase: &Codebase, path: &str) -> Result<(&'static str, ChunkedB
             "check the path; `chunks --stats REV` shows statistics of a tree",
         )
     })?;
+
     let bytes = text::to_utf8(&bytes);
     let tree = codebase.repo.head()?.tree;
     let policy = Policy::for_tree(&codebase.repo, tree.as_ref(), &codebase.settings.policy)?;
     let language = policy.language(None, path, &bytes);
+    // A language by path has precedence over the settings.
     let language = chunk::language::by_path(path).unwrap_or(language);
+
     Ok((language.name(), chunk::chunk_blob(&bytes, language, &codebase.settings.chunker)))
 }
 
+/// Writes the chunks of a file with their symbols, and the degradations.
 fn write_chunks(
     out: &mut impl Write,
     path: &str,
@@ -101,6 +110,7 @@ fn write_chunks(
 ) -> Result<(), CliError> {
     let n = render::plural(chunked.chunks.len() as u64, "chunk");
     writeln!(out, "{} ({language}, {n})", context.paint.title(safe(path)))?;
+
     for chunk in &chunked.chunks {
         let span = format!("{}-{}", chunk.line_span.start, chunk.line_span.end);
         let source = serde_json::to_value(chunk.source)?;
@@ -116,6 +126,7 @@ fn write_chunks(
             context.paint.bold(safe(&chunk.title)),
             context.paint.dim(facts)
         )?;
+
         for symbol in &chunk.symbols {
             let kind = serde_json::to_value(symbol.kind)?;
             let name = safe(&symbol.qualified_name);
@@ -128,26 +139,32 @@ fn write_chunks(
             )?;
         }
     }
+
     for degradation in &chunked.degradations {
         let range = &degradation.byte_range;
         writeln!(out, "degraded: {} in bytes {}..{}", degradation.reason.name(), range.start, range.end)?;
     }
+
     Ok(())
 }
 
+/// Writes a table with a row for each language, then the samples.
 fn write_stats(out: &mut impl Write, report: &Report, context: &Context) -> Result<(), CliError> {
     let head = format!(
         "{:<14} {:>8} {:>9} {:>7} {:>9} {:>9} {:>8} {:>8}  degradations",
         "language", "files", "chunks", "mean", "mean >800", "200-800", "on nodes", "unknown"
     );
     writeln!(out, "{}", context.paint.bold(head))?;
+
     let mut rows: Vec<(&&str, &LanguageStats)> = report.languages.iter().collect();
     rows.sort_by(|a, b| b.1.chunks.cmp(&a.1.chunks).then_with(|| a.0.cmp(b.0)));
     for (language, stats) in rows {
         writeln!(out, "{}", row(language, stats))?;
     }
+
     writeln!(out, "{}", context.paint.bold(row("all", &report.total)))?;
     writeln!(out, "\nmean: tokens per chunk; mean >800, 200-800: chunks of files with more than 800 tokens")?;
+
     for (language, samples) in &report.samples {
         writeln!(out, "\n{}", context.paint.bold(language))?;
         for sample in samples {
@@ -155,13 +172,17 @@ fn write_stats(out: &mut impl Write, report: &Report, context: &Context) -> Resu
             writeln!(out, "{:>6} tokens  {place}  {}", sample.tokens, safe(&sample.title))?;
         }
     }
+
     Ok(())
 }
 
+/// A row of the table.
 fn row(language: &str, stats: &LanguageStats) -> String {
     let percent = |share: f64| format!("{:.1} %", share * 100.0);
+
     let degradations: Vec<String> =
         stats.degradations.iter().map(|(reason, n)| format!("{reason} {}", count(*n))).collect();
+
     format!(
         "{language:<14} {:>8} {:>9} {:>7.0} {:>9.0} {:>9} {:>8} {:>8}  {}",
         count(stats.files),

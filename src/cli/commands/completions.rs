@@ -40,6 +40,7 @@ pub fn run(args: CompletionsArgs, context: &Context) -> Result<ExitCode, CliErro
     Ok(ExitCode::SUCCESS)
 }
 
+/// Writes the script to the directory of the shell, and tells how it is loaded.
 fn install(shell: Option<Shell>, context: &Context) -> Result<ExitCode, CliError> {
     let shell = shell.or_else(Shell::from_env).ok_or_else(|| {
         CliError::new(
@@ -48,6 +49,7 @@ fn install(shell: Option<Shell>, context: &Context) -> Result<ExitCode, CliError
             "name it: git codeweaver completions bash --install",
         )
     })?;
+
     let name = shell.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default();
     let file = file_of(shell)?.ok_or_else(|| {
         CliError::new(
@@ -56,9 +58,11 @@ fn install(shell: Option<Shell>, context: &Context) -> Result<ExitCode, CliError
             format!("load the output of `git codeweaver completions {name}` in its start-up file"),
         )
     })?;
+
     user_files::write(&file, &completion::script(shell))?;
     let mut out = context.out();
     writeln!(out, "{} {}", context.paint.good("Written:"), shown_path(&file))?;
+
     match shell {
         Shell::Bash => {
             writeln!(out, "         it works in new shells if the package bash-completion is installed")?;
@@ -73,35 +77,40 @@ fn install(shell: Option<Shell>, context: &Context) -> Result<ExitCode, CliError
         }
         _ => writeln!(out, "         it works in new shells")?,
     }
+
     out.flush()?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Where the shell looks for the completion scripts of a user; `None` if there is no such place.
+/// The file in which the shell looks for the completion script of a user; `None` if it has no such place.
 fn file_of(shell: Shell) -> Result<Option<PathBuf>, CliError> {
-    Ok(Some(match shell {
+    let file = match shell {
         Shell::Bash => match user_files::variable("BASH_COMPLETION_USER_DIR") {
             Some(dir) => dir.join("completions").join(PROGRAM),
             None => user_files::data_dir()?.join("bash-completion/completions").join(PROGRAM),
         },
         Shell::Zsh => user_files::data_dir()?.join("zsh/site-functions").join(format!("_{PROGRAM}")),
-        // Not in `completions`, which fish reads only when the command has this very name: git has its own.
+        // The directory `completions` is read by fish only for a command of this very name, which git has
+        // itself.
         Shell::Fish => user_files::config_dir()?.join("fish/conf.d").join(format!("{PROGRAM}.fish")),
         _ => return Ok(None),
-    }))
+    };
+
+    Ok(Some(file))
 }
 
-/// Whether the script is installed for the shell in use; true for shells without a place for it.
+/// Returns whether the script is installed for the shell in use; true for shells without a place for it.
 pub fn is_installed() -> bool {
     let file = Shell::from_env().and_then(|shell| file_of(shell).ok().flatten());
     file.is_none_or(|file| file.exists())
 }
 
-/// Whether the start-up file of zsh seems to put the directory of `file` on the function path.
+/// Returns whether the start-up file of zsh seems to put the directory of `file` on the function path.
 fn zsh_knows(file: &std::path::Path) -> bool {
     let dir = user_files::variable("ZDOTDIR").or_else(user_files::home);
     let text = dir.and_then(|dir| std::fs::read_to_string(dir.join(".zshrc")).ok()).unwrap_or_default();
     let full = file.parent().map(|dir| dir.to_string_lossy().into_owned()).unwrap_or_default();
+
     text.contains("share/zsh/site-functions") || text.contains(&full)
 }
 
@@ -118,7 +127,7 @@ pub struct CompleteArgs {
     words: Vec<OsString>,
 }
 
-/// One candidate a line; for shells that show it, with a tab and its help.
+/// Prints one candidate a line, followed by a tab and its help for shells that show help.
 pub fn complete(args: CompleteArgs, context: &Context) -> Result<ExitCode, CliError> {
     let current_dir = std::env::current_dir().ok();
     let mut out = context.out();
@@ -126,6 +135,7 @@ pub fn complete(args: CompleteArgs, context: &Context) -> Result<ExitCode, CliEr
         let value = line.split('\t').next().unwrap_or_default();
         writeln!(out, "{}", if args.shell == Shell::Bash { value } else { &line })?;
     }
+
     out.flush()?;
     Ok(ExitCode::SUCCESS)
 }

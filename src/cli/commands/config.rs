@@ -72,6 +72,7 @@ enum ConfigCommand {
 pub fn run(args: ConfigArgs, context: &Context) -> Result<ExitCode, CliError> {
     let root = work_dir(context)?;
     let sources = Sources::discover(root.as_deref());
+
     match &args.command {
         None => show(&sources, args.json, context)?,
         Some(ConfigCommand::Get { key }) => get(&sources, key, context)?,
@@ -86,6 +87,7 @@ pub fn run(args: ConfigArgs, context: &Context) -> Result<ExitCode, CliError> {
             report_change(key, file, context)?;
         }
     }
+
     Ok(ExitCode::SUCCESS)
 }
 
@@ -108,12 +110,16 @@ fn file(sources: &Sources, user: bool) -> Result<&Path, CliError> {
             "add --user, or use --project PATH",
         )
     };
+
     file.as_deref().ok_or_else(|| CliError::new("there is no file for this setting", why, fix))
 }
 
+/// Prints all settings with their origins.
 fn show(sources: &Sources, as_json: bool, context: &Context) -> Result<(), CliError> {
     let loaded = Settings::load(sources)?;
+
     let mut out = context.out();
+
     if as_json {
         let lines: Vec<_> = loaded
             .rows()
@@ -129,6 +135,7 @@ fn show(sources: &Sources, as_json: bool, context: &Context) -> Result<(), CliEr
             .max()
             .unwrap_or(0)
             .min(70);
+
         for line in &lines {
             let text = format!("{} = {}", safe(&line.key), safe(&line.value));
             let origin = context.paint.dim(format!("# {}", safe(&line.origin.to_string())));
@@ -140,6 +147,7 @@ fn show(sources: &Sources, as_json: bool, context: &Context) -> Result<(), CliEr
             writeln!(out, "{text}  {origin}")?;
         }
     }
+
     out.flush()?;
     loaded.warnings.iter().for_each(|warning| context.warn(warning));
     Ok(())
@@ -148,7 +156,7 @@ fn show(sources: &Sources, as_json: bool, context: &Context) -> Result<(), CliEr
 fn get(sources: &Sources, key: &str, context: &Context) -> Result<(), CliError> {
     let loaded = Settings::load(sources)?;
     let Some(value) = config::get(&loaded.settings, key) else {
-        // Fails for an unknown key, with a suggestion.
+        // Fails for an unknown key, with a suggestion; nothing is written, since the path is empty.
         config::unset(Path::new(""), key)?;
         return Err(CliError::new(
             format!("`{key}` is not set"),
@@ -156,6 +164,7 @@ fn get(sources: &Sources, key: &str, context: &Context) -> Result<(), CliError> 
             "git codeweaver config --show",
         ));
     };
+
     let mut out = context.out();
     writeln!(out, "{}", safe(&value))?;
     out.flush()?;
@@ -165,7 +174,10 @@ fn get(sources: &Sources, key: &str, context: &Context) -> Result<(), CliError> 
 /// Prints the changed file. A change of `hooks.mode` is also written into the installed hooks.
 fn report_change(key: &str, file: &Path, context: &Context) -> Result<(), CliError> {
     context.note(&format!("{}: {}", shown_path(file), safe(key)));
+
+    // Outside of a repository there are no hooks to update.
     let Ok(codebase) = context.open() else { return Ok(()) };
+
     if key == HOOKS_MODE && hooks::inspect(&hook_site(&codebase)).is_ok_and(|status| status.is_installed()) {
         let report = install_hooks(&codebase, false)?;
         if report.events.iter().any(|(_, outcome)| *outcome == Outcome::Updated) {

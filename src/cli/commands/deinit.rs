@@ -29,8 +29,10 @@ pub fn run(args: DeinitArgs, context: &Context) -> Result<ExitCode, CliError> {
     let codebase = context.codebase()?;
     updater::refuse_while_indexing(&codebase)?;
     let report = hooks::uninstall(&hook_site(&codebase), args.global)?;
+
     let mut out = context.out();
     let label = context.paint.good("Removed:");
+
     for path in &report.removed {
         writeln!(out, "{label} {}", shown_path(path))?;
     }
@@ -40,6 +42,8 @@ pub fn run(args: DeinitArgs, context: &Context) -> Result<ExitCode, CliError> {
     if !report.scopes.is_empty() {
         writeln!(out, "{label} the hooks in git's configuration")?;
     }
+
+    // Lines that were added by hand are never removed.
     for path in &report.damaged {
         context
             .warn(&format!("the codeweaver block in {} has been edited; remove it by hand", path.display()));
@@ -50,6 +54,7 @@ pub fn run(args: DeinitArgs, context: &Context) -> Result<ExitCode, CliError> {
             shown_path(path)
         ));
     }
+
     if args.keep_index {
         writeln!(out, "Kept:    {}/", shown_path(codebase.layout.root()))?;
     } else {
@@ -60,6 +65,7 @@ pub fn run(args: DeinitArgs, context: &Context) -> Result<ExitCode, CliError> {
             writeln!(out, "{label} {}/", shown_path(codebase.layout.root()))?;
         }
     }
+
     out.flush()?;
     Ok(ExitCode::SUCCESS)
 }

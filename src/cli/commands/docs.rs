@@ -58,31 +58,33 @@ enum Action {
 
 pub fn run(args: DocsArgs, context: &Context) -> Result<ExitCode, CliError> {
     let collections = Collections::of_user()?;
+
     match args.action {
         Action::Add { name, directories, json } => {
             let collection = collections.named(&name)?;
             let report = collection.update(Some(&absolute(&directories)), &Silent)?;
-            told(&collection, &report, json, context)?;
+            print_report(&collection, &report, json, context)?;
         }
         Action::Update { name: Some(name), json } => {
             let collection = collections.named(&name)?;
             let report = collection.update(None, &Silent)?;
-            told(&collection, &report, json, context)?;
+            print_report(&collection, &report, json, context)?;
         }
         Action::Update { name: None, json } => {
             for (collection, _) in collections.list() {
                 let report = collection.update(None, &Silent)?;
-                told(&collection, &report, json, context)?;
+                print_report(&collection, &report, json, context)?;
             }
         }
         Action::List { json } => list(&collections, json, context)?,
         Action::Remove { name } => collections.named(&name)?.remove()?,
     }
+
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints what an update has done.
-fn told(
+/// Prints the result of an update.
+fn print_report(
     collection: &Collection,
     report: &CollectionReport,
     json: bool,
@@ -90,6 +92,7 @@ fn told(
 ) -> Result<(), CliError> {
     let mut out = context.out();
     let name = &collection.name;
+
     if json {
         let mut value = serde_json::to_value(report)?;
         value["name"] = name.as_str().into();
@@ -100,11 +103,13 @@ fn told(
         let files = render::plural(*files as u64, "document");
         writeln!(out, "{name}: {files} ({added} added, {modified} modified, {deleted} deleted)")?;
     }
+
     Ok(out.flush()?)
 }
 
 fn list(collections: &Collections, json: bool, context: &Context) -> Result<(), CliError> {
     let mut out = context.out();
+
     for (collection, manifest) in collections.list() {
         let (name, n_files) = (&collection.name, manifest.files.len());
         if json {
@@ -113,23 +118,28 @@ fn list(collections: &Collections, json: bool, context: &Context) -> Result<(), 
             writeln!(out, "{line}")?;
             continue;
         }
+
         let directories: Vec<String> = manifest.directories.iter().map(|path| shown_path(path)).collect();
         let files = render::plural(n_files as u64, "document");
         writeln!(out, "{}  {files}  {}", context.paint.bold(name), directories.join(", "))?;
     }
+
     Ok(out.flush()?)
 }
 
-/// `directories` as absolute paths, of what exists without links and `..`.
+/// Returns `directories` as absolute paths, sorted and without duplicates. Links and `..` are resolved in
+/// paths that exist.
 pub fn absolute(directories: &[PathBuf]) -> Vec<PathBuf> {
-    let of = |path: &PathBuf| {
-        let resolved = std::fs::canonicalize(path).or_else(|_| std::path::absolute(path));
-        resolved.unwrap_or_else(|_| Path::new("/").join(path))
-    };
-    let mut found: Vec<PathBuf> = directories.iter().map(of).collect();
+    let mut found: Vec<PathBuf> = directories.iter().map(|path| resolved(path)).collect();
     found.sort();
     found.dedup();
+
     found
+}
+
+fn resolved(path: &Path) -> PathBuf {
+    let resolved = std::fs::canonicalize(path).or_else(|_| std::path::absolute(path));
+    resolved.unwrap_or_else(|_| Path::new("/").join(path))
 }
 
 impl From<CollectionError> for CliError {

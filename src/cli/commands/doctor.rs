@@ -62,7 +62,7 @@ impl Check {
     }
 }
 
-/// Settings that cannot be used. The checks that need them are not made.
+/// Settings that cannot be used. The checks that depend on them are not made.
 enum Broken {
     /// A file or variable is invalid, so no setting is known.
     Settings(CliError),
@@ -83,12 +83,15 @@ pub fn run(args: DoctorArgs, context: &Context) -> Result<ExitCode, CliError> {
     let (codebase, problem) = context.codebase_despite_settings()?;
     let broken = problem.map(Broken::from);
     let broken = broken.as_ref();
+
     let mut checks = vec![git(), repository(&codebase), path()];
     checks.extend([hooks(&codebase, broken), hook_log(&codebase)]);
     checks.extend([settings(&codebase, broken), model(&codebase, broken), index(&codebase, broken)]);
     checks.extend([lease(&codebase), write_permission(&codebase), disk(&codebase)]);
     checks.extend(clients(&codebase));
+
     let is_broken = checks.iter().any(|check| check.verdict == Verdict::Fail);
+
     let mut out = context.out();
     if args.json {
         writeln!(
@@ -109,6 +112,7 @@ pub fn run(args: DoctorArgs, context: &Context) -> Result<ExitCode, CliError> {
             }
         }
     }
+
     out.flush()?;
     Ok(ExitCode::from(if is_broken { exit::NEGATIVE } else { 0 }))
 }
@@ -128,6 +132,7 @@ fn git() -> Check {
 fn repository(codebase: &Codebase) -> Check {
     let kind = if codebase.repo.is_bare() { "bare repository" } else { "worktree" };
     let text = format!("{kind} {}", codebase.root().display());
+
     match codebase.check_trust() {
         Err(e) => {
             let error = CliError::from(e);
@@ -140,13 +145,15 @@ fn repository(codebase: &Codebase) -> Check {
     }
 }
 
-/// Checks that `git codeweaver` finds this program on `PATH`. Hooks do not depend on it; they have the full
-/// path.
+/// Checks that `git codeweaver` finds this program on `PATH`. Hooks do not depend on it, since they contain
+/// the full path.
 fn path() -> Check {
     let found = std::env::var_os("PATH").and_then(|paths| {
         std::env::split_paths(&paths).map(|dir| dir.join(PROGRAM)).find(|file| file.is_file())
     });
+
     let this = std::env::current_exe().ok().and_then(|file| file.canonicalize().ok());
+
     match (found, this) {
         (Some(found), this) if found.canonicalize().ok() == this => {
             Check::ok("program", found.display().to_string())
@@ -173,13 +180,15 @@ fn hooks(codebase: &Codebase, broken: Option<&Broken>) -> Check {
         Ok(status) => status,
         Err(e) => return Check::warn("hooks", e.to_string(), e.fix()),
     };
-    let states = status.events.iter().map(|(_, state)| state);
+
     if status.is_installed() && !status.binary_found {
         return Check::fail("hooks", "installed, but the program they run is missing", "git codeweaver init");
     }
-    if states.clone().any(|state| *state == EventState::Outdated) {
+
+    if status.events.iter().any(|(_, state)| *state == EventState::Outdated) {
         return Check::warn("hooks", "installed by another version", "git codeweaver init");
     }
+
     if status.is_installed() {
         let names: Vec<&str> = status.events.iter().map(|(event, _)| event.name()).collect();
         let mode = match broken {
@@ -188,6 +197,7 @@ fn hooks(codebase: &Codebase, broken: Option<&Broken>) -> Check {
         };
         return Check::ok("hooks", format!("{}{mode}", names.join(", ").replace(", post-", ", -")));
     }
+
     let missing: Vec<&str> = status
         .events
         .iter()
@@ -196,7 +206,9 @@ fn hooks(codebase: &Codebase, broken: Option<&Broken>) -> Check {
         })
         .map(|(event, _)| event.name())
         .collect();
+
     let by_hand = "add the lines that `git codeweaver init --print-hooks` shows";
+
     let (place, fix) = match (&status.method, status.location) {
         (Method::Files(dir), HooksDirLocation::Worktree) => (
             format!(" ({} is in the working tree and not ignored, so it is not written)", shown_path(dir)),
@@ -211,6 +223,7 @@ fn hooks(codebase: &Codebase, broken: Option<&Broken>) -> Check {
         ),
         _ => (String::new(), "git codeweaver init"),
     };
+
     Check::warn(
         "hooks",
         format!("not installed: {}{place}", missing.join(", ")),
@@ -218,13 +231,13 @@ fn hooks(codebase: &Codebase, broken: Option<&Broken>) -> Check {
     )
 }
 
-/// Checks the log of the hooks, which print nothing.
+/// Checks the log of the hooks, which print nothing themselves.
 fn hook_log(codebase: &Codebase) -> Check {
     let path = codebase.layout.cache().join("hook.log");
-    match std::fs::read(&path)
-        .ok()
-        .and_then(|text| String::from_utf8_lossy(&text).lines().last().map(str::to_owned))
-    {
+    let text = std::fs::read(&path).ok();
+    let last = text.and_then(|text| String::from_utf8_lossy(&text).lines().last().map(str::to_owned));
+
+    match last {
         Some(last) => Check::warn(
             "hook log",
             format!("last error: {last}"),
@@ -249,10 +262,12 @@ fn model(codebase: &Codebase, broken: Option<&Broken>) -> Check {
     if let Some(Broken::Settings(_)) = broken {
         return Check::warn("model", "not checked: the settings name it", "correct the settings");
     }
+
     let tried = embed::open(&codebase.settings.model).and_then(|model| {
         let vector = model.embed_query("does it answer")?;
         Ok(format!("{} ({} dimensions)", model.name(), vector.len()))
     });
+
     match tried {
         Ok(text) => Check::ok("model", text),
         Err(e) => Check::fail("model", format!("{}: {}", e.what(), e.why()), e.fix()),
@@ -263,6 +278,7 @@ fn index(codebase: &Codebase, broken: Option<&Broken>) -> Check {
     if let Some(Broken::Model) = broken {
         return Check::warn("index", "not checked: it belongs to the model", "correct the model");
     }
+
     let store = codebase.store();
     let reader = match StoreReader::open(&store) {
         Ok(reader) => reader,
@@ -271,19 +287,24 @@ fn index(codebase: &Codebase, broken: Option<&Broken>) -> Check {
             return Check::fail("index", format!("{}: {}", error.what, error.why), error.fix);
         }
     };
+
     if let Some(reader) = &reader {
         for key in reader.state.snapshots.keys() {
+            // Opening a snapshot opens all of its files.
             if let Err(e) = reader.snapshot(key) {
                 return Check::fail("index", e.to_string(), "git codeweaver verify --repair");
             }
         }
     }
+
     let chunks = reader.as_ref().map_or(0, |r| r.state.segments.iter().map(|s| u64::from(s.n_rows)).sum());
+
     if broken.is_some() {
         let stored = render::plural(chunks, "chunk");
         let what = format!("{stored} stored, every file opens; whether it fits the settings is not checked");
         return Check::warn("index", what, "correct the settings");
     }
+
     match codebase.lifecycle(reader.as_ref()) {
         Lifecycle::Indexed => Check::ok(
             "index",
@@ -300,16 +321,18 @@ fn index(codebase: &Codebase, broken: Option<&Broken>) -> Check {
     }
 }
 
-/// Checks the MCP clients: one check for all that can start the server, and one for each that cannot.
+/// Checks the MCP clients: one check for all that can start the server, and one for each client that cannot.
 fn clients(codebase: &Codebase) -> Vec<Check> {
     let environment = Environment::of_process();
     let found = registered::find(&environment, codebase.repo.work_dir());
     let (mut good, mut checks) = (Vec::new(), Vec::new());
+
     for entry in &found {
         let name = match entry.scope {
             Scope::User => entry.client.name.to_owned(),
             Scope::Project => format!("{} (project)", entry.client.name),
         };
+
         match entry.problem(&environment) {
             None => good.push(name),
             Some(problem) => {
@@ -320,12 +343,14 @@ fn clients(codebase: &Codebase) -> Vec<Check> {
             }
         }
     }
+
     if !good.is_empty() {
         checks.insert(0, Check::ok("mcp clients", format!("registered: {}", good.join(", "))));
     } else if checks.is_empty() {
         let what = "no client has the server; `git codeweaver mcp --install CLIENT` adds it";
         checks.push(Check::ok("mcp clients", what));
     }
+
     checks
 }
 
@@ -350,7 +375,9 @@ fn write_permission(codebase: &Codebase) -> Check {
             permission::mend_command(&example),
         );
     }
+
     let dir = if root.is_dir() { root } else { root.parent().unwrap_or(root) };
+    // Only an attempt shows whether the directory is writable.
     match tempfile::Builder::new().prefix(codeweaver_store::layout::TEMPORARY_PREFIX).tempfile_in(dir) {
         Ok(_) => Check::ok("permission", format!("{} is writable", shown_path(dir))),
         Err(e) => Check::fail(
@@ -364,6 +391,7 @@ fn write_permission(codebase: &Codebase) -> Check {
 fn disk(codebase: &Codebase) -> Check {
     let root = codebase.layout.root();
     let dir = if root.is_dir() { root } else { root.parent().unwrap_or(root) };
+
     match free_bytes(dir) {
         Some(free) if free < LOW_DISK_BYTES => Check::warn(
             "disk",

@@ -31,13 +31,17 @@ pub fn run(args: GcArgs, context: &Context) -> Result<ExitCode, CliError> {
     if !codebase.layout.root().exists() {
         return Err(codeweaver_index::IndexError::NotInitialised.into());
     }
+
     if args.force {
-        // What a run of another worktree has written and not yet published is young, and no state names it.
+        // Data that a run of another worktree has written and not yet published is young, and no state names
+        // it.
         updater::refuse_while_indexing(&codebase)?;
     }
+
     let lease = updater::lease(&codebase)?;
     let report = gc::collect(&codebase, if args.force { Keep::NOTHING } else { Keep::USUAL })?;
     drop(lease);
+
     let mut out = context.out();
     if args.json {
         writeln!(out, "{}", render::json(&report, true)?)?;
@@ -52,6 +56,7 @@ pub fn run(args: GcArgs, context: &Context) -> Result<ExitCode, CliError> {
             writeln!(out, "Dropped the state of {}", plural(report.heads_dropped, "removed worktree"))?;
         }
     }
+
     out.flush()?;
     Ok(ExitCode::SUCCESS)
 }

@@ -20,7 +20,7 @@ use std::process::ExitCode;
 
 /// Maximum number of unresolved edges of one node that are printed.
 const MAX_UNRESOLVED: usize = 12;
-/// Columns of the name of a grade.
+/// Number of columns of the name of a grade.
 const GRADE_WIDTH: usize = 11;
 
 /// Show the callers, callees, references or definitions of a symbol
@@ -91,24 +91,29 @@ pub fn run(args: GraphArgs, context: &Context) -> Result<ExitCode, CliError> {
     let codebase = context.codebase()?;
     let format = if args.json { Format::Json } else { args.output_format };
     let symbol = match args.symbol.rsplit_once(':') {
+        // A path is relative to the current directory; a name may contain colons too.
         Some((file, line)) if line.parse::<u32>().is_ok() => {
             format!("{}:{line}", context.file(&codebase, file, args.rev.as_deref())?)
         }
         _ => args.symbol.clone(),
     };
+
     let mut request = CallGraphRequest::new(&symbol, args.direction.into());
     request.depth = args.depth;
     request.limit = args.limit.unwrap_or(request.limit);
     request.note_limit = args.note_limit.unwrap_or(request.note_limit);
     request.rev = args.rev;
     request.committed = args.committed;
+
     let places = Places::new(context, &codebase, request.rev.as_deref());
     let searcher = Searcher::new(codebase);
+
     let response =
         match run_query(&searcher, context, |updater| Xref::new(&searcher).query(&request, updater)) {
             Ok(response) => response,
             Err(error) => return Err(report_error(error, &searcher.codebase, format, context)?),
         };
+
     let mut out = context.out();
     match format {
         Format::Json => writeln!(out, "{}", render::json(&response, true)?)?,
@@ -119,10 +124,12 @@ pub fn run(args: GraphArgs, context: &Context) -> Result<ExitCode, CliError> {
     }
     out.flush()?;
     drop(out);
+
     if format != Format::Json {
         response.warnings.iter().for_each(|warning| context.warn(warning));
     }
     background::update_if_due(&searcher.codebase, response.needs_update);
+
     let is_empty = if request.direction == Direction::Definitions {
         response.roots.is_empty()
     } else {
@@ -131,7 +138,7 @@ pub fn run(args: GraphArgs, context: &Context) -> Result<ExitCode, CliError> {
     Ok(ExitCode::from(if is_empty { exit::NEGATIVE } else { 0 }))
 }
 
-/// What was asked for, with the symbol as typed.
+/// The first line of an answer, with the symbol as typed.
 fn headline(response: &CallGraphResponse, symbol: &str) -> String {
     let symbol = safe(symbol);
     let relation = match response.direction {
@@ -141,6 +148,7 @@ fn headline(response: &CallGraphResponse, symbol: &str) -> String {
         Direction::References => "References to",
         Direction::Definitions => "Definitions of",
     };
+
     match response.status {
         CallGraphStatus::NotFound => {
             format!("No definition of '{symbol}' found in the index of {}", safe(&response.rev))
@@ -165,6 +173,7 @@ fn headline(response: &CallGraphResponse, symbol: &str) -> String {
     }
 }
 
+/// Writes each root with its edges as a tree, then notes about omitted edges and calls.
 fn table(
     out: &mut impl Write,
     headline: &str,
@@ -173,6 +182,7 @@ fn table(
     paint: Paint,
 ) -> Result<(), CliError> {
     writeln!(out, "{headline}")?;
+
     let nodes: BTreeMap<&str, &Node> =
         response.nodes.iter().map(|node| (node.symbol_id.as_str(), node)).collect();
     let towards_callers: &[bool] = match response.direction {
@@ -180,12 +190,14 @@ fn table(
         Direction::Both => &[true, false],
         _ => &[true],
     };
+
     for id in &response.roots {
         let Some(node) = nodes.get(id.as_str()) else { continue };
         writeln!(out, "\n{}", label(node, places, 0, paint))?;
         if response.direction == Direction::Definitions {
             continue;
         }
+
         for &to_callers in towards_callers {
             if towards_callers.len() > 1 {
                 writeln!(out, "{}", paint.dim(if to_callers { "  called by" } else { "  calls" }))?;
@@ -195,9 +207,11 @@ fn table(
             tree.write_edges(out, id, 1)?;
         }
     }
+
     if let Some(note) = cut_note(response) {
         writeln!(out, "\n{}", paint.dim(note))?;
     }
+
     let n_notes = response.total_note_count;
     if n_notes > 0 {
         writeln!(
@@ -206,17 +220,18 @@ fn table(
             paint.dim(format!("{} about unresolved calls: --json", plural(n_notes as u64, "note")))
         )?;
     }
+
     Ok(())
 }
 
-/// Says what the limits left out, and how to see it.
+/// The note that the limits omitted edges, with the limit that shows them; `None` if none were omitted.
 fn cut_note(response: &CallGraphResponse) -> Option<String> {
     let n_more = response.total_edge_count - response.edges.len();
     let needed = response.total_edge_count.min(codeweaver_xref::MAX_LIMIT);
     response.edges_truncated.then(|| format!("{} more: --limit {needed}", plural(n_more as u64, "edge")))
 }
 
-/// Formats the location and signature of a definition. The signature is cut to fit into a line of which
+/// Formats the location and signature of a definition. The signature is cut to fit into a line whose first
 /// `used` columns are taken.
 fn label(node: &Node, places: &Places, used: usize, paint: Paint) -> String {
     let line = node.span.map_or(1, |span| span.0);
@@ -225,27 +240,31 @@ fn label(node: &Node, places: &Places, used: usize, paint: Paint) -> String {
         Some(span) => format!("{path}:{}-{}", span.0, span.1),
         None => path,
     };
+
     let linked = places.link(&node.file, line, &paint.title(&location));
+
     let signature = if node.signature.is_empty() { &node.qualified_name } else { &node.signature };
     let columns = places.screen.columns_after(used + width::of(&location) + 2);
     format!("{linked}  {}", width::fit_words(&safe(&width::excerpt(signature)), columns))
 }
 
-/// Writes the edges of a response as an indented tree. Each node is expanded once.
+/// Writer of the edges of a response as an indented tree. Each node is expanded once.
 struct Tree<'a> {
     response: &'a CallGraphResponse,
     nodes: &'a BTreeMap<&'a str, &'a Node>,
     places: &'a Places,
     paint: Paint,
-    /// Follows edges to callers instead of callees.
+    /// Whether edges are followed to callers instead of callees.
     to_callers: bool,
     expanded: BTreeSet<&'a str>,
 }
 
 impl<'a> Tree<'a> {
+    /// Writes the edges of the node `id`, and below each those of its other end.
     fn write_edges(&mut self, out: &mut impl Write, id: &str, depth: usize) -> Result<(), CliError> {
         let indent = "  ".repeat(depth);
         let mut n_unresolved = 0;
+
         for edge in &self.response.edges {
             let (near, far) = match (self.to_callers, &edge.dst_symbol_id) {
                 (true, Some(dst)) => (dst.as_str(), Some(edge.src_symbol_id.as_str())),
@@ -255,12 +274,14 @@ impl<'a> Tree<'a> {
             if near != id {
                 continue;
             }
+
             if edge.grade == Grade::Unresolved {
                 n_unresolved += 1;
                 if n_unresolved > MAX_UNRESOLVED {
                     continue;
                 }
             }
+
             let sites = sites(edge);
             let used = indent.len() + GRADE_WIDTH + 3 + width::of(&sites);
             let label = match far.and_then(|far| self.nodes.get(far)) {
@@ -268,16 +289,19 @@ impl<'a> Tree<'a> {
                 None => safe(&edge.name).into_owned(),
             };
             writeln!(out, "{indent}{} {label}  {}", grade(edge, self.paint), self.paint.dim(sites))?;
+            // Expanding a node once ends the recursion on cycles.
             if let Some(far) = far.filter(|_| depth < self.response.depth as usize)
                 && self.expanded.insert(far)
             {
                 self.write_edges(out, far, depth + 1)?;
             }
         }
+
         if n_unresolved > MAX_UNRESOLVED {
             let more = format!("{} more unresolved", n_unresolved - MAX_UNRESOLVED);
             writeln!(out, "{indent}{}", self.paint.dim(more))?;
         }
+
         Ok(())
     }
 }
@@ -302,23 +326,25 @@ fn sites(edge: &Edge) -> String {
         EdgeKind::Inherit => "base, ",
         EdgeKind::Reference => "reference, ",
     };
-    let of = if edge.candidates > 1 { format!(", 1 of {}", edge.candidates) } else { String::new() };
-    format!("({kind}{word} {}{more}: {}{of})", lines.join(", "), edge.evidence)
+    let of_total = if edge.candidates > 1 { format!(", 1 of {}", edge.candidates) } else { String::new() };
+
+    format!("({kind}{word} {}{more}: {}{of_total})", lines.join(", "), edge.evidence)
 }
 
+/// Writes the roots as a list and the edges as a table.
 fn markdown(out: &mut impl Write, headline: &str, response: &CallGraphResponse) -> Result<(), CliError> {
-    let code = |text: &str| format!("`{}`", safe(text).replace('`', "'"));
     writeln!(out, "# {}\n", headline.replace('`', "'"))?;
     for node in response.nodes.iter().filter(|node| response.roots.contains(&node.symbol_id)) {
         writeln!(out, "- {} {}", code(&node.symbol_id), code(&node.signature))?;
     }
+
     if !response.edges.is_empty() {
         writeln!(out, "\n| from | to | grade | evidence | lines |\n|---|---|---|---|---|")?;
     }
+
     for edge in &response.edges {
         let to = edge.dst_symbol_id.as_deref().unwrap_or(&edge.name);
         let lines: Vec<String> = edge.sites.iter().map(|site| site.start_line.to_string()).collect();
-        let cell = |text: &str| code(text).replace('|', "\\|");
         writeln!(
             out,
             "| {} | {} | {} | {} | {} |",
@@ -329,11 +355,23 @@ fn markdown(out: &mut impl Write, headline: &str, response: &CallGraphResponse) 
             lines.join(", ") + if edge.site_count > lines.len() { ", …" } else { "" }
         )?;
     }
+
     let n_notes = response.total_note_count;
     let notes =
         (n_notes > 0).then(|| format!("{} about unresolved calls: --json", plural(n_notes as u64, "note")));
     for note in cut_note(response).into_iter().chain(notes) {
         writeln!(out, "\n{note}")?;
     }
+
     Ok(())
+}
+
+/// `text` as inline code of Markdown.
+fn code(text: &str) -> String {
+    format!("`{}`", safe(text).replace('`', "'"))
+}
+
+/// `text` as inline code in a cell of a table.
+fn cell(text: &str) -> String {
+    code(text).replace('|', "\\|")
 }

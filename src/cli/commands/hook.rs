@@ -1,4 +1,4 @@
-//! `hook`: the command that git hooks run. Never fails and never prints, so that it cannot disturb a git
+//! `hook`: the command that git hooks run. It never fails and never prints, so that it cannot disturb a git
 //! command.
 
 use crate::cli::context::Context;
@@ -35,9 +35,9 @@ pub struct HookArgs {
     args: Vec<OsString>,
 }
 
-/// True unless `CODEWEAVER_HOOKS` selects foreground mode. The settings, which can select it too, are not
-/// read yet at this point. A detached process that git does wait for is harmless: it is only not interrupted
-/// by Ctrl-C.
+/// Returns true unless `CODEWEAVER_HOOKS` selects foreground mode. The settings, which can select it too, are
+/// not read yet at this point. A detached process that git does wait for is harmless: only Ctrl-C does not
+/// interrupt it.
 pub fn is_detached() -> bool {
     std::env::var_os("CODEWEAVER_HOOKS").is_none_or(|mode| mode != "foreground")
 }
@@ -49,36 +49,48 @@ pub fn run(args: HookArgs, context: &Context) -> Result<ExitCode, CliError> {
         Some("probe") => return Ok(probe(&args.args, context)),
         _ => false,
     };
+
     let call = HookCall::parse(&args.args);
     if call.is_none() && !is_sync {
         return Ok(ExitCode::SUCCESS);
     }
+
     let Ok(repo) = context.repo() else { return Ok(ExitCode::SUCCESS) };
+
+    // The hook of a file checkout does not move HEAD.
     if call.is_some_and(|call| !call.moves_head(repo.git_dir())) {
         return Ok(ExitCode::SUCCESS);
     }
+
     let layout = Layout::of(&repo);
     if !layout.was_initialised() {
         return Ok(ExitCode::SUCCESS);
     }
+
     if let Err(error) = update(context, is_sync) {
         log(&layout, &error);
     }
+
     Ok(ExitCode::SUCCESS)
 }
 
+/// Updates the index to HEAD, or leaves that to the process that is indexing already.
 fn update(context: &Context, is_sync: bool) -> Result<(), IndexError> {
     let codebase = context.open()?;
     // If the store has been deleted, it is created again and the index is rebuilt.
     codebase.layout.create()?;
     updater::request_update(&codebase)?;
-    // A reader asks for `sync`, also when it found more changed files than it can index itself.
+
+    // A reader calls `sync` also if it found more changed files than it can index itself.
     let uncommitted = if is_sync { Uncommitted::Index } else { Uncommitted::Leave };
     updater::serve(&codebase, uncommitted, &Silent)?;
+
     background::build_graphs(&codebase);
+
     if codebase.settings.hooks.mode == HooksMode::Foreground {
         wait_for_other(&codebase);
     }
+
     Ok(())
 }
 
@@ -95,7 +107,7 @@ fn probe(args: &[OsString], context: &Context) -> ExitCode {
     if let [_, language] = args
         && let Ok(codebase) = context.open()
     {
-        // The result does not matter, only whether this process survives.
+        // Only the survival of this process matters, not the result.
         let _ = journal::probe(&codebase, &language.to_string_lossy());
     }
     ExitCode::SUCCESS
@@ -115,6 +127,7 @@ fn log(layout: &Layout, error: &IndexError) {
     if !matches!(layout.trust(), Ok(Trust::Ours)) {
         return;
     }
+
     let path = layout.cache().join("hook.log");
     // Write errors are ignored, since they cannot be reported anywhere else.
     let _ = append(&path, &format!("{} {error}\n", time::rfc3339(time::now())));
@@ -123,10 +136,12 @@ fn log(layout: &Layout, error: &IndexError) {
 fn append(path: &Path, line: &str) -> std::io::Result<()> {
     if std::fs::metadata(path).is_ok_and(|metadata| metadata.len() > MAX_LOG_BYTES) {
         let text = std::fs::read(path)?;
+        // The newer half, from the first whole line.
         let newer = &text[text.len() / 2..];
         let start = newer.iter().position(|&byte| byte == b'\n').map_or(0, |i| i + 1);
         std::fs::write(path, &newer[start..])?;
     }
+
     durable::open_or_create(path)?;
     std::fs::File::options().append(true).open(path)?.write_all(line.as_bytes())
 }

@@ -58,10 +58,12 @@ pub struct IndexArgs {
 }
 
 pub fn run(args: IndexArgs, context: &Context) -> Result<ExitCode, CliError> {
+    // Downloads and consent are matters of the foreground.
     if !args.background && !args.detached {
         downloads::get_configured(context)?;
         estimate::ask_consent(context)?;
     }
+
     let codebase = context.codebase()?;
     let target = match &args.rev {
         None => Target::head(&codebase)?,
@@ -70,29 +72,37 @@ pub fn run(args: IndexArgs, context: &Context) -> Result<ExitCode, CliError> {
             Target { tree: Some(revision.tree), commit: revision.commit, reference: None, is_head: false }
         }
     };
+
     if args.background {
         return in_background(&args, &codebase, context);
     }
+
     let mut options = UpdateOptions { reindex: args.reindex, allow_huge: args.allow_huge };
     if args.dry_run {
         return dry_run(&args, &codebase, &target, options, context);
     }
+
     if target.is_head && !args.reindex {
         options.reindex = confirm_reindex(&args, &codebase, context)?;
     }
+
     let style = Style::choose(context, args.quiet, args.json);
     if !matches!(style, Style::Quiet | Style::Json) {
         estimate::announce(&codebase, &target, options, context)?;
     }
+
     let report = index(context, &codebase, &target, options, style)?;
+
     if style == Style::Json {
         progress::event(&done(&report)?);
     } else if style != Style::Quiet {
         print(context, &codebase, &report)?;
     }
+
     Ok(ExitCode::SUCCESS)
 }
 
+/// Prints the estimate of a run with the same arguments.
 fn dry_run(
     args: &IndexArgs,
     codebase: &Codebase,
@@ -101,6 +111,7 @@ fn dry_run(
     context: &Context,
 ) -> Result<ExitCode, CliError> {
     let estimate = estimate::of(codebase, target, options)?;
+
     if args.json {
         progress::event(&estimate);
     } else {
@@ -121,6 +132,7 @@ pub fn index(
 ) -> Result<UpdateReport, CliError> {
     let result =
         progress::run(context, codebase, style, |progress| updater::run(codebase, target, options, progress));
+
     if result.is_ok() {
         background::build_graphs(codebase);
     }
@@ -132,6 +144,7 @@ pub fn print(context: &Context, codebase: &Codebase, report: &UpdateReport) -> R
     let mut out = context.out();
     let totals =
         format!("{}, {}", render::plural(report.files, "file"), render::plural(report.chunks, "chunk"));
+
     let n_missing = report.skipped.get("not_local").copied().unwrap_or(0);
     if report.files == 0 && n_missing > 0 {
         writeln!(out, "{} {totals}", context.paint.warning("Nothing to index yet:"))?;
@@ -156,10 +169,13 @@ pub fn print(context: &Context, codebase: &Codebase, report: &UpdateReport) -> R
         };
         writeln!(out, "{} {totals} in {time} ({work})", context.paint.good("Indexed:"))?;
     }
+
     if let Some(note) = submodules(report.skipped.get("submodule").copied()) {
         writeln!(out, "Submodules: {note}")?;
     }
+
     out.flush()?;
+
     if n_missing > 0 {
         let (files, them) = (render::plural(n_missing, "file"), if n_missing == 1 { "it" } else { "them" });
         context.warn(&format!(
@@ -167,13 +183,15 @@ pub fn print(context: &Context, codebase: &Codebase, report: &UpdateReport) -> R
              has fetched {them}, the next search or hook indexes {them}"
         ));
     }
+
     warn_about_extensions(context, report);
     Ok(())
 }
 
-/// What is true of the submodules of a repository, and how they are indexed; `None` if there are none.
+/// The note about the submodules of a repository and how to index them; `None` if there are none.
 pub fn submodules(n: Option<u64>) -> Option<String> {
     let n = n.filter(|n| *n > 0)?;
+
     let (are, them) = if n == 1 { ("1 is", "it") } else { (&*format!("{} are", render::count(n)), "them") };
     Some(format!(
         "{are} not part of this index; `git submodule foreach git codeweaver init` indexes {them}, \
@@ -187,9 +205,11 @@ fn warn_about_extensions(context: &Context, report: &UpdateReport) {
     if n_unknown == 0 || n_unknown < report.files {
         return;
     }
+
     context.warn("no file has a known extension; all files were indexed as plain text");
     let mut rows: Vec<(&String, &u64)> = report.unknown_extensions.iter().collect();
     rows.sort_by_key(|(extension, n)| (std::cmp::Reverse(**n), (*extension).clone()));
+
     context.note("  extension     files");
     for (extension, n) in rows.iter().take(20) {
         context.note(&format!("  {:<12} {:>6}", render::safe(extension), render::count(**n)));
@@ -197,6 +217,7 @@ fn warn_about_extensions(context: &Context, report: &UpdateReport) {
     context.note("  set their language: git codeweaver config set policy.file_extensions.EXT LANGUAGE");
 }
 
+/// The last event of a run, with all counters of the report.
 fn done(report: &UpdateReport) -> Result<serde_json::Value, CliError> {
     let mut event = serde_json::json!({ "event": "done" });
     if let (Some(event), serde_json::Value::Object(fields)) =
@@ -211,8 +232,10 @@ fn done(report: &UpdateReport) -> Result<serde_json::Value, CliError> {
 /// otherwise prints the decision.
 fn confirm_reindex(args: &IndexArgs, codebase: &Codebase, context: &Context) -> Result<bool, CliError> {
     let is_running = lock::holder(&codebase.layout.work_lock(&codebase.worktree_key)).is_some();
+    // The checkpoint of a running index is not that of an interrupted one.
     let unfinished = if is_running { Unfinished::None } else { checkpoint::unfinished(codebase) };
     let is_prompted = context.is_interactive && !args.resume && !args.quiet && !args.json;
+
     if let Unfinished::Resumable { n_chunks } = unfinished
         && is_prompted
         && prompt_for_reindex(n_chunks)?
@@ -223,8 +246,8 @@ fn confirm_reindex(args: &IndexArgs, codebase: &Codebase, context: &Context) -> 
     Ok(false)
 }
 
-/// Says how a run continues an interrupted one. Nothing is discarded: stored chunks are reused for every blob
-/// whose settings still match.
+/// Announces how a run continues an interrupted one. Nothing is discarded: stored chunks are reused for every
+/// blob whose settings still match.
 pub fn announce(unfinished: &Unfinished, style: Style, context: &Context) {
     let message = match unfinished {
         Unfinished::None => return,
@@ -234,6 +257,7 @@ pub fn announce(unfinished: &Unfinished, style: Style, context: &Context) {
             format!("Resuming indexing from checkpoint at {n_chunks} chunks")
         }
     };
+
     match style {
         Style::Quiet => {}
         Style::Json => progress::event(&serde_json::json!({ "event": "message", "message": message })),
@@ -246,21 +270,27 @@ fn prompt_for_reindex(n_chunks: u64) -> Result<bool, CliError> {
         eprint!("Incomplete index found. Resume from {n_chunks} chunks or reindex? [Resume/reindex] ");
         let mut answer = String::new();
         let n_read = std::io::stdin().read_line(&mut answer)?;
+
         match answer.trim().to_ascii_lowercase().as_str() {
             "" | "resume" | "r" | "y" | "yes" => return Ok(false),
             "reindex" => return Ok(true),
+            // The end of the input counts as the default answer.
             _ if n_read == 0 => return Ok(false),
             _ => eprintln!("Please answer `resume` or `reindex`."),
         }
     }
 }
 
+/// Starts a detached process that indexes, and returns.
 fn in_background(args: &IndexArgs, codebase: &Codebase, context: &Context) -> Result<ExitCode, CliError> {
     codebase.layout.create().map_err(CliError::from)?;
+
     let lease = lock::holder(&codebase.layout.work_lock(&codebase.worktree_key));
     if let Some(holder) = lease {
         return Err(codeweaver_store::StoreError::Locked { holder }.into());
     }
+
+    // The detached process has no terminal, so it must not ask whether to resume.
     let mut child_args = vec!["index".into(), "--quiet".into(), "--detached".into(), "--resume".into()];
     if args.reindex {
         child_args.pop();
@@ -270,10 +300,12 @@ fn in_background(args: &IndexArgs, codebase: &Codebase, context: &Context) -> Re
         child_args.push("--allow-huge".into());
     }
     child_args.extend(args.rev.as_ref().map(Into::into));
+
     let pid = background::spawn(codebase, &child_args).map_err(|e| {
         let fix = "check that the program has not been moved or removed";
         CliError::new("the indexer could not be started", e.to_string(), fix)
     })?;
+
     if args.json {
         progress::event(&serde_json::json!({ "event": "background", "pid": pid }));
     } else if !args.quiet {
@@ -281,5 +313,6 @@ fn in_background(args: &IndexArgs, codebase: &Codebase, context: &Context) -> Re
             "Indexing in the background (PID {pid}); `git codeweaver status` shows the progress"
         ));
     }
+
     Ok(ExitCode::SUCCESS)
 }

@@ -56,29 +56,36 @@ pub fn run(args: InitArgs, context: &Context) -> Result<ExitCode, CliError> {
         downloads::get_configured(context)?;
         estimate::ask_consent(context)?;
     }
+
     let codebase = context.codebase()?;
     if args.print_hooks {
         return print_hooks(&codebase, context);
     }
+
     let head = codebase.repo.head()?;
+    // An index that is checked in comes from others and cannot be trusted.
     if let Some(path) = git::tracked_store(&codebase.repo, head.tree.as_ref())? {
         return Err(IndexError::Tracked { path: path.to_string() }.into());
     }
+
     let is_new = codebase.layout.create().map_err(CliError::from)?;
     exclude::add_exclude(codebase.repo.common_dir()).map_err(GitError::from)?;
     let dir = shown_path(codebase.layout.root());
+
     let mut out = context.out();
     let label = |text| context.paint.good(text);
     match is_new {
         true => writeln!(out, "{} {dir}/ (excluded from git in .git/info/exclude)", label("Created:"))?,
         false => writeln!(out, "{} {dir}/ already exists", label("Store:  "))?,
     }
+
     if !args.no_hooks {
         let report = install_hooks(&codebase, args.global)?;
         write_hooks(&mut out, context, &report)?;
     }
     out.flush()?;
     drop(out);
+
     if !args.no_index {
         let style = Style::choose(context, false, false);
         if codebase.lease_holder().is_none() {
@@ -89,6 +96,7 @@ pub fn run(args: InitArgs, context: &Context) -> Result<ExitCode, CliError> {
         let report = index::index(context, &codebase, &target, options, style)?;
         index::print(context, &codebase, &report)?;
     }
+
     write_next(&args, context)?;
     Ok(ExitCode::SUCCESS)
 }
@@ -107,56 +115,60 @@ fn install_options(codebase: &Codebase, global: bool) -> Result<InstallOptions, 
             "git codeweaver init --no-hooks",
         )
     })?;
+
     let mode = match codebase.settings.hooks.mode {
         HooksMode::Background => HookMode::Background,
         HooksMode::Foreground => HookMode::Foreground,
     };
+
     Ok(InstallOptions { global, mode, ..InstallOptions::new(binary) })
 }
 
+/// Writes the installed hooks, those that are not installed with the reasons, and advice.
 fn write_hooks(
     out: &mut impl std::io::Write,
     context: &Context,
     report: &InstallReport,
 ) -> Result<(), CliError> {
-    let names = |is_meant: &dyn Fn(&Outcome) -> bool| {
-        let events = report.events.iter().filter(|(_, outcome)| is_meant(outcome));
-        events.map(|(event, _)| event.name()).collect::<Vec<_>>().join(", ")
-    };
     let place = match &report.method {
         Method::Configuration(Scope::Local) => "in the configuration of this repository".to_owned(),
         Method::Configuration(Scope::Global) => "in your git configuration, for every repository".to_owned(),
         Method::Files(dir) => format!("in {}", shown_path(dir)),
     };
-    let is_installed = |outcome: &Outcome| !matches!(outcome, Outcome::Advised(_));
-    let installed = names(&is_installed);
+
+    let installed = event_names(report, |outcome| !matches!(outcome, Outcome::Advised(_)));
     if !installed.is_empty() {
         let is_unchanged =
             report.events.iter().all(|(_, o)| matches!(o, Outcome::Unchanged | Outcome::Advised(_)));
         let state = if is_unchanged { ", unchanged" } else { "" };
         writeln!(out, "{} {installed} ({place}{state})", context.paint.good("Hooks:  "))?;
     }
-    let chained = names(&|outcome| *outcome == Outcome::Chained);
+
+    let chained = event_names(report, |outcome| *outcome == Outcome::Chained);
     if !chained.is_empty() {
         writeln!(out, "         a marked block was added to your own {chained}")?;
     }
+
     let mut reasons: Vec<Reason> = Vec::new();
     for (_, outcome) in &report.events {
         if let Outcome::Advised(reason) = outcome
             && !reasons.contains(reason)
         {
             reasons.push(*reason);
-            let missing = names(&|outcome| *outcome == Outcome::Advised(*reason));
+            let missing = event_names(report, |outcome| *outcome == Outcome::Advised(*reason));
             writeln!(out, "{} {missing} not installed", context.paint.warning("Hooks:  "))?;
             writeln!(out, "         because {reason} ({place})")?;
         }
     }
+
     if !reasons.is_empty() {
         writeln!(out, "         without them the index is updated by the next search")?;
     }
+
     let (optional, needed): (Vec<&Advice>, Vec<&Advice>) =
         report.advice.iter().partition(|advice| advice.optional);
     needed.into_iter().try_for_each(|advice| write_advice(out, advice))?;
+
     let is_new = report.events.iter().any(|(_, o)| matches!(o, Outcome::Created | Outcome::Chained));
     if is_new && let Some(manager) = optional.iter().find_map(|advice| advice.manager) {
         let manager = manager.name();
@@ -165,9 +177,17 @@ fn write_hooks(
             "         {manager} needs no entry; `init --print-hooks` shows one for the whole team"
         )?;
     }
+
     Ok(())
 }
 
+/// The names of the events whose outcome is as `is_meant` says.
+fn event_names(report: &InstallReport, is_meant: impl Fn(&Outcome) -> bool) -> String {
+    let events = report.events.iter().filter(|(_, outcome)| is_meant(outcome));
+    events.map(|(event, _)| event.name()).collect::<Vec<_>>().join(", ")
+}
+
+/// Writes lines that the user may add to a file.
 fn write_advice(out: &mut impl std::io::Write, advice: &Advice) -> Result<(), CliError> {
     let purpose = advice.manager.map_or("To install it yourself", |_| "For the whole team");
     let action = match advice.optional {
@@ -175,56 +195,67 @@ fn write_advice(out: &mut impl std::io::Write, advice: &Advice) -> Result<(), Cl
         false if advice.text.starts_with("#!") => "create",
         false => "add to",
     };
+
     writeln!(out, "  {purpose}, {action} {}:", shown_path(&advice.file))?;
     for line in advice.text.lines() {
         writeln!(out, "      {}", render::safe(line))?;
     }
+
     if let Some(then) = &advice.then {
         writeln!(out, "  and run: {}", render::safe(then))?;
     }
     Ok(())
 }
 
-/// Prints what [`hooks::install`] does not do itself: entries of hook managers, and lines for hook files that
-/// it does not write.
+/// Prints the lines that [`hooks::install`] does not write itself: entries of hook managers, and lines for
+/// hook files that are not the user's own.
 fn print_hooks(codebase: &Codebase, context: &Context) -> Result<ExitCode, CliError> {
     let site = hook_site(codebase);
     let planned = hooks::plan(&site, &hooks::survey(&site)?, &install_options(codebase, false)?)?;
+
     let mut out = context.out();
     planned.report.advice.iter().try_for_each(|advice| write_advice(&mut out, advice))?;
     if planned.report.advice.is_empty() {
         writeln!(out, "Nothing to add by hand: `git codeweaver init` installs the hooks.")?;
     }
+
     out.flush()?;
     Ok(ExitCode::SUCCESS)
 }
 
+/// Writes the commands that are useful after `init`.
 fn write_next(args: &InitArgs, context: &Context) -> Result<(), CliError> {
     let mut out = context.out();
     writeln!(out, "\nNext:")?;
+
     if args.no_index {
         writeln!(out, "  git codeweaver index                         build the index")?;
     }
+
     writeln!(out, "  git codeweaver search \"your query\"           search by meaning, name or words")?;
     writeln!(
         out,
         "  git codeweaver status                        show what is indexed and how current it is"
     )?;
+
     if args.no_hooks {
         writeln!(out, "  git codeweaver index                         update the index after commits")?;
     }
+
     if man::installed().is_none() {
         writeln!(
             out,
             "  git codeweaver man --install                 let `git codeweaver --help` find its manual"
         )?;
     }
+
     if !completions::is_installed() {
         writeln!(
             out,
             "  git codeweaver completions --install         complete commands and options with TAB"
         )?;
     }
+
     out.flush()?;
     Ok(())
 }

@@ -35,6 +35,7 @@ pub fn run(args: ManArgs, context: &Context) -> Result<ExitCode, CliError> {
         write_pages(&dir)?;
         return Ok(ExitCode::SUCCESS);
     }
+
     let mut out = context.out();
     clap_mangen::Man::new(command()).render(&mut out)?;
     out.flush()?;
@@ -61,11 +62,14 @@ fn write_page(dir: &Path, name: &str, command: clap::Command) -> Result<(), CliE
     user_files::write(&dir.join(format!("{name}.1")), &page)
 }
 
+/// Writes the pages to the directory where `man` looks, and tells whether it does.
 fn install(context: &Context) -> Result<ExitCode, CliError> {
     let dir = directory()?;
     write_pages(&dir.join("man1"))?;
+
     let mut out = context.out();
     writeln!(out, "{} {}/{PROGRAM}*.1", context.paint.good("Written:"), shown_path(&dir.join("man1")))?;
+
     match is_found_by_man() {
         Some(true) => writeln!(out, "         `git codeweaver --help` and `git help codeweaver` show them")?,
         Some(false) => {
@@ -74,42 +78,47 @@ fn install(context: &Context) -> Result<ExitCode, CliError> {
         }
         None => writeln!(out, "         the program `man` is not installed")?,
     }
+
     out.flush()?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// The directory for manual pages that belongs to a directory of `PATH`, from which `man` derives where it
-/// looks: that of `~/.local/bin`, else that of this program if it is below the home directory. Without
+/// The directory for manual pages that belongs to a directory of `PATH`, from which `man` derives its search
+/// path: the one of `~/.local/bin`, else the one of this program if it is below the home directory. Without
 /// either, the same directory as for `~/.local/bin`.
 fn directory() -> Result<PathBuf, CliError> {
     let Some(home) = user_files::home() else { return Ok(user_files::data_dir()?.join("man")) };
+
     let path = std::env::var_os("PATH").unwrap_or_default();
     let dirs: Vec<PathBuf> = std::env::split_paths(&path).collect();
+
     let local = home.join(".local/share/man");
     if dirs.contains(&home.join(".local/bin")) {
         return Ok(local);
     }
+
     let bin = dirs.iter().find(|dir| dir.starts_with(&home) && dir.join(PROGRAM).is_file());
     Ok(bin.and_then(|bin| bin.parent()).map_or(local, |prefix| prefix.join("share/man")))
 }
 
-/// Whether `man` finds the page; `None` if there is no `man`.
+/// Returns whether `man` finds the page; `None` if there is no `man`.
 fn is_found_by_man() -> Option<bool> {
     let mut man = Command::new("man");
     man.args(["-w", PROGRAM]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     man.status().ok().map(|status| status.success())
 }
 
-/// The installed page of the program, if it is in a place where `man` usually looks.
+/// The installed page of the program, if it is in a directory where `man` usually looks.
 pub fn installed() -> Option<PathBuf> {
-    let list = |name: &str| std::env::var_os(name).unwrap_or_default();
-    let manpath = list("MANPATH");
-    let path = list("PATH");
-    let of_path = std::env::split_paths(&path).filter_map(|dir| {
+    let manpath = std::env::var_os("MANPATH").unwrap_or_default();
+    let path = std::env::var_os("PATH").unwrap_or_default();
+
+    let beside_path = std::env::split_paths(&path).filter_map(|dir| {
         let prefix = dir.parent()?.to_owned();
         Some([prefix.join("share/man"), prefix.join("man")])
     });
-    let dirs = std::env::split_paths(&manpath).chain(of_path.flatten());
+
+    let dirs = std::env::split_paths(&manpath).chain(beside_path.flatten());
     let mut pages =
         dirs.flat_map(|dir| ["1", "1.gz"].map(|end| dir.join("man1").join(format!("{PROGRAM}.{end}"))));
     pages.find(|page| page.is_file())

@@ -25,7 +25,7 @@ pub struct McpArgs {
 }
 
 impl McpArgs {
-    /// True if the server is started; logs then also go to its client.
+    /// Returns true if the server is started; logs then also go to its client.
     pub fn serves(&self) -> bool {
         !self.setup.is_requested()
     }
@@ -35,11 +35,14 @@ pub fn run(args: McpArgs, context: &Context) -> Result<ExitCode, CliError> {
     if !args.serves() {
         return client_setup::run(&args.setup, context);
     }
+
+    // Must happen before any thread is started, since the process may be replaced.
     let served = leave_git_environment().and_then(|()| {
         let (layer, records) = log::channel();
         logging::start_with_protocol(context, layer);
         mcp::serve(Options { dir: context.dir.clone(), debug: context.debug, records })
     });
+
     served.map_err(|error| {
         CliError::new(
             "the server cannot start",
@@ -47,6 +50,7 @@ pub fn run(args: McpArgs, context: &Context) -> Result<ExitCode, CliError> {
             "stdin and stdout must be open, and the system must allow new threads",
         )
     })?;
+
     Ok(ExitCode::SUCCESS)
 }
 
@@ -69,11 +73,13 @@ fn leave_git_environment() -> std::io::Result<()> {
     if PINNING_VARIABLES.iter().all(|name| std::env::var_os(name).is_none()) {
         return Ok(());
     }
+
     let mut command = std::process::Command::new(std::env::current_exe()?);
     command.args(std::env::args_os().skip(1));
     PINNING_VARIABLES.iter().for_each(|name| {
         command.env_remove(name);
     });
+
     Err(command.exec())
 }
 

@@ -77,6 +77,7 @@ pub fn run(args: ModelArgs, context: &Context) -> Result<ExitCode, CliError> {
             if !cache.has(&short) {
                 return Err(not_here(name));
             }
+
             let size = cache.pack(&short, file).map_err(|error| failed(name, error))?;
             say(context, &format!("{}: {} in {}", safe(name), render::bytes(size), shown_path(file)))?;
         }
@@ -89,12 +90,15 @@ pub fn run(args: ModelArgs, context: &Context) -> Result<ExitCode, CliError> {
                     error.fix(),
                 )
             })?;
+
             say(context, &format!("{}: {}", safe(&manifest.name), render::bytes(manifest.size())))?;
         }
     }
+
     Ok(ExitCode::SUCCESS)
 }
 
+/// Prints a line to stdout.
 fn say(context: &Context, line: &str) -> Result<(), CliError> {
     let mut out = context.out();
     writeln!(out, "{line}")?;
@@ -118,42 +122,51 @@ fn not_here(name: &str) -> CliError {
     )
 }
 
-/// The settings of the user, of the repository here if there is one.
+/// The settings of the user, and of the repository of the directory if there is one.
 fn sources(context: &Context) -> Sources {
     let work_dir = context.repo().ok().and_then(|repo| repo.work_dir().map(PathBuf::from));
     Sources::discover(work_dir.as_deref())
 }
 
+/// Prints the known models, and those that are only in the cache.
 fn list(as_json: bool, context: &Context) -> Result<(), CliError> {
     let settings = Settings::load(&sources(context))?.settings;
     let in_use = [embed::name_of(&settings.model), settings.search.rerank.clone().unwrap_or_default()];
     let cached = cache("the list").map(|cache| cache.list()).unwrap_or_default();
-    let of = |name: &str| cached.iter().find(|cached| cached.name == name);
+
+    let find = |name: &str| cached.iter().find(|cached| cached.name == name);
+
     let builtin = embed::name_of(&ModelSettings::default());
     let mut rows = vec![Row::new(&builtin, "built in", "", None)];
     for (name, kind, repository) in hub::known() {
-        rows.push(Row::new(name, kind.name(), repository, of(name)));
+        rows.push(Row::new(name, kind.name(), repository, find(name)));
     }
-    rows.push(Row::new(runtime::NAME, Kind::Runtime.name(), "", of(runtime::NAME)));
+    rows.push(Row::new(runtime::NAME, Kind::Runtime.name(), "", find(runtime::NAME)));
+
     for other in &cached {
+        // Any model of the hub can be downloaded, not only the known ones.
         if !rows.iter().any(|row| row.name == other.name) {
             let source = other.manifest.as_ref().map_or("", |manifest| manifest.source.as_str());
             rows.push(Row::new(&other.name, "", source, Some(other)));
         }
     }
+
     rows.iter_mut().for_each(|row| row.in_use = in_use.contains(&row.name));
+
     let mut out = context.out();
     if as_json {
         writeln!(out, "{}", render::json(&rows, true)?)?;
         return Ok(out.flush()?);
     }
+
     for row in &rows {
         let mark = if row.in_use { "*" } else { " " };
-        let here = row.size_bytes.map_or_else(String::new, render::bytes);
+        let size = row.size_bytes.map_or_else(String::new, render::bytes);
         let line =
-            format!("{mark} {:<36} {:<12} {here:>9}  {}", safe(&row.name), row.kind, safe(&row.source));
+            format!("{mark} {:<36} {:<12} {size:>9}  {}", safe(&row.name), row.kind, safe(&row.source));
         writeln!(out, "{}", line.trim_end())?;
     }
+
     writeln!(out, "\n* in use. With a size: on this machine.")?;
     Ok(out.flush()?)
 }
@@ -182,6 +195,7 @@ impl Row {
     }
 }
 
+/// Writes the name of a model to the settings of the user, after a test that it can be used.
 fn use_model(name: &str, context: &Context) -> Result<(), CliError> {
     let sources = sources(context);
     let Some(file) = sources.user_file.as_deref() else {
@@ -191,6 +205,7 @@ fn use_model(name: &str, context: &Context) -> Result<(), CliError> {
             "set HOME",
         ));
     };
+
     if hub::known().any(|(known, kind, _)| known == hub::folder_name(name) && kind == Kind::Reranker) {
         return Err(CliError::new(
             format!("`{}` is a reranker", safe(name)),
@@ -200,29 +215,37 @@ fn use_model(name: &str, context: &Context) -> Result<(), CliError> {
             ),
         ));
     }
+
+    // The settings change only after the model has been opened.
     if name != ModelSettings::BUILTIN {
         downloads::get(context, name)?;
         try_out(name, context)?;
     }
+
     config::set(file, "model.name", name)?;
     say(context, &format!("{}: model.name = {}", shown_path(file), safe(name)))?;
+
     let loaded = Settings::load(&sources)?;
     if loaded.settings.model.path.is_some() {
         context.warn(
             "model.path is set, and has precedence over model.name; git codeweaver config --show says where",
         );
     }
+
     context.note("In each repository: git codeweaver index --reindex");
     Ok(())
 }
 
-/// Opens the model `name` and says what it is like; warns if it cannot be used yet.
+/// Opens the model `name` and prints its size. A missing runtime is a warning only, since it can be installed
+/// later.
 fn try_out(name: &str, context: &Context) -> Result<(), CliError> {
     if hub::known().any(|(known, kind, _)| known == hub::folder_name(name) && kind == Kind::Reranker) {
         return Ok(());
     }
+
     let loaded = Settings::load(&sources(context))?;
     let settings = ModelSettings { name: name.to_owned(), path: None, ..loaded.settings.model };
+
     match embed::open(&settings) {
         Ok(model) => {
             let (dim, kb) = (model.dim(), 1000 * model.dim() as u64);

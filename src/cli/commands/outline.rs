@@ -35,23 +35,28 @@ pub fn run(args: OutlineArgs, context: &Context) -> Result<ExitCode, CliError> {
     let codebase = context.codebase()?;
     let path = context.file(&codebase, &args.file, args.rev.as_deref())?;
     let places = Places::new(context, &codebase, args.rev.as_deref());
+
     let searcher = Searcher::new(codebase);
     let result =
         run_query(&searcher, context, |updater| searcher.outline(&path, args.rev.as_deref(), updater));
+
     let outline = match result {
         Ok(outline) => outline,
         Err(error) => return Err(report_error(error, &searcher.codebase, args.output.format(), context)?),
     };
+
     let mut out = context.out();
     match args.output.format() {
         Format::Table => table(&mut out, &outline, &places, context)?,
         Format::Markdown => markdown(&mut out, &outline, &places)?,
         Format::Json => writeln!(out, "{}", render::json(&outline, true)?)?,
     }
+
     out.flush()?;
     Ok(ExitCode::SUCCESS)
 }
 
+/// Writes a line for each definition, indented by nesting.
 fn table(
     out: &mut impl Write,
     outline: &Outline,
@@ -61,10 +66,13 @@ fn table(
     let paint = context.paint;
     let n = render::plural(outline.symbols.len() as u64, "definition");
     writeln!(out, "{} ({}, {n})", paint.title(places.path(&outline.path)), outline.language)?;
+
     if let Some(why) = outline.why_incomplete() {
         writeln!(out, "{}", paint.dim(why))?;
     }
+
     let width = outline.symbols.iter().map(|s| s.span.1.to_string().len() * 2 + 1).max().unwrap_or(0);
+
     for symbol in &outline.symbols {
         let span = format!("{}-{}", symbol.span.0, symbol.span.1);
         let place = places.link(&outline.path, symbol.span.0, &paint.dim(format!("{span:>width$}")));
@@ -72,6 +80,7 @@ fn table(
         let columns = context.screen.columns_after(width + indent.len() + 2);
         writeln!(out, "{place}  {indent}{}", label(symbol, columns, paint))?;
     }
+
     Ok(())
 }
 
@@ -86,9 +95,11 @@ fn label(symbol: &OutlineSymbol, columns: usize, paint: Paint) -> String {
 
 fn markdown(out: &mut impl Write, outline: &Outline, places: &Places) -> Result<(), CliError> {
     writeln!(out, "# `{}`\n", places.path(&outline.path).replace('`', "'"))?;
+
     if let Some(why) = outline.why_incomplete() {
         writeln!(out, "{why}\n")?;
     }
+
     for symbol in &outline.symbols {
         let indent = "  ".repeat(symbol.nesting.into());
         let label = label(symbol, usize::MAX, Paint::off()).replace('`', "'");

@@ -33,11 +33,13 @@ pub fn run(args: ReadArgs, context: &Context) -> Result<ExitCode, CliError> {
     let (file, lines) = parse(&args.location);
     let path = context.file(&codebase, file, args.rev.as_deref())?;
     let places = Places::new(context, &codebase, args.rev.as_deref());
+
     let searcher = Searcher::new(codebase);
     let text = match searcher.read(&path, lines, args.rev.as_deref()) {
         Ok(text) => text,
         Err(error) => return Err(report_error(error, &searcher.codebase, args.output.format(), context)?),
     };
+
     let mut out = context.out();
     match args.output.format() {
         Format::Table => {
@@ -52,12 +54,14 @@ pub fn run(args: ReadArgs, context: &Context) -> Result<ExitCode, CliError> {
             let place =
                 format!("{}:{}-{}", places.path(&text.path), text.span.0, text.span.1).replace('`', "'");
             writeln!(out, "`{place}`\n\n{fence}{}\n{body}\n{fence}", text.language)?;
+
             if let Some(note) = text.note() {
                 writeln!(out, "\n{note}")?;
             }
         }
         Format::Json => writeln!(out, "{}", render::json(&text, true)?)?,
     }
+
     out.flush()?;
     if args.output.format() != Format::Json {
         text.note().iter().for_each(|note| context.warn(note));
@@ -67,13 +71,17 @@ pub fn run(args: ReadArgs, context: &Context) -> Result<ExitCode, CliError> {
 
 /// Parses `FILE`, `FILE:LINE` or `FILE:FROM-TO`.
 fn parse(location: &str) -> (&str, Option<(u32, u32)>) {
-    let lines = |text: &str| match text.split_once('-') {
-        Some((from, to)) => Some((from.parse().ok()?, to.parse().ok()?)),
-        None => text.parse().ok().map(|line| (line, line)),
-    };
-    match location.rsplit_once(':').and_then(|(file, text)| Some((file, lines(text)?))) {
+    match location.rsplit_once(':').and_then(|(file, lines)| Some((file, span(lines)?))) {
         Some((file, span)) => (file, Some(span)),
         None => (location, None),
+    }
+}
+
+/// Parses `LINE` or `FROM-TO`.
+fn span(text: &str) -> Option<(u32, u32)> {
+    match text.split_once('-') {
+        Some((from, to)) => Some((from.parse().ok()?, to.parse().ok()?)),
+        None => text.parse().ok().map(|line| (line, line)),
     }
 }
 

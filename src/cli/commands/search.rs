@@ -23,10 +23,10 @@ use std::time::Duration;
 
 /// Time a search waits for a damaged index to be repaired.
 const REPAIR_TIMEOUT: Duration = Duration::from_secs(60);
-/// Time a search waits for a deleted index to be rebuilt. What is there by then answers.
+/// Time a search waits for a deleted index to be rebuilt. It is then answered from the part that is complete.
 const REBUILD_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A query from standard input is cut after so many bytes.
+/// Maximum number of bytes of a query from standard input; the rest is ignored.
 const MAX_STDIN_BYTES: u64 = 16 << 20;
 
 const EXAMPLES: &str = "\
@@ -129,7 +129,7 @@ pub struct ScopeArgs {
 }
 
 impl ScopeArgs {
-    /// Whether tests are searched; `None` if the setting decides.
+    /// Returns whether tests are searched; `None` if the setting decides.
     pub fn include_tests(&self) -> Option<bool> {
         match (self.include_tests, self.no_tests) {
             (true, _) => Some(true),
@@ -154,20 +154,23 @@ impl ScopeArgs {
             include_tests: self.include_tests().unwrap_or(include_tests),
             ..Filters::default()
         };
+
         for typed in &self.path {
             prefix.pathspecs(typed)?.into_iter().for_each(|pathspec| filters.add_path(pathspec));
         }
         for typed in &self.exclude {
             filters.exclude_paths.extend(prefix.pathspecs(typed)?);
         }
+
         Ok(filters)
     }
 
-    /// The members of a catalogue that `--repos` names.
+    /// The members of a catalogue that `--repos` selects.
     fn repo_set(&self, codebase: &Codebase) -> Result<Option<RepoSet>, CliError> {
         if self.repos.is_empty() {
             return Ok(None);
         }
+
         let repo = &codebase.repo;
         if !repo.is_catalogue() {
             return Err(CliError::new(
@@ -176,6 +179,7 @@ impl ScopeArgs {
                 "name one with --catalogue, or use --path in a single repository",
             ));
         }
+
         let members = match &self.rev {
             Some(rev) => repo.members_of(&repo.resolve(rev)?.tree)?,
             None => repo.members()?,
@@ -240,26 +244,28 @@ pub enum Format {
 pub fn run(args: SearchArgs, context: &Context) -> Result<ExitCode, CliError> {
     let codebase = context.codebase()?;
     let query = query_text(&args.query)?;
-    let pattern = |text: &str, is_regex, ignore_case| Pattern {
-        text: text.to_owned(),
-        is_regex,
-        ignore_case: ignore_case || args.grep.ignore_case,
-        word: args.grep.word,
-    };
-    match args.mode {
-        ModeArg::Exact => return run_grep(&args, pattern(&query, false, false), codebase, context),
-        ModeArg::Regex => return run_grep(&args, pattern(&query, true, false), codebase, context),
+
+    // A query that is quoted as a whole or written as /regex/ searches lines, too.
+    let line_search = match args.mode {
+        ModeArg::Exact => Some((query.as_str(), false, false)),
+        ModeArg::Regex => Some((query.as_str(), true, false)),
         ModeArg::Hybrid => match QueryLine::parse(&query) {
-            QueryLine::Exact(text) => {
-                return run_grep(&args, pattern(text, false, false), codebase, context);
-            }
-            QueryLine::Regex { expression, ignore_case } => {
-                return run_grep(&args, pattern(expression, true, ignore_case), codebase, context);
-            }
-            QueryLine::Mixed { .. } | QueryLine::Meaning => {}
+            QueryLine::Exact(text) => Some((text, false, false)),
+            QueryLine::Regex { expression, ignore_case } => Some((expression, true, ignore_case)),
+            QueryLine::Mixed { .. } | QueryLine::Meaning => None,
         },
-        ModeArg::Semantic | ModeArg::Keyword | ModeArg::Symbol => {}
+        ModeArg::Semantic | ModeArg::Keyword | ModeArg::Symbol => None,
+    };
+    if let Some((text, is_regex, ignore_case)) = line_search {
+        let pattern = Pattern {
+            text: text.to_owned(),
+            is_regex,
+            ignore_case: ignore_case || args.grep.ignore_case,
+            word: args.grep.word,
+        };
+        return run_grep(&args, pattern, codebase, context);
     }
+
     if let Some(option) = args.grep.used() {
         return Err(CliError::new(
             format!("{option} is not possible here"),
@@ -267,6 +273,7 @@ pub fn run(args: SearchArgs, context: &Context) -> Result<ExitCode, CliError> {
             "add `--mode exact` or `--mode regex`, or quote the text: '\"exact text\"'",
         ));
     }
+
     let request = request(&args, &query, &codebase, context)?;
     let searcher = Searcher::new(codebase);
     let result = run_query(&searcher, context, |updater| searcher.search(&request, updater));
@@ -274,19 +281,22 @@ pub fn run(args: SearchArgs, context: &Context) -> Result<ExitCode, CliError> {
         Ok(response) => response,
         Err(error) => return Err(report_error(error, &searcher.codebase, args.output.format(), context)?),
     };
+
     let places = Places::new(context, &searcher.codebase, args.scope.rev.as_deref());
     let heading = report::heading(&request.query);
     let output = results::Output::new(context, &response, places, &heading, &heading);
     results::print(context, &output.after(request.offset), args.output.format(), args.lines.form())?;
     finish(&searcher.codebase, &response, args.output.format(), context);
+
     let is_table = args.output.format() == Format::Table && args.lines.form().is_none();
     if response.is_nothing_found() && is_table && request.offset == 0 {
         results::hints(context, &searcher, &request, &args.scope.path)?;
     }
+
     Ok(ExitCode::from(if response.is_nothing_found() { exit::NEGATIVE } else { 0 }))
 }
 
-/// Prints all lines that match.
+/// Prints all lines that match `pattern`.
 fn run_grep(
     args: &SearchArgs,
     pattern: Pattern,
@@ -300,6 +310,7 @@ fn run_grep(
     if args.scope.committed {
         request.view.worktree = WorktreeMode::Exclude;
     }
+
     let format = args.output.format();
     let searcher = Searcher::new(codebase);
     let result = run_query(&searcher, context, |_| searcher.grep(&request));
@@ -307,11 +318,13 @@ fn run_grep(
         Ok(found) => found,
         Err(error) => return Err(report_error(error, &searcher.codebase, format, context)?),
     };
+
     let form = match args.lines.form() {
         Some(line) => grep::Form::Line(line),
         None if args.grep.count => grep::Form::Count,
         None => grep::Form::Format(format),
     };
+
     let page = Page { offset: args.offset, limit: args.limit.unwrap_or(usize::MAX), ..Page::default() };
     let output = grep::Output {
         found: &found,
@@ -320,7 +333,9 @@ fn run_grep(
         page,
         paint: context.paint,
     };
+
     grep::print(context, &output, form)?;
+
     if format != Format::Json {
         found.warnings().iter().for_each(|warning| context.warn(warning));
     }
@@ -328,16 +343,18 @@ fn run_grep(
     Ok(ExitCode::from(if found.n_files() == 0 { exit::NEGATIVE } else { 0 }))
 }
 
-/// The query as typed, or what standard input has if it is `-`.
+/// The query as typed, or the contents of standard input if it is `-`.
 fn query_text(typed: &[String]) -> Result<String, CliError> {
     if typed != ["-"] {
         return Ok(typed.join(" "));
     }
+
     let mut bytes = Vec::new();
     std::io::stdin().lock().take(MAX_STDIN_BYTES).read_to_end(&mut bytes)?;
     Ok(String::from_utf8_lossy(&text::into_utf8(bytes)).trim_end().to_owned())
 }
 
+/// The request of the arguments, for a search that ranks.
 fn request(
     args: &SearchArgs,
     query: &str,
@@ -346,11 +363,15 @@ fn request(
 ) -> Result<Request, CliError> {
     let mut request = Request::new(query, &codebase.settings);
     request.intent = args.intent.as_deref().and_then(Intent::by_name);
+
+    // A misspelt intent is no error, since it only adjusts the ranking.
     if let Some(name) = args.intent.as_deref().filter(|_| request.intent.is_none()) {
         let known: Vec<&str> = Intent::names().collect();
         context.warn(&format!("unknown intent '{name}' is ignored; the intents are {}", known.join(", ")));
     }
+
     request.task = args.task.as_deref().map(task).transpose()?;
+
     request.mode = match args.mode {
         ModeArg::Hybrid => Mode::Hybrid,
         ModeArg::Semantic => Mode::Semantic,
@@ -364,18 +385,23 @@ fn request(
         AnnArg::Signs => Ann::Signs,
         AnnArg::Hnsw => Ann::Hnsw,
     };
+
     request.limit = args.limit.unwrap_or(request.limit);
     request.min_score = args.min_score.unwrap_or(request.min_score);
     request.offset = args.offset;
     request.token_limit = args.token_limit.unwrap_or(args.lines.token_limit(request.token_limit));
+
     request.explain = args.explain;
+    // Only JSON has a place for related code.
     request.related = args.output.format() == Format::Json;
     request.without_content = args.locations || args.lines.form() == Some(LineForm::Path);
+
     request.filters = args.scope.filters(context, codebase, request.filters.include_tests)?;
     request.view.revision.clone_from(&args.scope.rev);
     if args.scope.committed {
         request.view.worktree = WorktreeMode::Exclude;
     }
+
     request.check().map_err(|e| match e {
         QueryError::Parameter { name: "query", .. } => CliError::new(
             "there is nothing to search for",
@@ -384,6 +410,7 @@ fn request(
         ),
         other => other.into(),
     })?;
+
     Ok(request)
 }
 
@@ -397,8 +424,8 @@ fn task(name: &str) -> Result<TaskProfile, CliError> {
     })
 }
 
-/// Runs `query`, which may start the updater. A deleted, damaged or outdated index is rebuilt, then `query`
-/// is run again.
+/// Runs `query`, which may start the updater. If the index is deleted, damaged or outdated, it is rebuilt and
+/// `query` is run again.
 pub fn run_query<T>(
     searcher: &Searcher,
     context: &Context,
@@ -406,14 +433,17 @@ pub fn run_query<T>(
 ) -> Result<T, QueryError> {
     let codebase = &searcher.codebase;
     let updater = |target: &Target, timeout: Duration| background::update(codebase, target, timeout);
+
     match query(&updater) {
         Err(QueryError::Gated(Lifecycle::NotIndexed | Lifecycle::Interrupted { .. }))
+            // A repository that was never indexed is not indexed by a search.
             if gate::is_lost(codebase) =>
         {
             context.warn("the index of this repository was deleted or damaged and is being rebuilt");
             background::update(codebase, &Target::head(codebase)?, REBUILD_TIMEOUT);
             query(&updater)
         }
+
         Err(error) => match error.damage() {
             Some(damage) => {
                 context.warn(&format!("{damage}; it is being repaired"));
@@ -436,7 +466,7 @@ fn repair(codebase: &Codebase) -> Result<(), QueryError> {
 }
 
 /// Converts the error of a query. With JSON output, a closed gate is also printed to stdout, as the status
-/// envelope of the MCP server with the fixing command added.
+/// envelope of the MCP server with the command that fixes the cause.
 pub fn report_error(
     error: QueryError,
     codebase: &Codebase,
@@ -449,27 +479,32 @@ pub fn report_error(
         QueryError::Gated(lifecycle) => Gate::of(codebase, lifecycle, None),
         _ => None,
     };
+
     let error = match error {
         QueryError::Gated(lifecycle) => CliError::of_lifecycle(lifecycle, codebase),
         other => other.into(),
     };
+
     if let (Some(gate), Format::Json) = (gate, format) {
         let mut envelope = serde_json::to_value(Envelope::new(gate, codebase, &context.dir, context.debug))?;
         envelope["hints"]["fix"] = error.fix.as_str().into();
+
         let mut out = context.out();
         writeln!(out, "{}", render::json(&envelope, true)?)?;
         out.flush()?;
-        return Ok(error.told_in_json());
+        return Ok(error.reported_in_json());
     }
+
     Ok(error)
 }
 
 /// Prints the warnings of a response unless the format is JSON, and starts an update if one is due.
 pub fn finish(codebase: &Codebase, response: &Response, format: Format, context: &Context) {
     if format != Format::Json {
-        // The summary of a response without matches is in the output.
+        // The output contains the summary of a response without matches, which is also a warning.
         let further = response.warnings.iter().filter(|warning| **warning != response.summary);
         further.for_each(|warning| context.warn(warning));
+
         if let n @ 1.. = response.index.late_files {
             let paths = render::plural(n as u64, "path");
             context.warn(&format!(
@@ -477,6 +512,7 @@ pub fn finish(codebase: &Codebase, response: &Response, format: Format, context:
             ));
         }
     }
+
     background::update_if_due(codebase, response.index.needs_update);
     if response.index.is_revision_overlaid {
         asked_revisions::note(codebase, &response.index.tree);

@@ -56,7 +56,7 @@ pub struct ServeArgs {
     questions: QuestionArgs,
 }
 
-/// What `--ask` serves.
+/// Options of `--ask`.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Questions about documents")]
 struct QuestionArgs {
@@ -81,8 +81,10 @@ pub fn run(args: ServeArgs, context: &Context) -> Result<ExitCode, CliError> {
     if args.ask {
         return answer_questions(args, context);
     }
-    // Says what is wrong with the directory, and warns about its settings.
+    // Reports a wrong directory, and warns about its settings, before the server starts.
+
     drop(context.codebase()?);
+
     let options = Options {
         repository: context.dir.clone(),
         host: args.host.unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST)),
@@ -92,6 +94,7 @@ pub fn run(args: ServeArgs, context: &Context) -> Result<ExitCode, CliError> {
         interval: Duration::from_secs(args.every),
         reindex: args.reindex,
     };
+
     serve::run(&options, &|event| match event {
         Event::Listening(url) => context.note(&format!("Serving {url}")),
         Event::Indexing => context.note("Indexing; answers are incomplete until it is done"),
@@ -99,17 +102,20 @@ pub fn run(args: ServeArgs, context: &Context) -> Result<ExitCode, CliError> {
         Event::Warning(message) => context.warn(message),
         Event::Stopping => context.note("Stopping"),
     })?;
+
     Ok(ExitCode::SUCCESS)
 }
 
+/// Serves questions about documents.
 fn answer_questions(args: ServeArgs, context: &Context) -> Result<ExitCode, CliError> {
-    let mut overrides = Vec::new();
-    let mut add = |key: &str, value: Option<String>| {
-        overrides.extend(value.map(|value| (key.to_owned(), value)));
-    };
-    add("qa.port", args.port.map(|port| port.to_string()));
-    add("qa.index_name", args.questions.index_name);
-    add("qa.reload_interval", args.questions.reload_interval.map(|seconds| seconds.to_string()));
+    let given = [
+        ("qa.port", args.port.map(|port| port.to_string())),
+        ("qa.index_name", args.questions.index_name),
+        ("qa.reload_interval", args.questions.reload_interval.map(|seconds| seconds.to_string())),
+    ];
+    // Options have precedence over the configuration, so only given ones are passed.
+    let overrides = given.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))).collect();
+
     let options = questions::ServeOptions {
         repository: context.dir.clone(),
         directories: absolute(&args.questions.dir),
@@ -118,6 +124,7 @@ fn answer_questions(args: ServeArgs, context: &Context) -> Result<ExitCode, CliE
         reindex: args.reindex,
         overrides,
     };
+
     questions::run(&options, &|event| match event {
         questions::ServeEvent::Listening(address) => {
             context.note(&format!("Listening on ws://{address}, loading the index"));
@@ -129,12 +136,14 @@ fn answer_questions(args: ServeArgs, context: &Context) -> Result<ExitCode, CliE
         questions::ServeEvent::Warning(message) => context.warn(message),
         questions::ServeEvent::Configured => context.note("The configuration was read again"),
     })?;
+
     Ok(ExitCode::SUCCESS)
 }
 
 impl From<questions::ServeError> for CliError {
     fn from(error: questions::ServeError) -> Self {
         use questions::ServeError;
+
         match error {
             ServeError::Running { port } => running(port, "git codeweaver serve --ask --port PORT"),
             ServeError::Listen { address, source } => CliError::new(
@@ -142,6 +151,7 @@ impl From<questions::ServeError> for CliError {
                 source.to_string(),
                 "choose another port with --port",
             ),
+
             ServeError::Config(error) => error.into(),
             ServeError::Api(error) => CliError::new(
                 "the language model cannot be asked",
@@ -164,6 +174,7 @@ impl From<ServeError> for CliError {
                 source.to_string(),
                 "choose another address with --host, or another port with --port",
             ),
+
             ServeError::NoToken { .. } => CliError::new(
                 "the server does not start without a token",
                 error.to_string(),
@@ -192,6 +203,7 @@ impl From<TokenError> for CliError {
     }
 }
 
+/// The error of a port that is in use.
 fn running(port: u16, fix: &str) -> CliError {
     CliError::new(format!("Server already running on port {port}"), "another process listens on it", fix)
 }

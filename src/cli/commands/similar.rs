@@ -57,8 +57,10 @@ pub fn run(args: SimilarArgs, context: &Context) -> Result<ExitCode, CliError> {
             "git codeweaver similar FILE:LINE",
         ));
     };
+
     let codebase = context.codebase()?;
     let search = codebase.settings.search.clone();
+
     let request = SimilarRequest {
         path: context.file(&codebase, file, args.scope.rev.as_deref())?,
         line,
@@ -72,15 +74,18 @@ pub fn run(args: SimilarArgs, context: &Context) -> Result<ExitCode, CliError> {
         texts: usize::MAX,
         related: args.output.format() == Format::Json,
     };
+
     let searcher = Searcher::new(codebase);
     let response = match run_query(&searcher, context, |updater| searcher.similar(&request, updater)) {
         Ok(response) => response,
         Err(error) => return Err(report_error(error, &searcher.codebase, args.output.format(), context)?),
     };
+
     let places = Places::new(context, &searcher.codebase, args.scope.rev.as_deref());
     let query = format!("similar to {}:{}", places.path(&request.path), request.line);
     let output = results::Output::new(context, &response, places, &query, "").after(request.offset);
     results::print(context, &output, args.output.format(), args.lines.form())?;
+
     finish(&searcher.codebase, &response, args.output.format(), context);
     Ok(ExitCode::from(if response.is_nothing_found() { exit::NEGATIVE } else { 0 }))
 }

@@ -14,7 +14,7 @@ use std::io::Write;
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// The skip reason of files whose contents are not in this clone.
+/// Skip reason of files whose contents are not in this clone.
 const NOT_LOCAL: &str = "not_local";
 /// Number of languages listed before the rest is summed up.
 const MAX_LANGUAGES: usize = 8;
@@ -38,6 +38,7 @@ pub struct StatusArgs {
 pub fn run(args: StatusArgs, context: &Context) -> Result<ExitCode, CliError> {
     let codebase = context.codebase()?;
     let report = status::status(&codebase, args.files)?;
+
     let mut out = context.out();
     if args.json {
         writeln!(out, "{}", render::json(&report, true)?)?;
@@ -46,15 +47,18 @@ pub fn run(args: StatusArgs, context: &Context) -> Result<ExitCode, CliError> {
         let weights = own.path.map(|path| render::safe(&path.to_string_lossy()).into_owned());
         let members = codebase.repo.is_catalogue().then(|| members(&codebase)).transpose()?;
         write(&mut out, &report, (weights, members), context)?;
-        // Those about settings were printed when the settings were read.
-        let is_new = |warning: &&String| !codebase.loaded.warnings.contains(warning);
-        report.warnings.iter().filter(is_new).chain(&own.warning).for_each(|warning| context.warn(warning));
+
+        // Warnings about settings were printed when the settings were read.
+        let known = &codebase.loaded.warnings;
+        let warnings = report.warnings.iter().filter(|warning| !known.contains(warning));
+        warnings.chain(&own.warning).for_each(|warning| context.warn(warning));
     }
+
     out.flush()?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// The number of members of a catalogue, and of those that are not part of it.
+/// The number of members of a catalogue, and the number of those that are not searched.
 fn members(codebase: &Codebase) -> Result<String, CliError> {
     let members = codebase.repo.members()?;
     let n_missing = members.all().iter().filter(|member| member.state.is_problem()).count();
@@ -65,8 +69,8 @@ fn members(codebase: &Codebase) -> Result<String, CliError> {
     })
 }
 
-/// `weights` is the file of the user's own weights, if they are in use; `members` what is true of a
-/// catalogue.
+/// Writes a row for each fact. `weights` is the file of the user's own weights, if they are in use; `members`
+/// is the row of a catalogue.
 fn write(
     out: &mut impl Write,
     report: &StatusReport,
@@ -75,13 +79,16 @@ fn write(
 ) -> Result<(), CliError> {
     let mut row =
         |name: &str, text: String| writeln!(out, "{} {text}", context.paint.bold(format!("{name:<9}")));
+
     row("State", state(report, context))?;
     row("Codebase", shown_root(report))?;
     row("HEAD", place(&report.head))?;
+
     if let Some(indexed) = &report.indexed {
         row("Indexed", format!("{}{}", place(indexed), lag(report, context)))?;
         row("Content", format!("{}, {}", plural(report.files, "file"), plural(report.chunks, "chunk")))?;
     }
+
     if !report.languages.is_empty() {
         row("Languages", languages(report))?;
     }
@@ -91,12 +98,15 @@ fn write(
     if let Some(note) = submodules(report.skipped.get("submodule").copied()) {
         row("Submodules", note)?;
     }
+
     if report.size_bytes.total > 0 {
         row("On disk", sizes(report))?;
     }
+
     if let Some(text) = progress(report) {
         row("Progress", text)?;
     }
+
     if let Some(run) = &report.last_run {
         let took = render::duration(Duration::from_millis(run.duration_ms));
         let work = format!(
@@ -104,22 +114,28 @@ fn write(
             plural(run.files_changed, "file"),
             plural(run.embedded_chunks, "chunk")
         );
+
         row("Last run", format!("{}, took {took}: {work}", render::ago(run.finished_seconds, time::now())))?;
     }
+
     if let Some(failure) = &report.last_failure {
         row("Failure", context.paint.warning(render::safe(failure)))?;
     }
+
     match members {
         Some(members) => row("Members", members)?,
         None => row("Hooks", hooks(report, context))?,
     }
+
     row("Model", render::safe(&report.model.name).into_owned())?;
     if let Some(weights) = weights {
         row("Weights", weights)?;
     }
+
     if let Some(holder) = &report.lock_holder {
         row("Running", render::safe(holder).into_owned())?;
     }
+
     if let Some(files) = &report.skipped_files {
         writeln!(out)?;
         for file in files {
@@ -129,6 +145,7 @@ fn write(
     Ok(())
 }
 
+/// The state of the index in words, with the command that helps if there is one.
 fn state(report: &StatusReport, context: &Context) -> String {
     let paint = context.paint;
     let text = match (report.state, report.current) {
@@ -154,6 +171,7 @@ fn state(report: &StatusReport, context: &Context) -> String {
         ("unreadable", _) => paint.error("cannot be read; `git codeweaver doctor` names the fix"),
         (other, _) => other.to_owned(),
     };
+
     match &report.reason {
         Some(reason) => format!("{text} ({})", render::safe(reason)),
         None => text,
@@ -195,6 +213,7 @@ fn languages(report: &StatusReport) -> String {
         .take(MAX_LANGUAGES)
         .map(|l| format!("{} {}", l.language, count(l.files)))
         .collect();
+
     let rest: u64 = report.languages.iter().skip(MAX_LANGUAGES).map(|l| l.files).sum();
     if rest > 0 {
         parts.push(format!("others {}", count(rest)));
@@ -223,6 +242,7 @@ fn sizes(report: &StatusReport) -> String {
     ];
     let parts: Vec<String> =
         kinds.iter().filter(|(_, n)| *n > 0).map(|(name, n)| format!("{name} {}", bytes(*n))).collect();
+
     let place = format!("{} in {}", bytes(sizes.total), shown_path(&report.store));
     if parts.is_empty() { place } else { format!("{place} ({})", parts.join(", ")) }
 }
@@ -230,16 +250,19 @@ fn sizes(report: &StatusReport) -> String {
 fn progress(report: &StatusReport) -> Option<String> {
     let progress = report.progress.as_ref()?;
     let share = progress.files_processed * 100 / progress.files_total.max(1);
-    let of = format!(
+
+    let done = format!(
         "{share} % ({} of {})",
         count(progress.files_processed),
         plural(progress.files_total, "file")
     );
-    let of = if progress.errors > 0 { format!("{of}, {}", plural(progress.errors, "error")) } else { of };
+    let done =
+        if progress.errors > 0 { format!("{done}, {}", plural(progress.errors, "error")) } else { done };
+
     Some(match progress.eta_seconds {
-        Some(eta) => format!("{of}, {} left", render::duration(Duration::from_secs(eta))),
-        None if progress.is_running => of,
-        None => format!("{of} when it was interrupted"),
+        Some(eta) => format!("{done}, {} left", render::duration(Duration::from_secs(eta))),
+        None if progress.is_running => done,
+        None => format!("{done} when it was interrupted"),
     })
 }
 
@@ -248,12 +271,14 @@ fn hooks(report: &StatusReport, context: &Context) -> String {
     if let Some(problem) = &hooks.problem {
         return context.paint.warning(format!("unknown: {}", render::safe(problem)));
     }
+
     let place = match hooks.method.as_deref() {
         Some("configuration") => "git's configuration of this repository".to_owned(),
         Some("global_configuration") => "your git configuration".to_owned(),
         Some(dir) => shown_path(std::path::Path::new(dir)),
         None => String::new(),
     };
+
     if hooks.installed && !hooks.binary_found {
         return context
             .paint
@@ -262,11 +287,13 @@ fn hooks(report: &StatusReport, context: &Context) -> String {
     if hooks.installed {
         return format!("installed in {place}, {}", hooks.mode);
     }
+
     let missing: Vec<String> = hooks
         .events
         .iter()
         .filter(|(_, state)| !matches!(state.as_str(), "current" | "outdated"))
         .map(|(event, state)| format!("{event}: {state}"))
         .collect();
+
     context.paint.warning(format!("not installed ({})", missing.join(", ")))
 }

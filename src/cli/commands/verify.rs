@@ -40,9 +40,11 @@ pub fn run(args: VerifyArgs, context: &Context) -> Result<ExitCode, CliError> {
     codebase.check_trust()?;
     let findings = repair::verify(&codebase)?;
     if findings.is_empty() && !codebase.store().state().exists() {
-        // Nothing was checked, so nothing is good.
+        // Without a state nothing was checked, so the index is not good.
         return Err(CliError::of_lifecycle(codebase.lifecycle(None), &codebase));
     }
+
+    // Damaged files are not worth a comparison with git.
     let recomputed = match args.recompute.filter(|_| findings.is_empty()) {
         None => Recomputed::default(),
         Some(percent) => {
@@ -50,19 +52,25 @@ pub fn run(args: VerifyArgs, context: &Context) -> Result<ExitCode, CliError> {
             recompute::recompute(&codebase, embedder.as_ref(), percent)?
         }
     };
+
     let findings: Vec<Finding> = findings.into_iter().chain(recomputed.findings.clone()).collect();
+
     let mut repaired = false;
     if args.repair && !findings.is_empty() {
         let lease = updater::lease(&codebase)?;
         repair::repair(&codebase, &findings)?;
+
+        // The updater takes the lease itself.
         drop(lease);
         let target = Target::head(&codebase)?;
         let style = if args.json { Style::Quiet } else { Style::choose(context, false, false) };
         progress::run(context, &codebase, style, |progress| {
             updater::run(&codebase, &target, UpdateOptions::default(), progress)
         })?;
+
         repaired = repair::verify(&codebase)?.is_empty();
     }
+
     let mut out = context.out();
     if args.json {
         let report = serde_json::json!({ "good": findings.is_empty() || repaired, "repaired": repaired, "findings": findings,
@@ -73,11 +81,13 @@ pub fn run(args: VerifyArgs, context: &Context) -> Result<ExitCode, CliError> {
             let path = shown_path(&finding.path);
             writeln!(out, "{} {path}: {}", context.paint.error("damaged:"), render::safe(&finding.what))?;
         }
+
         if args.recompute.is_some() {
             let (docs, chunks) =
                 (render::plural(recomputed.docs, "blob"), render::plural(recomputed.chunks, "chunk"));
             writeln!(out, "Recomputed: {docs}, {chunks} ({} cannot be recomputed here)", recomputed.skipped)?;
         }
+
         match (findings.is_empty(), repaired) {
             (true, _) => writeln!(out, "{} every stored file matches its hash", context.paint.good("good:"))?,
             (_, true) => {
@@ -86,6 +96,7 @@ pub fn run(args: VerifyArgs, context: &Context) -> Result<ExitCode, CliError> {
             (_, false) => writeln!(out, "`git codeweaver verify --repair` rebuilds damaged files")?,
         }
     }
+
     out.flush()?;
     Ok(ExitCode::from(if findings.is_empty() || repaired { 0 } else { exit::NEGATIVE }))
 }

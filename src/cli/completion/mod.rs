@@ -1,9 +1,9 @@
 //! Completion in shells: the scripts, and the candidates for a word of the command line.
 //!
-//! The scripts ask the program (`git-codeweaver complete`), so they stay valid when commands and options
+//! The scripts call the program (`git-codeweaver complete`), so they stay valid when commands and options
 //! change, and revisions and settings are completed as well. The protocol between them is fixed here, because
-//! the scripts of `clap_complete`'s own engine are valid for one of its versions only and do not know
-//! `git codeweaver`, which the completion of git passes on.
+//! the scripts of `clap_complete`'s own engine are valid for one of its versions only and do not know `git
+//! codeweaver`, which the completion of git passes on.
 
 use crate::cli::args::Cli;
 use clap::{Arg, Command, CommandFactory, ValueHint};
@@ -36,24 +36,31 @@ pub fn script(shell: Shell) -> Vec<u8> {
 /// The candidates for the word at `index` of a command line whose first word is the program. Each has its
 /// value and, after a tab, the first line of its help.
 ///
-/// Options are left out unless the word begins with `-` or nothing else fits.
+/// Options are omitted unless the word begins with `-` or nothing else fits.
 pub fn candidates(words: Vec<OsString>, index: usize, current_dir: Option<&Path>) -> Vec<String> {
     let mut words = words;
     words.resize(index + 1, OsString::new()); // shells may leave out an empty word at the end
+
     let is_option = words[index].as_encoded_bytes().starts_with(b"-");
+
     let mut command = with_values(Cli::command());
     let mut found =
         clap_complete::engine::complete(&mut command, words, index, current_dir).unwrap_or_default();
+
+    // Options would bury the names and paths that are meant.
     if !is_option && found.iter().any(|candidate| !starts_with_dash(candidate)) {
         found.retain(|candidate| !starts_with_dash(candidate));
     }
-    let line = |candidate: &CompletionCandidate| {
-        let help = candidate.get_help().map(ToString::to_string).unwrap_or_default();
-        let value = candidate.get_value().to_str()?;
-        let first_line = help.lines().next().unwrap_or_default();
-        (!value.chars().any(char::is_control)).then(|| format!("{value}\t{first_line}"))
-    };
-    found.iter().filter_map(line).collect()
+
+    found.iter().filter_map(line_of).collect()
+}
+
+/// The line of a candidate; `None` if its value cannot be printed on one.
+fn line_of(candidate: &CompletionCandidate) -> Option<String> {
+    let help = candidate.get_help().map(ToString::to_string).unwrap_or_default();
+    let value = candidate.get_value().to_str()?;
+    let first_line = help.lines().next().unwrap_or_default();
+    (!value.chars().any(char::is_control)).then(|| format!("{value}\t{first_line}"))
 }
 
 fn starts_with_dash(candidate: &CompletionCandidate) -> bool {
@@ -75,13 +82,14 @@ fn with_value(arg: Arg) -> Arg {
             let classes = (0..).map_while(SemanticClass::from_u8).map(SemanticClass::name);
             SymbolKind::ALL.into_iter().map(SymbolKind::name).chain(classes)
         }),
+
         "project" | "repos" => arg.value_hint(ValueHint::DirPath),
         "path" | "exclude" | "file" | "location" | "file_or_rev" => arg.value_hint(ValueHint::AnyPath),
         _ => arg,
     }
 }
 
-/// `arg` with the names that begin as the current word does, in their order.
+/// Completes `arg` with the names that begin with the current word, in their order.
 fn named<I: Iterator<Item = &'static str> + 'static>(arg: Arg, names: fn() -> I) -> Arg {
     arg.add(ArgValueCompleter::new(move |current: &OsStr| {
         let current = current.to_string_lossy();
@@ -96,7 +104,9 @@ fn revisions(current: &OsStr) -> Vec<CompletionCandidate> {
         .stdin(Stdio::null())
         .stderr(Stdio::null())
         .output();
+
     let text = listed.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
+
     let current = current.to_string_lossy();
     let names = std::iter::once("HEAD").chain(text.lines());
     names.filter(|name| name.starts_with(&*current)).map(CompletionCandidate::new).collect()

@@ -1,7 +1,7 @@
 //! Owner, group and permissions of new files: those of their directory.
 //!
 //! Several users may write to a repository: root in a container or under `sudo`, or the members of a group.
-//! What one of them creates must be usable by the others whom the directory admits. Best effort: a file
+//! Files created by one of them must be usable by the others whom the directory admits. Best effort: a file
 //! system without owners has nothing to inherit, and only root may give files away.
 
 use std::fs::{File, OpenOptions};
@@ -13,10 +13,12 @@ use std::path::Path;
 pub fn open_or_create(path: &Path) -> io::Result<File> {
     /// Number of attempts in which another process may remove the file between two calls.
     const MAX_ATTEMPTS: usize = 3;
+
     let mut existing = OpenOptions::new();
     existing.read(true).write(true);
+
     for _ in 0..MAX_ATTEMPTS {
-        // Only a file that this process has made is given away: another one may be a link.
+        // Only a file that this process has created is given away: an existing one may be a link.
         match existing.clone().create_new(true).open(path) {
             Ok(file) => {
                 inherit(&file, path.parent().unwrap_or(Path::new(".")));
@@ -25,13 +27,15 @@ pub fn open_or_create(path: &Path) -> io::Result<File> {
             Err(e) if e.kind() != io::ErrorKind::AlreadyExists => return Err(e),
             Err(_) => {}
         }
+
         match existing.open(path) {
             // Removed in between.
             Err(e) if e.kind() == io::ErrorKind::NotFound => {}
             opened => return opened,
         }
     }
-    // A link to a file that does not exist. What it names may be anywhere, so it inherits nothing.
+
+    // A link to a file that does not exist. Its target may be in any directory, so nothing is inherited.
     existing.create(true).truncate(false).open(path)
 }
 
@@ -56,10 +60,12 @@ pub fn create_directory(path: &Path) -> io::Result<()> {
 #[cfg(unix)]
 pub fn create_directory_like(path: &Path, like: &Path, mode: Option<u32>) -> io::Result<()> {
     use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
+
     match std::fs::DirBuilder::new().mode(0o700).create(path) {
         Err(e) if e.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => return Ok(()),
         created => created?,
     }
+
     let flags = rustix::fs::OFlags::DIRECTORY | rustix::fs::OFlags::NOFOLLOW;
     let opened = OpenOptions::new().read(true).custom_flags(flags.bits() as i32).open(path);
     if let (Ok(directory), Ok(like)) = (opened, std::fs::metadata(like)) {
@@ -68,12 +74,14 @@ pub fn create_directory_like(path: &Path, like: &Path, mode: Option<u32>) -> io:
     Ok(())
 }
 
+/// Gives `file` the owner and the group of `like`, and `mode`. Failures are ignored.
 #[cfg(unix)]
 fn give(file: &File, like: &std::fs::Metadata, mode: u32) {
     use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, fchown};
     let Ok(own) = file.metadata() else { return };
+
     if own.uid() != like.uid() && fchown(file, Some(like.uid()), Some(like.gid())).is_ok() {
-        // Group and owner at once.
+        // Owner and group are set by one call.
     } else if own.gid() != like.gid() {
         let _ = fchown(file, None, Some(like.gid()));
     }
@@ -132,11 +140,14 @@ mod tests {
             let metadata = std::fs::metadata(path).unwrap();
             (metadata.uid(), metadata.gid())
         };
+
         let (file, below, old) = (dir.path().join("file"), dir.path().join("below"), dir.path().join("old"));
         open_or_create(&file).unwrap();
         create_directory(&below).unwrap();
+
         std::fs::write(&old, "of root").unwrap();
         open_or_create(&old).unwrap();
+
         assert_eq!((owner(&file), owner(&below)), ((NOBODY, NOBODY), (NOBODY, NOBODY)));
         assert_eq!(owner(&old).0, 0, "what was there before is not given away");
     }

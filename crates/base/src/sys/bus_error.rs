@@ -1,19 +1,19 @@
 //! Survives SIGBUS in registered memory maps.
 //!
-//! Reading a page of a map behind the end of its file, or one that the disk does not give, raises SIGBUS and
-//! by default ends the process. Files of the store never shrink by our doing, but another program may
-//! truncate one. The handler recognises an address in a registered map, puts zeros in place of its unreadable
-//! part, sets a mark and returns, so that the read continues. A user of a map asks for the mark before
-//! relying on what was read. Every other SIGBUS is left to the handler that was there before.
+//! Reading a page of a map behind the end of its file, or one that the disk fails to read, raises SIGBUS and
+//! by default ends the process. This program never truncates files of the store, but another one may. The
+//! handler recognises an address in a registered map, puts zeros in place of its unreadable part, sets a mark
+//! and returns, so that the read continues. Users of a map check the mark before they rely on the bytes that
+//! they read. Every other SIGBUS is left to the handler that was installed before.
 //!
 //! On Linux and macOS. Elsewhere nothing is installed: Windows refuses to truncate a mapped file.
 
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Mutex, Once, OnceLock, PoisonError};
 
-/// Number of reads by this process that the handler has answered with zeros.
+/// Returns the number of reads by this process that the handler has answered with zeros.
 ///
-/// If it is the same before and after some work, that work read nothing but what the files contain.
+/// If it is the same before and after some work, that work read nothing but the contents of files.
 pub fn n_failed_reads() -> usize {
     N_FAILED_READS.load(SeqCst)
 }
@@ -32,7 +32,7 @@ impl Guard {
         Guard(slot)
     }
 
-    /// Whether a part of the map could not be read and was replaced by zeros.
+    /// Returns whether a part of the map could not be read and was replaced by zeros.
     pub(super) fn has_failed(&self) -> bool {
         self.0.has_failed.load(SeqCst)
     }
@@ -49,9 +49,9 @@ impl Drop for Guard {
 /// so that the handler can walk them at any moment without a lock.
 struct Slot {
     is_claimed: AtomicBool,
-    /// Odd while the range is being changed, and different after it: the handler skips a slot that changes
-    /// under its eyes. That is never the one it looks for, since a map that is being read is neither
-    /// registered nor unregistered at that moment.
+    /// Odd while the range is being changed, and different after it. The handler skips a slot that changes
+    /// while it looks at it. That is never the slot that it searches, since a map that is being read is
+    /// neither registered nor unregistered at that moment.
     version: AtomicUsize,
     start: AtomicUsize,
     end: AtomicUsize,
@@ -60,6 +60,7 @@ struct Slot {
 
 const SLOTS_PER_BLOCK: usize = 64;
 
+/// A link of the list of slots.
 struct Block {
     slots: [Slot; SLOTS_PER_BLOCK],
     next: AtomicPtr<Block>,
@@ -79,6 +80,7 @@ impl Block {
     }
 }
 
+/// All blocks, in the order of their creation.
 fn blocks() -> impl Iterator<Item = &'static Block> {
     std::iter::successors(Some(&FIRST), |block| block.next())
 }
@@ -94,28 +96,33 @@ impl Slot {
         }
     }
 
-    /// A slot without another user.
+    /// Claims a slot without another user.
     fn claim() -> &'static Slot {
         /// Held while a block is added. The handler never takes it.
         static GROWING: Mutex<()> = Mutex::new(());
-        let free = || {
-            let mut slots = blocks().flat_map(|block| &block.slots);
-            slots.find(|slot| slot.is_claimed.compare_exchange(false, true, SeqCst, SeqCst).is_ok())
-        };
+
         loop {
-            if let Some(slot) = free() {
+            if let Some(slot) = Slot::claim_free() {
                 return slot;
             }
+
             let _growing = GROWING.lock().unwrap_or_else(PoisonError::into_inner);
             let last = blocks().last().unwrap_or(&FIRST);
-            if let Some(slot) = free() {
+            // Another thread may have added a block in the meantime.
+            if let Some(slot) = Slot::claim_free() {
                 return slot;
             }
             last.next.store(Box::leak(Box::new(Block::new())), SeqCst);
         }
     }
 
-    /// Sets the range; only by its owner.
+    /// Claims a slot of the existing blocks; `None` if all are taken.
+    fn claim_free() -> Option<&'static Slot> {
+        let mut slots = blocks().flat_map(|block| &block.slots);
+        slots.find(|slot| slot.is_claimed.compare_exchange(false, true, SeqCst, SeqCst).is_ok())
+    }
+
+    /// Sets the range. Must be called by the owner only.
     fn set(&self, start: usize, end: usize) {
         self.version.fetch_add(1, SeqCst);
         self.start.store(start, SeqCst);
@@ -124,7 +131,7 @@ impl Slot {
         self.version.fetch_add(1, SeqCst);
     }
 
-    /// The end of the range if `address` is in it.
+    /// Returns the end of the range if `address` is in it.
     fn end_around(&self, address: usize) -> Option<usize> {
         let version = self.version.load(SeqCst);
         let (start, end) = (self.start.load(SeqCst), self.end.load(SeqCst));
@@ -148,7 +155,7 @@ mod handler {
     use super::{N_FAILED_READS, OnceLock, SeqCst, blocks};
     use libc::{c_int, c_void, siginfo_t};
 
-    /// What handled SIGBUS before: in a Rust program the detection of stack overflows.
+    /// The handler of SIGBUS before ours: in a Rust program the detection of stack overflows.
     static PREVIOUS: OnceLock<libc::sigaction> = OnceLock::new();
     static PAGE_BYTES: OnceLock<usize> = OnceLock::new();
 
@@ -161,16 +168,20 @@ mod handler {
         // stored before the new handler can run.
         unsafe {
             let Ok(page_bytes) = usize::try_from(libc::sysconf(libc::_SC_PAGESIZE)) else { return };
+
             let mut previous: libc::sigaction = std::mem::zeroed();
             if libc::sigaction(libc::SIGBUS, std::ptr::null(), &raw mut previous) != 0 {
                 return;
             }
+
             let _ = (PAGE_BYTES.set(page_bytes), PREVIOUS.set(previous));
+
             let mut ours: libc::sigaction = std::mem::zeroed();
             let on_bus_error: Handler = on_bus_error;
             ours.sa_sigaction = on_bus_error as *const () as usize;
-            // The previous handler may be there for stack overflows, and then needs the other stack.
+            // The previous handler may be that of stack overflows, which runs on the alternate stack.
             ours.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_RESTART;
+
             libc::sigemptyset(&raw mut ours.sa_mask);
             libc::sigaction(libc::SIGBUS, &raw const ours, std::ptr::null_mut());
         }
@@ -185,9 +196,9 @@ mod handler {
         }
     }
 
-    /// Whether the signal is about memory that this thread has just read and that is not there. One that a
-    /// process sent has other data in place of the address; one about memory that failed without being read
-    /// (`BUS_MCEERR_AO`) may come while another thread unmaps it.
+    /// Returns whether the signal is about memory that this thread has just read and that is not there. A
+    /// signal sent by a process has other data in place of the address; one about memory that failed without
+    /// being read (`BUS_MCEERR_AO`) may come while another thread unmaps it.
     fn is_fault(info: &siginfo_t) -> bool {
         #[cfg(target_os = "linux")]
         return matches!(info.si_code, libc::BUS_ADRERR | libc::BUS_MCEERR_AR);
@@ -197,17 +208,19 @@ mod handler {
 
     /// Replaces the registered map from the page of `address` to its end by zeros; false if there is none.
     ///
-    /// To its end, because what is behind a page that cannot be read is mostly gone too, and because a map
-    /// for each page could exceed the number of maps that a process may have.
+    /// To its end, because the pages behind an unreadable one are mostly gone too, and because a map for each
+    /// page could exceed the number of maps that a process may have.
     fn replace_by_zeros(address: usize) -> bool {
         let Some(page_bytes) = PAGE_BYTES.get() else { return false };
         let slots = blocks().flat_map(|block| &block.slots);
         for slot in slots {
             let Some(end) = slot.end_around(address) else { continue };
             let page = address & !(page_bytes - 1);
-            // Before the zeros can be seen.
+
+            // The mark is set before the zeros can be seen.
             slot.has_failed.store(true, SeqCst);
             N_FAILED_READS.fetch_add(1, SeqCst);
+
             // SAFETY: `page..end` is within a map that the owner of the slot keeps mapped while it is
             // registered, and it is registered while it is read, which the faulting instruction is about to
             // do. So the fixed map replaces pages of that map only; nothing writes to them, and other threads
@@ -222,8 +235,10 @@ mod handler {
                     0,
                 )
             };
+
             return map != libc::MAP_FAILED;
         }
+
         false
     }
 
@@ -232,9 +247,10 @@ mod handler {
         let previous = PREVIOUS.get();
         let handler = previous.map_or(libc::SIG_DFL, |previous| previous.sa_sigaction);
         let takes_info = previous.is_some_and(|previous| previous.sa_flags & libc::SA_SIGINFO != 0);
-        // SAFETY: what `sigaction` returned as handler is one of the two constants, or a function of the type
-        // that its flags say. A zeroed `sigaction` is the default action. The signal is blocked until this
-        // handler returns, and is then delivered again.
+
+        // SAFETY: the handler that `sigaction` returned is one of the two constants, or a function of the
+        // type given by its flags. A zeroed `sigaction` is the default action. The signal is blocked until
+        // this handler returns, and is then delivered again.
         unsafe {
             if handler == libc::SIG_DFL || handler == libc::SIG_IGN {
                 let default: libc::sigaction = std::mem::zeroed();
@@ -275,14 +291,17 @@ mod tests {
     fn a_truncated_map_reads_as_zeros_and_is_marked() {
         let (cut, whole) = (file(10 * 65536), file(65536));
         let (map, other) = (Mapped::open(cut.path()).unwrap(), Mapped::open(whole.path()).unwrap());
+
         let before = n_failed_reads();
         truncate(&cut, 65536);
         assert_eq!((map[0], map[65535]), (7, 7));
         assert!(!map.has_failed());
         assert_eq!((map[9 * 65536], map[2 * 65536], map[10 * 65536 - 1]), (0, 0, 0));
         assert!(map.has_failed() && n_failed_reads() > before);
+
         assert_eq!((map[0], other[65535]), (7, 7));
         assert!(!other.has_failed());
+
         drop(map);
         assert!(!Mapped::open(cut.path()).unwrap().has_failed(), "the slot is used again without its mark");
     }
@@ -298,6 +317,7 @@ mod tests {
                         let maps: Vec<Mapped> = (0..20).map(|_| Mapped::open(cut.path()).unwrap()).collect();
                         let kept = file(65536);
                         let other = Mapped::open(kept.path()).unwrap();
+
                         truncate(&cut, rng.u64(..2) * 65536);
                         for map in &maps {
                             assert_eq!(map[rng.usize(2 * 65536..map.len())], 0);

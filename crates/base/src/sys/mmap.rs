@@ -12,8 +12,8 @@ use std::path::Path;
 /// again. Garbage collection unlinks them without truncating, which keeps existing mappings valid. The same
 /// holds for git's index, of which git writes each version to a new file.
 ///
-/// Another program may truncate a mapped file all the same. What is missing then reads as zeros, and
-/// [`Self::has_failed`] says so.
+/// Another program may still truncate a mapped file. The missing bytes then read as zeros, and
+/// [`Self::has_failed`] returns true.
 pub struct Mapped(Bytes);
 
 enum Bytes {
@@ -35,22 +35,25 @@ impl Mapped {
         if metadata.len() == 0 {
             return Ok(Mapped(Bytes::Owned { words: Vec::new(), len: 0, metadata: Some(metadata) }));
         }
+
         // SAFETY: no process of ours modifies the file (see the documentation of the type). If another
-        // program does, its bytes are still read as bytes, and only as such: nothing in a map is taken for
-        // more than integers before it is checked. If it is truncated, the guard puts zeros in its place;
+        // program does, its bytes are still read as bytes: nothing in a map is used as more than integers
+        // before it is checked. If the file is truncated, the guard puts zeros in place of the missing bytes;
         // memory outside of the map is never read.
         let map = unsafe { memmap2::Mmap::map(&file)? };
+
         Ok(Mapped(Bytes::File { guard: Guard::new(map.as_ptr(), map.len()), map, metadata }))
     }
 
-    /// Copies `bytes`.
+    /// Copies `bytes` into memory.
     pub fn owned(bytes: &[u8]) -> Mapped {
         let mut words = vec![0u64; bytes.len().div_ceil(8)];
         bytemuck::cast_slice_mut::<u64, u8>(&mut words)[..bytes.len()].copy_from_slice(bytes);
         Mapped(Bytes::Owned { words, len: bytes.len(), metadata: None })
     }
 
-    /// Lets the system take back the memory of what was read of a file. What is read again is mapped again.
+    /// Lets the system take back the memory of the pages that were read. They are mapped again when read
+    /// again.
     pub fn release(&self) {
         #[cfg(unix)]
         if let Bytes::File { map, .. } = &self.0 {
@@ -61,13 +64,13 @@ impl Mapped {
         }
     }
 
-    /// Whether a part of the file could not be read since it was opened, so that zeros may have been read in
-    /// its place.
+    /// Returns whether a part of the file could not be read since it was opened, so that zeros may have been
+    /// read in its place.
     pub fn has_failed(&self) -> bool {
         matches!(&self.0, Bytes::File { guard, .. } if guard.has_failed())
     }
 
-    /// The metadata of the file as of its opening; `None` for bytes that are in no file.
+    /// The metadata of the file when it was opened; `None` for bytes that are in no file.
     pub fn metadata(&self) -> Option<&Metadata> {
         match &self.0 {
             Bytes::File { metadata, .. } => Some(metadata),

@@ -21,6 +21,7 @@ impl DotKernel {
     /// Prepares `query` for repeated use. Components must be in −127..=127.
     pub fn new(query: &[i8]) -> DotKernel {
         let mut wide: Vec<i16> = query.iter().map(|&q| i16::from(q)).collect();
+
         wide.resize(query.len().next_multiple_of(16), 0);
         DotKernel {
             query: wide,
@@ -36,36 +37,43 @@ impl DotKernel {
     /// If `row` and query have different dimensions.
     pub fn dot(&self, row: &[i8]) -> i32 {
         assert_eq!(row.len(), self.dim, "vectors of one space have one dimension");
+
         #[cfg(target_arch = "x86_64")]
         if self.avx2 && self.dim.is_multiple_of(16) {
             // SAFETY: AVX2 was detected in `new`; `row` and `query` both have `dim` components, a multiple of
             // 16.
             return unsafe { dot_avx2(&self.query, row) };
         }
+
         self.query.iter().zip(row).map(|(&q, &r)| i32::from(q) * i32::from(r)).sum()
     }
 }
 
-/// The dot product of two vectors that are each used once.
+/// Returns the dot product of two vectors that are each used once.
 ///
 /// # Panics
 /// If they have different dimensions.
 pub fn dot(one: &[i8], other: &[i8]) -> i32 {
     assert_eq!(one.len(), other.len(), "vectors of one space have one dimension");
+
     #[cfg(target_arch = "x86_64")]
     if one.len().is_multiple_of(16) && std::arch::is_x86_feature_detected!("avx2") {
         // SAFETY: AVX2 was detected; both vectors have the same number of components, a multiple of 16.
         return unsafe { dot_narrow_avx2(one, other) };
     }
+
     one.iter().zip(other).map(|(&x, &y)| i32::from(x) * i32::from(y)).sum()
 }
 
+/// Dot product of two rows of 8-bit components.
+///
 /// # Safety
 /// The CPU must support AVX2. Both slices must have the same length, a multiple of 16.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
 unsafe fn dot_narrow_avx2(one: &[i8], other: &[i8]) -> i32 {
     use std::arch::x86_64::*;
+
     let mut sums = _mm256_setzero_si256();
     for (one, other) in one.chunks_exact(16).zip(other.chunks_exact(16)) {
         // SAFETY: both parts have 16 components; the unaligned form is used.
@@ -77,10 +85,11 @@ unsafe fn dot_narrow_avx2(one: &[i8], other: &[i8]) -> i32 {
         };
         sums = _mm256_add_epi32(sums, _mm256_madd_epi16(one, other));
     }
-    let mut of_lanes = [0i32; 8];
-    // SAFETY: `of_lanes` has 32 bytes; the unaligned form is used.
-    unsafe { _mm256_storeu_si256(of_lanes.as_mut_ptr().cast(), sums) };
-    of_lanes.iter().sum()
+
+    let mut lanes = [0i32; 8];
+    // SAFETY: `lanes` has 32 bytes; the unaligned form is used.
+    unsafe { _mm256_storeu_si256(lanes.as_mut_ptr().cast(), sums) };
+    lanes.iter().sum()
 }
 
 /// Prefetches `values` into the CPU cache.
@@ -97,6 +106,8 @@ pub fn prefetch<T>(values: &[T]) {
     let _ = (values, LINE);
 }
 
+/// Dot product of a widened query with a row. Two accumulators hide the latency of the additions.
+///
 /// # Safety
 /// The CPU must support AVX2. Both slices must have the same length, a multiple of 16.
 #[cfg(target_arch = "x86_64")]
@@ -105,6 +116,7 @@ unsafe fn dot_avx2(query: &[i16], row: &[i8]) -> i32 {
     use std::arch::x86_64::*;
     let mut acc0 = _mm256_setzero_si256();
     let mut acc1 = _mm256_setzero_si256();
+
     let mut i = 0;
     while i + 32 <= row.len() {
         // SAFETY: i + 32 ≤ len, so both 16-byte loads of `row` and both 32-byte loads of `query` are in
@@ -119,6 +131,7 @@ unsafe fn dot_avx2(query: &[i16], row: &[i8]) -> i32 {
         }
         i += 32;
     }
+
     if i < row.len() {
         // SAFETY: the length is a multiple of 16, so exactly 16 components remain.
         unsafe {
@@ -127,6 +140,7 @@ unsafe fn dot_avx2(query: &[i16], row: &[i8]) -> i32 {
             acc0 = _mm256_add_epi32(acc0, _mm256_madd_epi16(r0, q0));
         }
     }
+
     let acc = _mm256_add_epi32(acc0, acc1);
     let half = _mm_add_epi32(_mm256_castsi256_si128(acc), _mm256_extracti128_si256::<1>(acc));
     let half = _mm_add_epi32(half, _mm_shuffle_epi32::<0b0100_1110>(half));
@@ -134,7 +148,7 @@ unsafe fn dot_avx2(query: &[i16], row: &[i8]) -> i32 {
     _mm_cvtsi128_si32(half)
 }
 
-/// Rows of a block of sign bits: what one SIMD register holds a byte of each.
+/// Number of rows in a block of sign bits, as many as a SIMD register has bytes.
 pub const SIGN_BLOCK: usize = 32;
 
 /// Estimates dot products of one query with many rows from the sign bits of the rows.
@@ -150,8 +164,7 @@ pub struct SignKernel {
 }
 
 impl SignKernel {
-    /// Levels on either side of zero to which a query is rounded. More find no more: recall@10 is the same
-    /// with 127.
+    /// Levels on either side of zero to which a query is rounded. With 127 levels recall@10 is the same.
     const LEVELS: usize = 15;
     /// The largest sum of the estimates of a row.
     const MAX_SUM: usize = u16::MAX as usize;
@@ -159,38 +172,45 @@ impl SignKernel {
     /// Prepares `query` for repeated use. Components must be in −127..=127.
     pub fn new(query: &[i8]) -> SignKernel {
         let row_bytes = query.len().div_ceil(8);
+
         // A byte adds at most sixteen times the levels.
         let levels = (SignKernel::MAX_SUM / 16 / row_bytes.max(1)).clamp(1, SignKernel::LEVELS) as i32;
+
         let largest = query.iter().map(|q| i32::from(*q).abs()).max().unwrap_or(0).max(1);
         let mut rounded: Vec<i32> = query
             .iter()
             .map(|&q| (2 * i32::from(q) * levels + i32::from(q).signum() * largest) / (2 * largest))
             .collect();
+
         rounded.resize(8 * row_bytes, 0);
         SignKernel { tables: rounded.chunks_exact(4).map(sums_of_signs).collect() }
     }
 
-    /// Bytes of a row.
+    /// Number of bytes of a row.
     pub fn row_bytes(&self) -> usize {
         self.tables.len() / 2
     }
 
-    /// Appends the estimate of each row of `blocks`. It grows with the dot product and is not negative.
+    /// Appends the estimate of each row of `blocks`. Estimates grow with the dot product and are not
+    /// negative.
     ///
     /// # Panics
     /// If `blocks` is not a whole number of blocks of this many components.
     pub fn estimate(&self, blocks: &[u8], estimates: &mut Vec<u16>) {
         assert_eq!(blocks.len() % (SIGN_BLOCK * self.row_bytes()).max(1), 0, "blocks are whole");
+
         #[cfg(target_arch = "x86_64")]
         if std::arch::is_x86_feature_detected!("avx2") {
             // SAFETY: AVX2 was detected, and `blocks` is a whole number of blocks.
             return unsafe { estimate_avx2(&self.tables, blocks, estimates) };
         }
+
         estimate_plain(&self.tables, blocks, estimates);
     }
 }
 
-/// For each of the sixteen signs that four components can have, their sum, above the least such sum.
+/// The sums of four components with each of the sixteen combinations of their signs, above the least of these
+/// sums.
 fn sums_of_signs(four: &[i32]) -> [u8; 16] {
     std::array::from_fn(|signs| {
         let positive = four.iter().enumerate().map(|(i, q)| if signs >> i & 1 == 1 { -q } else { *q });
@@ -198,6 +218,7 @@ fn sums_of_signs(four: &[i32]) -> [u8; 16] {
     })
 }
 
+/// Estimates without SIMD.
 fn estimate_plain(tables: &[[u8; 16]], blocks: &[u8], estimates: &mut Vec<u16>) {
     for block in blocks.chunks_exact((SIGN_BLOCK * tables.len() / 2).max(1)) {
         let mut sums = [0u16; SIGN_BLOCK];
@@ -211,6 +232,8 @@ fn estimate_plain(tables: &[[u8; 16]], blocks: &[u8], estimates: &mut Vec<u16>) 
     }
 }
 
+/// Estimates the 32 rows of a block at once: each shuffle looks up one table for all of them.
+///
 /// # Safety
 /// The CPU must support AVX2. The length of `blocks` must be a multiple of 16 times the number of tables.
 #[cfg(target_arch = "x86_64")]
@@ -218,8 +241,10 @@ fn estimate_plain(tables: &[[u8; 16]], blocks: &[u8], estimates: &mut Vec<u16>) 
 unsafe fn estimate_avx2(tables: &[[u8; 16]], blocks: &[u8], estimates: &mut Vec<u16>) {
     use std::arch::x86_64::*;
     let low_bits = _mm256_set1_epi8(15);
+
     for block in blocks.chunks_exact((SIGN_BLOCK * tables.len() / 2).max(1)) {
-        // Sums of pairs of rows, the odd row in the high byte, and sums of the odd rows alone.
+        // Sums of pairs of rows, the odd row in the high byte, and sums of the odd rows alone. Two bytes of
+        // sums are needed per row, while the tables give one.
         let (mut pairs, mut odd) = (_mm256_setzero_si256(), _mm256_setzero_si256());
         for (bytes, tables) in block.chunks_exact(SIGN_BLOCK).zip(tables.chunks_exact(2)) {
             // SAFETY: `bytes` has 32 bytes and each table 16; the unaligned forms are used.
@@ -230,6 +255,7 @@ unsafe fn estimate_avx2(tables: &[[u8; 16]], blocks: &[u8], estimates: &mut Vec<
                     _mm256_broadcastsi128_si256(_mm_loadu_si128(tables[1].as_ptr().cast())),
                 )
             };
+
             let low = _mm256_shuffle_epi8(low, _mm256_and_si256(bytes, low_bits));
             let high = _mm256_shuffle_epi8(high, _mm256_and_si256(_mm256_srli_epi16::<4>(bytes), low_bits));
             // At most 240, as a table has no more than 120.
@@ -237,9 +263,11 @@ unsafe fn estimate_avx2(tables: &[[u8; 16]], blocks: &[u8], estimates: &mut Vec<
             pairs = _mm256_add_epi16(pairs, both);
             odd = _mm256_add_epi16(odd, _mm256_srli_epi16::<8>(both));
         }
+
         let even = _mm256_sub_epi16(pairs, _mm256_slli_epi16::<8>(odd));
         // Unpacking works within 128-bit halves: rows 0–7 and 16–23, and rows 8–15 and 24–31.
         let (first, second) = (_mm256_unpacklo_epi16(even, odd), _mm256_unpackhi_epi16(even, odd));
+
         let mut sums = [0u16; SIGN_BLOCK];
         // SAFETY: `sums` has 64 bytes; the unaligned forms are used.
         unsafe {
@@ -265,6 +293,7 @@ pub fn add_rows(rows: &[i8], weighted: &[(u32, i16)], sums: &mut [i32]) {
     add_rows_plain(rows, weighted, sums);
 }
 
+/// Adds weighted rows without SIMD.
 fn add_rows_plain(rows: &[i8], weighted: &[(u32, i16)], sums: &mut [i32]) {
     for &(id, weight) in weighted {
         let row = row_of(rows, id, sums.len());
@@ -274,7 +303,7 @@ fn add_rows_plain(rows: &[i8], weighted: &[(u32, i16)], sums: &mut [i32]) {
     }
 }
 
-/// The `dim` components of a row; empty if the row does not exist.
+/// Returns the `dim` components of a row; empty if the row does not exist.
 #[inline]
 fn row_of(rows: &[i8], id: u32, dim: usize) -> &[i8] {
     rows.get(id as usize * dim..).and_then(|rest| rest.get(..dim)).unwrap_or_default()
@@ -290,6 +319,7 @@ fn row_of(rows: &[i8], id: u32, dim: usize) -> &[i8] {
 unsafe fn add_rows_avx2(rows: &[i8], weighted: &[(u32, i16)], sums: &mut [i32]) {
     let dim = sums.len();
     let mut from = 0;
+
     while from < dim {
         // SAFETY: the CPU supports AVX2, and `from + 16 * N ≤ dim`.
         unsafe {
@@ -324,12 +354,15 @@ unsafe fn add_block_avx2<const N: usize>(
         let row = row_of(rows, id, dim);
         if row.is_empty() { &zeros[..16 * N] } else { &row[from..from + 16 * N] }
     };
+
     for pair in weighted.chunks(2) {
         let (first, first_weight) = (block(pair[0].0), pair[0].1);
         let (second, second_weight) =
             pair.get(1).map_or((&zeros[..16 * N], 0), |pair| (block(pair.0), pair.1));
+
         let weights = i32::from(first_weight.cast_unsigned()) | i32::from(second_weight) << 16;
         let weights = _mm256_set1_epi32(weights);
+
         for (at, total) in totals.iter_mut().enumerate() {
             // SAFETY: both blocks have 16 * N components and `at` < N; the unaligned form is used.
             let (first, second) = unsafe {
@@ -338,12 +371,15 @@ unsafe fn add_block_avx2<const N: usize>(
                     _mm256_cvtepi8_epi16(_mm_loadu_si128(second.as_ptr().add(16 * at).cast())),
                 )
             };
+
+            // The weights of both rows are interleaved like their components.
             let low = _mm256_madd_epi16(_mm256_unpacklo_epi16(first, second), weights);
             let high = _mm256_madd_epi16(_mm256_unpackhi_epi16(first, second), weights);
             total[0] = _mm256_add_epi32(total[0], low);
             total[1] = _mm256_add_epi32(total[1], high);
         }
     }
+
     for (at, [low, high]) in totals.into_iter().enumerate() {
         // Unpacking works within 128-bit halves: `low` has components 0–3 and 8–11, `high` 4–7 and 12–15.
         let ordered =

@@ -1,13 +1,13 @@
-//! Delimiters that most texts share: braces, brackets, blank lines. The step for texts without delimiters of
+//! Delimiters that most texts share: braces, brackets, blank lines. They serve texts without delimiters of
 //! their language.
 
 use super::families;
 use crate::pieces::Piece;
 use codeweaver_config::ChunkerSettings;
 
-/// Splits `text` at braces and blank lines; otherwise as [`super::chunk_delimited`].
+/// Splits `text` at braces and blank lines; otherwise like [`super::chunk_delimited`].
 ///
-/// `None` if there is neither, because the text splitter cuts a single paragraph at better places.
+/// Returns `None` if there is neither, because the text splitter cuts a single paragraph at better places.
 pub(crate) fn chunk_generic(text: &str, base: u32, settings: &ChunkerSettings) -> Option<Vec<Piece>> {
     let has_brackets = text.contains('{') && text.contains('}') || text.contains('[') && text.contains(']');
     if !has_brackets && !has_blank_line(text) {
@@ -16,7 +16,7 @@ pub(crate) fn chunk_generic(text: &str, base: u32, settings: &ChunkerSettings) -
     super::chunk_with_family(text, base, families::by_name("generic_style"), settings)
 }
 
-/// True if a blank line separates two lines of text.
+/// Returns true if a blank line separates two lines of text.
 fn has_blank_line(text: &str) -> bool {
     text.trim().lines().any(|line| line.trim().is_empty())
 }

@@ -1,4 +1,4 @@
-//! Chunks by the delimiters of a language's family, for languages without a grammar.
+//! Splits texts by the delimiters of a language's family, for languages without a grammar.
 //!
 //! [`scan`](scan::scan) finds pairs of delimiters. [`parts`] resolves overlaps by priority and takes the text
 //! apart at the remaining pairs, level by level where a pair is too large. [`packing`] joins the parts to
@@ -22,7 +22,7 @@ use source::Source;
 /// Splits `text` at the delimiters of its language.
 ///
 /// `base` is the offset of `text` in its blob. `settings.custom_delimiters` of the language take precedence.
-/// Plain text gets a family by inference. `None` if the text holds no pair. No piece exceeds
+/// Plain text gets a family by inference. Returns `None` if the text holds no pair. No piece exceeds
 /// `settings.token_limit`; see [`Piece`] for the other guarantees. Time is O(n log n), without recursion.
 pub(super) fn chunk_delimited(
     text: &str,
@@ -37,7 +37,7 @@ pub(super) fn chunk_delimited(
     }
 }
 
-/// [`chunk_delimited`] with a given family.
+/// Does the work of [`chunk_delimited`] with a given family.
 fn chunk_with_family(
     text: &str,
     base: u32,
@@ -45,16 +45,21 @@ fn chunk_with_family(
     settings: &ChunkerSettings,
 ) -> Option<Vec<Piece>> {
     let boundaries = scan::scan(text, family);
+    // Comments alone are no structure to cut at.
     if !boundaries.iter().any(|boundary| boundary.delimiter != family.comment) {
         return None;
     }
+
     let source = Source::new(text, family, settings, &boundaries);
     Some(packing::pack(&source, parts::parts(&source), base))
 }
 
 fn custom_delimiters(language: LanguageId, settings: &ChunkerSettings) -> &[CustomDelimiter] {
-    let of_language = |(name, _): &(&String, _)| LanguageId::by_name(name) == Some(language);
-    settings.custom_delimiters.iter().find(of_language).map_or(&[], |(_, custom)| custom)
+    settings
+        .custom_delimiters
+        .iter()
+        .find(|(name, _)| LanguageId::by_name(name) == Some(language))
+        .map_or(&[], |(_, custom)| custom)
 }
 
 #[cfg(test)]

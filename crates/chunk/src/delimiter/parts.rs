@@ -1,4 +1,4 @@
-//! Taking a text apart at its delimiter pairs.
+//! Takes a text apart at its delimiter pairs.
 
 use std::cmp::Reverse;
 use std::ops::Range;
@@ -10,14 +10,14 @@ use super::source::{Part, Source};
 
 /// Pairs nested deeper than this many opened pairs are not opened; the text is cut by lines.
 const MAX_LEVELS: usize = 24;
-/// Lowest priorities of the three tiers: constructs of the language, brackets and paragraphs, the rest.
+/// Lowest priorities of the three tiers: constructs of the language, brackets and paragraphs, all others.
 const TIERS: [u8; 3] = [50, 20, 0];
 /// Lowest priority of a definition.
 const DEFINITION: u8 = 65;
-/// Longer lines are minified text: pairs are cut out of them rather than extended to whole lines.
+/// Length from which a line is minified text: pairs are cut out of it rather than extended to whole lines.
 const LONG_LINE_BYTES: usize = 1000;
 
-/// The parts of the text in order of position; only blank text is in none of them.
+/// Returns the parts of the text in order of position. Only blank text is in none of them.
 pub(super) fn parts(source: &Source<'_>) -> Vec<Part> {
     let mut splitter = Splitter { source, work: Vec::new(), parts: Vec::new() };
     splitter.run();
@@ -26,7 +26,7 @@ pub(super) fn parts(source: &Source<'_>) -> Vec<Part> {
 
 struct Splitter<'a> {
     source: &'a Source<'a>,
-    /// What is left to do, the next last.
+    /// A stack of the work that is left.
     work: Vec<Work>,
     parts: Vec<Part>,
 }
@@ -43,13 +43,13 @@ struct Level {
     range: Range<usize>,
     /// Indices of the pairs in the range, sorted.
     inside: Vec<usize>,
-    /// Number of pairs opened around it.
+    /// Number of pairs that were opened around the range.
     depth: usize,
     /// The pair that was opened last.
     enclosing: Option<usize>,
 }
 
-/// Pairs that share a line, and so cannot be separated by cuts between lines.
+/// Pairs that share lines, and so cannot be separated by cuts between lines.
 struct Group {
     range: Range<usize>,
     members: Vec<usize>,
@@ -60,6 +60,7 @@ impl Splitter<'_> {
         let inside = (0..self.source.boundaries.len()).collect();
         let range = 0..self.source.text.len();
         self.work.push(Work::Level(Level { range, inside, depth: 0, enclosing: None }));
+
         while let Some(next) = self.work.pop() {
             match next {
                 Work::Done(part) => self.parts.push(part),
@@ -75,19 +76,24 @@ impl Splitter<'_> {
         if groups.is_empty() {
             return self.leaf(level);
         }
+
         let boundaries = self.source.boundaries;
         let first = self.work.len();
         let mut at = level.range.start;
         let mut rest = level.inside.as_slice();
+
         for Group { range: group, members } in groups {
             if at < group.start {
                 self.work.push(Work::Gap(at..group.start));
             }
             at = group.end;
+
             let main = self.most_important(&members);
             let cost = self.source.cost(&group);
             let whole = main.map_or(self.source.sizes.soft, |main| self.whole_up_to(main));
+
             if cost <= whole || level.depth >= MAX_LEVELS {
+                // A pair over the limit is left without inner pairs, so that it is cut as text.
                 self.work.push(if cost <= self.source.sizes.limit {
                     Work::Done(self.part(group, cost, main))
                 } else {
@@ -96,38 +102,47 @@ impl Splitter<'_> {
                 });
                 continue;
             }
+
             // Both lists are sorted by start: pairs before this group are not needed for later groups.
             let skip = rest.partition_point(|&index| boundaries[index].start < group.start);
             rest = &rest[skip..];
             let until = rest.partition_point(|&index| boundaries[index].start < group.end);
-            let is_nested =
-                |index: &usize| boundaries[*index].end <= group.end && members.binary_search(index).is_err();
-            let inside: Vec<usize> = rest[..until].iter().copied().filter(is_nested).collect();
+
+            let inside: Vec<usize> = rest[..until]
+                .iter()
+                .copied()
+                .filter(|&index| boundaries[index].end <= group.end && members.binary_search(&index).is_err())
+                .collect();
             let depth = level.depth + 1;
             self.work.push(Work::Level(Level { range: group, inside, depth, enclosing: main }));
         }
+
         if at < level.range.end {
             self.work.push(Work::Gap(at..level.range.end));
         }
+
         // The stack returns the last item first.
         self.work[first..].reverse();
     }
 
-    /// The member of highest priority, the earliest of equals.
+    /// Returns the member of highest priority, the earliest of equals.
     fn most_important(&self, members: &[usize]) -> Option<usize> {
         members.iter().copied().min_by_key(|&index| (Reverse(self.source.delimiter(index).priority), index))
     }
 
-    /// The pairs of a level that remain after resolution, as the ranges that they cover.
+    /// Returns the pairs of a level that remain after resolution, as the ranges that they cover.
     fn groups(&self, level: &Level) -> Vec<Group> {
         let mut groups: Vec<Group> = Vec::new();
+
         for index in self.resolved(&level.inside) {
             let covered = self.covered(index, &level.range);
             let is_level_itself =
                 covered == level.range && self.source.boundaries[index].start > level.range.start;
+            // A pair around the whole level would be opened again without end.
             if covered.is_empty() || is_level_itself {
                 continue;
             }
+
             match groups.last_mut() {
                 Some(last) if covered.start < last.range.end => {
                     last.range.end = last.range.end.max(covered.end);
@@ -136,10 +151,11 @@ impl Splitter<'_> {
                 _ => groups.push(Group { range: covered, members: vec![index] }),
             }
         }
+
         groups
     }
 
-    /// The pairs among `inside` that remain where pairs overlap, by start.
+    /// Returns the pairs among `inside` that remain where pairs overlap, by start.
     ///
     /// Of two crossing pairs the one of higher priority remains, of equals the earlier. Of two nested pairs
     /// the outer remains, unless the inner is of a higher tier; the inner is considered again when the outer
@@ -147,71 +163,81 @@ impl Splitter<'_> {
     fn resolved(&self, inside: &[usize]) -> Vec<usize> {
         let mut chosen: Vec<usize> = Vec::new();
         let mut highest = u8::MAX;
+
         for lowest in TIERS {
-            let in_tier =
-                |index: &usize| (lowest..=highest).contains(&self.source.delimiter(*index).priority);
-            let members: Vec<usize> = inside.iter().copied().filter(in_tier).collect();
+            let members: Vec<usize> = inside
+                .iter()
+                .copied()
+                .filter(|&index| (lowest..=highest).contains(&self.source.delimiter(index).priority))
+                .collect();
             highest = lowest.saturating_sub(1);
             chosen = without_overlaps(chosen, self.outermost(&members), self.source.boundaries);
         }
+
         chosen
     }
 
+    /// Returns the outer of nested pairs and, of crossing ones, those of higher priority.
     fn outermost(&self, sorted: &[usize]) -> Vec<usize> {
-        let mut kept: Vec<usize> = Vec::new();
+        let mut outermost: Vec<usize> = Vec::new();
+
         for &index in sorted {
-            let Some(&last) = kept.last() else {
-                kept.push(index);
+            let Some(&last) = outermost.last() else {
+                outermost.push(index);
                 continue;
             };
+
             let (boundary, other) = (&self.source.boundaries[index], &self.source.boundaries[last]);
             if boundary.start >= other.end {
-                kept.push(index);
+                outermost.push(index);
             } else if boundary.end > other.end
                 && self.source.delimiter(index).priority > self.source.delimiter(last).priority
             {
-                kept.pop();
-                kept.push(index);
+                outermost.pop();
+                outermost.push(index);
             }
         }
-        kept
+
+        outermost
     }
 
-    /// The range that a pair covers inside `within`: with or without its marks, extended to whole lines or
-    /// not.
+    /// Returns the range that a pair covers inside `within`, as its delimiter wants it: with or without its
+    /// marks, extended to whole lines or not.
     fn covered(&self, index: usize, within: &Range<usize>) -> Range<usize> {
         let (boundary, delimiter) = (&self.source.boundaries[index], self.source.delimiter(index));
         let (start, end) = if delimiter.inclusive { (boundary.start, boundary.end) } else { boundary.inner };
         if !delimiter.whole_lines {
             return start.max(within.start)..end.min(within.end).max(start);
         }
-        let (start, end) = match delimiter.inclusive {
-            true => self.whole_lines(start, end),
-            false => {
-                // Marks that are left out keep their lines.
-                let text = self.source.text;
-                let after_mark = text[start..end].find('\n').map_or(start, |at| start + at + 1);
-                let before_mark = text[after_mark..end].rfind('\n').map_or(end, |at| after_mark + at + 1);
-                (after_mark, before_mark)
-            }
+
+        let (start, end) = if delimiter.inclusive {
+            self.whole_lines(start, end)
+        } else {
+            // Marks that are left out keep their lines.
+            let text = self.source.text;
+            let after_mark = text[start..end].find('\n').map_or(start, |at| start + at + 1);
+            let before_mark = text[after_mark..end].rfind('\n').map_or(end, |at| after_mark + at + 1);
+            (after_mark, before_mark)
         };
+
         start.max(within.start)..end.min(within.end).max(start.max(within.start))
     }
 
-    /// A non-empty range extended to whole lines, except into long lines.
+    /// Extends a non-empty range to whole lines, except into long lines.
     fn whole_lines(&self, start: usize, end: usize) -> (usize, usize) {
         let lines = &self.source.lines;
         let line_start = lines.start(lines.line_of(start));
-        // The line of an end is that of its last byte.
+        // The line of an end is the one of its last byte.
         let line_end = lines.start(lines.line_of(end.saturating_sub(1).max(start)) + 1);
+
         (
             if start - line_start <= LONG_LINE_BYTES { line_start } else { start },
             if line_end - end <= LONG_LINE_BYTES { line_end } else { end },
         )
     }
 
-    /// Number of tokens up to which a pair stays whole: the limit for callables and custom pairs, else the
-    /// soft size.
+    /// Returns the number of tokens up to which a pair stays whole: the limit for callables and custom pairs,
+    /// else the soft size.
     fn whole_up_to(&self, index: usize) -> u32 {
         let is_custom = self.source.boundaries[index].delimiter < self.source.family.n_custom;
         let kind = self.source.delimiter(index).kind;
@@ -236,52 +262,64 @@ impl Splitter<'_> {
         self.cut(level.range, level.enclosing, limit);
     }
 
-    /// Cuts a text into paragraphs, those that exceed the soft size into lines, and lines that do into parts
-    /// of at most `limit` tokens.
+    /// Cuts a text into paragraphs. Those that exceed the soft size are cut into lines, and lines that do so
+    /// into parts of at most `limit` tokens.
     fn cut(&mut self, range: Range<usize>, boundary: Option<usize>, limit: u32) {
         let source = self.source;
-        let mut push = |range: Range<usize>| {
-            if !source.text[range.clone()].trim().is_empty() {
-                let (cost, after_blank_line) = (source.cost(&range), source.is_after_blank_line(range.start));
-                self.parts.push(Part { range, cost, boundary, is_definition: false, after_blank_line });
-            }
-        };
+
         for paragraph in paragraphs(source.text, range) {
             if source.cost(&paragraph) <= source.sizes.soft {
-                push(paragraph);
+                self.add(paragraph, boundary);
                 continue;
             }
+
             for line in lines(source.text, paragraph) {
                 if source.cost(&line) <= source.sizes.soft {
-                    push(line);
+                    self.add(line, boundary);
                 } else {
-                    let limit = limit.min(source.sizes.split);
-                    split_ranges(source.text, line, limit).into_iter().for_each(&mut push);
+                    for range in split_ranges(source.text, line, limit.min(source.sizes.split)) {
+                        self.add(range, boundary);
+                    }
                 }
             }
         }
     }
+
+    /// Adds a part that is no pair, unless it is blank.
+    fn add(&mut self, range: Range<usize>, boundary: Option<usize>) {
+        if self.source.text[range.clone()].trim().is_empty() {
+            return;
+        }
+
+        let cost = self.source.cost(&range);
+        let after_blank_line = self.source.is_after_blank_line(range.start);
+        self.parts.push(Part { range, cost, boundary, is_definition: false, after_blank_line });
+    }
 }
 
-/// A range cut after runs of blank lines.
+/// Cuts a range after runs of blank lines.
 fn paragraphs(text: &str, range: Range<usize>) -> Vec<Range<usize>> {
     let mut paragraphs = Vec::new();
     let (mut start, mut after_blank) = (range.start, false);
+
     for line in lines(text, range.clone()) {
         let is_blank = text[line.clone()].trim().is_empty();
         if after_blank && !is_blank && start < line.start {
             paragraphs.push(start..line.start);
             start = line.start;
         }
+
         after_blank = is_blank;
     }
+
     if start < range.end {
         paragraphs.push(start..range.end);
     }
+
     paragraphs
 }
 
-/// The lines of a range; the first and the last may be partial.
+/// Returns the lines of a range; the first and the last may be partial.
 fn lines(text: &str, range: Range<usize>) -> impl Iterator<Item = Range<usize>> {
     let mut at = range.start;
     text[range].split_inclusive('\n').map(move |line| {
@@ -291,20 +329,23 @@ fn lines(text: &str, range: Range<usize>) -> impl Iterator<Item = Range<usize>> 
     })
 }
 
-/// `chosen` and those of `others` that overlap none of it. Both are sorted and free of overlaps, and so is
-/// the result.
+/// Merges `chosen` with those of `others` that overlap none of it. Both are sorted and free of overlaps, and
+/// so is the result.
 fn without_overlaps(chosen: Vec<usize>, others: Vec<usize>, boundaries: &[Boundary]) -> Vec<usize> {
     let mut merged = Vec::with_capacity(chosen.len() + others.len());
     let mut next = chosen.into_iter().peekable();
+
     for index in others {
         let (start, end) = (boundaries[index].start, boundaries[index].end);
         while let Some(before) = next.next_if(|&before| boundaries[before].end <= start) {
             merged.push(before);
         }
+
         if next.peek().is_none_or(|&after| boundaries[after].start >= end) {
             merged.push(index);
         }
     }
+
     merged.extend(next);
     merged
 }

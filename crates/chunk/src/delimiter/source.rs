@@ -1,4 +1,4 @@
-//! A text with its delimiter pairs, sizes and token counts: what taking apart and packing share.
+//! A text with its delimiter pairs, sizes and token counts, shared by taking apart and packing.
 
 use std::ops::Range;
 
@@ -14,9 +14,9 @@ use super::scan::Boundary;
 #[derive(Debug, Clone)]
 pub(super) struct Part {
     pub range: Range<usize>,
-    /// Tokens.
+    /// Size in tokens.
     pub cost: u32,
-    /// Index of its most important pair, if it is one.
+    /// Index of the most important pair in the part, if there is one.
     pub boundary: Option<usize>,
     pub is_definition: bool,
     /// A blank line or the beginning of the text precedes it.
@@ -69,41 +69,48 @@ impl<'a> Source<'a> {
         Source { text, family, settings, boundaries, sizes: Sizes::new(settings), lines, tokens_before }
     }
 
-    /// The delimiter of a pair.
+    /// Returns the delimiter of a pair.
     pub fn delimiter(&self, boundary: usize) -> &'a Delimiter {
         &self.family.delimiters[usize::from(self.boundaries[boundary].delimiter)]
     }
 
-    /// True if only white space with at least one blank line, or with the beginning of the text, precedes
-    /// `at`.
+    /// Returns true if only white space with at least one blank line, or with the beginning of the text,
+    /// precedes `at`.
     pub fn is_after_blank_line(&self, at: usize) -> bool {
         let before = &self.text.as_bytes()[..at];
         let mut newlines = 0;
+
         for byte in before.iter().rev() {
             match byte {
                 b'\n' => newlines += 1,
                 byte if byte.is_ascii_whitespace() => {}
                 _ => return newlines >= 2,
             }
+            // Stops early, or long runs of blank lines would be read for each part.
             if newlines >= 2 {
                 return true;
             }
         }
+
         true
     }
 
-    /// Tokens of a range: the sums of whole lines, less what is counted outside of the range in its first and
-    /// last line. For ranges cut inside a word the result may differ by a few from counting the text.
+    /// Returns the tokens of a range: the sums of whole lines, less the tokens of its first and last line
+    /// that are outside of the range. For ranges cut inside a word the result may differ by a few from
+    /// counting the text.
     pub fn cost(&self, range: &Range<usize>) -> u32 {
         if range.is_empty() {
             return 0;
         }
+
         let (first, last) = (self.lines.line_of(range.start), self.lines.line_of(range.end - 1));
         let (start, end) = (self.lines.start(first), self.lines.start(last + 1));
         let count = |range: Range<usize>| tokens::count(&self.text[range]);
+
         if first == last && (range.start, range.end) != (start, end) {
             return count(range.clone());
         }
+
         let lines = self.tokens_before[last + 1] - self.tokens_before[first];
         lines.saturating_sub(count(start..range.start)).saturating_sub(count(range.end..end))
     }

@@ -5,7 +5,7 @@ use crate::language::LanguageId;
 use super::dialect::{FenceEnd, HeadingLine, OpeningFence, prefixed_heading};
 use super::titles::plain_title;
 
-/// A delimiter line: at least four `-` or `.`, or at least three back-ticks, and nothing else.
+/// Reads a delimiter line: at least four `-` or `.`, or at least three back-ticks, and nothing else.
 pub(super) fn opening_fence(line: &str) -> Option<OpeningFence> {
     let mark = line.chars().next().filter(|c| matches!(c, '-' | '.' | '`'))?;
     let length = line.len();
@@ -14,13 +14,13 @@ pub(super) fn opening_fence(line: &str) -> Option<OpeningFence> {
         .then_some(OpeningFence { end: FenceEnd::Repeated { mark, length }, language: None })
 }
 
-/// The language of a source attribute line: `[source,rust]`.
+/// Returns the language of a source attribute line: `[source,rust]`.
 pub(super) fn source_language(line: &str) -> Option<LanguageId> {
     let inside = line.strip_prefix("[source")?.strip_suffix(']')?;
     LanguageId::by_name(inside.split(',').nth(1)?.trim())
 }
 
-/// `== Title`, also closed as in `== Title ==`.
+/// Reads `== Title`, also closed as in `== Title ==`.
 pub(super) fn heading(line: &str) -> Option<HeadingLine> {
     let (level, title) = prefixed_heading('=', line)?;
     let title = title.trim_end_matches('=').trim();

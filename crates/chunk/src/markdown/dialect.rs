@@ -1,4 +1,4 @@
-//! Markup dialects: which headings and fenced blocks a line can begin.
+//! Markup dialects and the headings and fenced blocks that a line can begin in each.
 
 use crate::language::LanguageId;
 
@@ -18,23 +18,22 @@ pub(super) enum Dialect {
     Plain,
 }
 
-/// A line and what decides whether it is a heading. Lines are without trailing white space.
+/// A line with its surroundings that decide whether it is a heading. Lines are without trailing white space.
 pub(super) struct LineContext<'a> {
     pub line: &'a str,
     /// The next line.
     pub below: Option<&'a str>,
-    /// A non-blank line that is neither heading nor fence precedes the line without a blank line between
-    /// them.
+    /// True if a non-blank line that is neither heading nor fence directly precedes the line.
     pub inside_paragraph: bool,
 }
 
 /// A recognised heading.
 pub(super) struct HeadingLine {
-    /// From 1.
+    /// Level of the heading, from 1.
     pub level: usize,
-    /// As it is shown.
+    /// The title as it is shown.
     pub title: String,
-    /// Number of lines that it takes, from the line that was examined: 2 with an underline.
+    /// Number of lines that the heading takes, from the line that was examined: 2 with an underline.
     pub n_lines: usize,
 }
 
@@ -44,7 +43,7 @@ pub(super) struct OpeningFence {
     pub language: Option<LanguageId>,
 }
 
-/// What closes a fenced block.
+/// The line that closes a fenced block.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum FenceEnd {
     /// A line of at least `length` times `mark` and nothing else.
@@ -54,7 +53,7 @@ pub(super) enum FenceEnd {
 }
 
 impl FenceEnd {
-    /// Whether `line`, without trailing white space, closes the block.
+    /// Returns whether `line`, without trailing white space, closes the block.
     pub fn is_at(self, line: &str) -> bool {
         let line = line.trim_start();
         match self {
@@ -67,7 +66,7 @@ impl FenceEnd {
 }
 
 impl Dialect {
-    /// The dialect of a language, by its delimiter family.
+    /// Returns the dialect of a language, by its delimiter family.
     pub fn of(language: LanguageId) -> Dialect {
         match language.family() {
             "markdown_style" => Dialect::Markdown,
@@ -78,7 +77,7 @@ impl Dialect {
         }
     }
 
-    /// The fenced block that begins with `line`, which is without trailing white space.
+    /// Returns the fenced block that begins with `line`, which is without trailing white space.
     pub fn opening_fence(self, line: &str) -> Option<OpeningFence> {
         match self {
             Dialect::Markdown => commonmark::opening_fence(line),
@@ -88,14 +87,14 @@ impl Dialect {
         }
     }
 
-    /// Whether a fenced block without an end runs to the end of the document; otherwise its first line is
-    /// text.
+    /// Returns whether a fenced block without an end runs to the end of the document; otherwise its first
+    /// line is text.
     pub fn unclosed_fence_runs_on(self) -> bool {
         self == Dialect::Markdown
     }
 
-    /// The heading that begins at a line. `underlines` collects the underline characters of reStructuredText
-    /// in order of their first use, which is the order of their levels.
+    /// Returns the heading that begins at a line. `underlines` collects the underline characters of
+    /// reStructuredText in order of their first use, which is the order of their levels.
     pub fn heading(self, context: &LineContext<'_>, underlines: &mut Vec<char>) -> Option<HeadingLine> {
         match self {
             Dialect::Markdown => commonmark::heading(context),
@@ -107,7 +106,8 @@ impl Dialect {
     }
 }
 
-/// Level and title of a line that begins with one to six `mark`s, followed by a blank or the end of the line.
+/// Returns level and title of a line that begins with one to six `mark`s, followed by a blank or the end of
+/// the line.
 pub(super) fn prefixed_heading(mark: char, line: &str) -> Option<(usize, &str)> {
     let rest = line.trim_start_matches(mark);
     let level = line.len() - rest.len();

@@ -1,4 +1,5 @@
-//! Markup documents by section: Markdown, reStructuredText, AsciiDoc, Org and formats with the same headings.
+//! Splits markup documents by section: Markdown, reStructuredText, AsciiDoc, Org and formats with the same
+//! headings.
 //!
 //! Text → [`outline`] (headings and fenced blocks) → [`sections`] → [`builder`] (chunks). A section of more
 //! than `chunk_size` characters is split with overlap ([`split`]), short sections are merged under their
@@ -25,17 +26,18 @@ use codeweaver_text::LineIndex;
 use builder::{Builder, Document};
 use dialect::Dialect;
 
-/// Chunker of fenced code: `(code, language, base)`, where `base` is the byte offset of `code` in the blob.
+/// Chunker of fenced code, called with `(code, language, base)`, where `base` is the byte offset of `code` in
+/// the blob.
 ///
-/// Spans of the chunks that it returns are those of the blob. No chunks: the code stays with the text around
-/// it.
+/// Spans of the chunks that it returns are those of the blob. If it returns none, the code stays with the
+/// text around it.
 pub(super) type FencedCodeChunker<'a> = dyn Fn(&str, LanguageId, u32) -> Vec<Chunk> + 'a;
 
 /// Chunks a document by its headings, in order of position.
 ///
-/// `enclosing` of a chunk is its heading path, outermost first, its own heading included. A chunk that holds
-/// a heading has a symbol for it whose `byte_range` is the section with all its subsections. Every non-blank
-/// line is in some chunk. No chunk exceeds `settings.token_limit`. Time is linear.
+/// The `enclosing` of a chunk is its heading path, outermost first, including its own heading. A chunk that
+/// holds a heading has a symbol for it whose `byte_range` is the section with all its subsections. Every
+/// non-blank line is in some chunk. No chunk exceeds `settings.token_limit`. Time is linear.
 pub(super) fn chunk_markdown(
     text: &str,
     language: LanguageId,
@@ -49,20 +51,23 @@ pub(super) fn chunk_markdown(
     Builder::new(&document, fenced).chunks()
 }
 
-/// The sections and the fenced blocks of a document, each in order of position.
+/// Returns the sections and the fenced blocks of a document, each in order of position.
 pub(super) fn structure(text: &str, language: LanguageId) -> (Vec<DocumentSection>, Vec<DocumentCode>) {
     let lines = LineIndex::new(text.as_bytes());
     let outline = outline::outline(text, &lines, Dialect::of(language));
     let fences = outline.fences.into_iter();
     let codes = fences.map(|fence| DocumentCode { range: fence.range, code: fence.code }).collect();
-    let section = |section: sections::Section| DocumentSection {
-        body: section.heading.map_or(section.range.start, |heading| heading.range.end)..section.range.end,
-        path: section.path,
-    };
-    (sections::sections(text, outline.headings).into_iter().map(section).collect(), codes)
+
+    let mut sections = Vec::new();
+    for section in sections::sections(text, outline.headings) {
+        let start = section.heading.map_or(section.range.start, |heading| heading.range.end);
+        sections.push(DocumentSection { body: start..section.range.end, path: section.path });
+    }
+
+    (sections, codes)
 }
 
-/// Whether documents in this language are chunked by their headings.
+/// Returns whether documents in this language are chunked by their headings.
 pub(super) fn has_headings(language: LanguageId) -> bool {
     Dialect::of(language) != Dialect::Plain
 }

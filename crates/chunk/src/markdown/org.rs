@@ -5,7 +5,7 @@ use crate::language::LanguageId;
 use super::dialect::{FenceEnd, HeadingLine, OpeningFence, prefixed_heading};
 use super::titles::plain_title;
 
-/// `#+begin_src rust`, in any case.
+/// Reads `#+begin_src rust`, in any case.
 pub(super) fn opening_fence(line: &str) -> Option<OpeningFence> {
     let line = line.trim_start();
     let keyword = line.get(..11)?;
@@ -15,7 +15,7 @@ pub(super) fn opening_fence(line: &str) -> Option<OpeningFence> {
     })
 }
 
-/// `** Title`
+/// Reads `** Title`.
 pub(super) fn heading(line: &str) -> Option<HeadingLine> {
     let (level, title) = prefixed_heading('*', line)?;
     (!title.is_empty()).then(|| HeadingLine { level, title: plain_title(title), n_lines: 1 })

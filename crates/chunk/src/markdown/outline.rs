@@ -8,11 +8,11 @@ use codeweaver_text::LineIndex;
 use super::dialect::{Dialect, FenceEnd, HeadingLine, LineContext, OpeningFence};
 use super::{asciidoc, restructured};
 
-/// A block that is longer is not front matter.
+/// Maximum length of front matter; a longer block is text.
 const MAX_FRONT_MATTER_LINES: usize = 500;
 
 pub(super) struct Heading {
-    /// From 1.
+    /// Level of the heading, from 1.
     pub level: usize,
     pub title: String,
     /// The lines of the heading itself.
@@ -21,9 +21,9 @@ pub(super) struct Heading {
 
 /// A fenced block of code.
 pub(super) struct Fence {
-    /// With its fence lines.
+    /// The bytes including the fence lines.
     pub range: Range<usize>,
-    /// Without them.
+    /// The bytes without the fence lines.
     pub code: Range<usize>,
     pub language: Option<LanguageId>,
     pub n_lines: usize,
@@ -36,7 +36,7 @@ pub(super) struct Outline {
     pub fences: Vec<Fence>,
 }
 
-/// The outline of `text`. Marks inside front matter and fenced blocks are not headings. Linear.
+/// Returns the outline of `text`. Marks inside front matter and fenced blocks are not headings. Linear.
 pub(super) fn outline(text: &str, lines: &LineIndex, dialect: Dialect) -> Outline {
     let mut outliner = Outliner {
         text,
@@ -48,10 +48,12 @@ pub(super) fn outline(text: &str, lines: &LineIndex, dialect: Dialect) -> Outlin
         source_language: None,
         outline: Outline::default(),
     };
+
     let mut line = outliner.front_matter_lines();
     while line < lines.count() {
         line = outliner.step(line);
     }
+
     outliner.outline
 }
 
@@ -63,27 +65,34 @@ struct Outliner<'a> {
     paragraph_start: Option<usize>,
     /// Underline characters in order of their first use.
     underlines: Vec<char>,
-    /// Fence ends that do not occur in the rest of the document, so that the search for each is made once.
+    /// Fence ends that do not occur in the rest of the document, so that each is searched for once.
     unclosed: Vec<FenceEnd>,
-    /// Language of the AsciiDoc source block that the line above announces.
+    /// Language of the AsciiDoc source block that the line above names.
     source_language: Option<LanguageId>,
     outline: Outline,
 }
 
 impl<'a> Outliner<'a> {
-    /// A line without its trailing white space.
+    /// Returns a line without its trailing white space.
     fn line(&self, line: usize) -> &'a str {
         self.text[self.lines.range(line)].trim_end()
     }
 
-    /// Number of lines of a `---` or `+++` block at the beginning of the document; 0 if there is none.
+    /// Returns the number of lines of a `---` or `+++` block at the beginning of the document; 0 if there is
+    /// none.
     fn front_matter_lines(&self) -> usize {
         let mark = self.line(0).trim_start_matches('\u{feff}');
         if mark != "---" && mark != "+++" {
             return 0;
         }
-        let ends = |line: &usize| self.line(*line) == mark || mark == "---" && self.line(*line) == "...";
-        (1..self.lines.count().min(MAX_FRONT_MATTER_LINES)).find(ends).map_or(0, |line| line + 1)
+
+        for line in 1..self.lines.count().min(MAX_FRONT_MATTER_LINES) {
+            let content = self.line(line);
+            if content == mark || mark == "---" && content == "..." {
+                return line + 1;
+            }
+        }
+        0
     }
 
     /// Consumes the fence, heading or text at `line` and returns the line after it.
@@ -93,15 +102,19 @@ impl<'a> Outliner<'a> {
             self.paragraph_start = None;
             return next;
         }
+
         if self.dialect == Dialect::Asciidoc && !content.is_empty() {
             self.source_language = asciidoc::source_language(content);
         }
+
+        // The title of reStructuredText may have an overline, which reads like a paragraph before it.
         let below = (line + 1 < self.lines.count()).then(|| self.line(line + 1));
         let overline = line.checked_sub(1).map(|above| self.line(above));
         let overline = overline.filter(|above| restructured::adornment(above).is_some());
         let may_follow_overline = self.dialect == Dialect::Restructured && overline.is_some();
         let inside_paragraph = self.paragraph_start.is_some() && !may_follow_overline;
         let context = LineContext { line: content, below, inside_paragraph };
+
         match self.dialect.heading(&context, &mut self.underlines) {
             Some(heading) => {
                 let is_overlined = may_follow_overline && heading.n_lines == 2 && overline == below;
@@ -109,43 +122,48 @@ impl<'a> Outliner<'a> {
                 self.heading(line, heading, is_overlined)
             }
             None => {
-                self.paragraph_start = match content.trim().is_empty() {
-                    true => None,
-                    false => self.paragraph_start.or(Some(line)),
-                };
+                let is_blank = content.trim().is_empty();
+                self.paragraph_start = if is_blank { None } else { self.paragraph_start.or(Some(line)) };
                 line + 1
             }
         }
     }
 
-    /// Records the fenced block that opens at `line` and returns the line after it; `None` if it has no end
-    /// and the dialect requires one.
+    /// Records the fenced block that opens at `line` and returns the line after it; `None` if the block has
+    /// no end and the dialect requires one.
     fn fence(&mut self, line: usize, open: OpeningFence) -> Option<usize> {
         let n_lines = self.lines.count();
-        let close = match self.unclosed.contains(&open.end) {
-            true => None,
-            false => (line + 1..n_lines).find(|&close| open.end.is_at(self.line(close))),
+        let close = if self.unclosed.contains(&open.end) {
+            None
+        } else {
+            (line + 1..n_lines).find(|&close| open.end.is_at(self.line(close)))
         };
+
         if close.is_none() && !self.dialect.unclosed_fence_runs_on() {
+            // Otherwise each unclosed mark would search the whole rest again.
             self.unclosed.push(open.end);
             return None;
         }
+
         let close = close.unwrap_or(n_lines);
         let next = (close + 1).min(n_lines);
+
         self.outline.fences.push(Fence {
             range: self.lines.start(line)..self.lines.start(next),
             code: self.lines.start(line + 1)..self.lines.start(close),
             language: open.language.or(self.source_language.take()),
             n_lines: close - line - 1,
         });
+
         Some(next)
     }
 
-    /// Records a heading and returns the line after it. An overline belongs to the heading.
+    /// Records a heading, which includes its overline, and returns the line after it.
     fn heading(&mut self, line: usize, heading: HeadingLine, is_overlined: bool) -> usize {
         let next = line + heading.n_lines;
         let start = if is_overlined { line - 1 } else { line };
         let range = self.lines.start(start)..self.lines.start(next.min(self.lines.count()));
+
         self.outline.headings.push(Heading { level: heading.level, title: heading.title, range });
         next
     }

@@ -26,7 +26,9 @@ impl Compiler<'_> {
         for (id, info) in kinds.iter_mut().enumerate() {
             info.named = self.language.node_kind_is_named(id as u16);
         }
+
         self.classes(name, &mut kinds);
+
         let mut rules = Rules {
             kinds,
             rules: Vec::new(),
@@ -40,6 +42,7 @@ impl Compiler<'_> {
             inner_doc: None,
             constructor_is_class_name: false,
         };
+
         let mut definitions: Vec<(Vec<u16>, SymbolRule)> = Vec::new();
         for line in section(SYMBOLS, name) {
             match line.strip_prefix('@') {
@@ -47,6 +50,7 @@ impl Compiler<'_> {
                 None => definitions.extend(self.definition(line)),
             }
         }
+
         // Makes the rules of one kind adjacent, in the order of the file.
         definitions.sort_by_key(|(kinds, _)| kinds.first().copied());
         for (ids, rule) in definitions {
@@ -59,13 +63,16 @@ impl Compiler<'_> {
             }
             rules.rules.push(rule);
         }
+
         rules
     }
 
+    /// Applies a line that begins with `@`.
     fn directive(&mut self, directive: &'static str, rules: &mut Rules) {
         let mut words = directive.split_whitespace();
         let name = words.next().unwrap_or_default();
         let words: Vec<&'static str> = words.collect();
+
         match name {
             "separator" => {
                 let separator = words.first().copied().unwrap_or(".");
@@ -87,6 +94,7 @@ impl Compiler<'_> {
         }
     }
 
+    /// Calls `set` for the properties of every kind that `words` names.
     fn flag(&mut self, words: &[&str], rules: &mut Rules, set: fn(&mut KindInfo)) {
         for id in words.iter().flat_map(|word| self.ids(word)).collect::<Vec<_>>() {
             if let Some(info) = rules.kinds.get_mut(usize::from(id)) {
@@ -95,7 +103,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// `kind SymbolKind name-path [option=value]…`
+    /// Compiles a line `kind SymbolKind name-path [option=value]…` to node kinds and their rule.
     fn definition(&mut self, line: &'static str) -> Option<(Vec<u16>, SymbolRule)> {
         let mut words = line.split_whitespace();
         let (node_kind, kind, name) = (words.next()?, words.next()?, words.next()?);
@@ -103,17 +111,19 @@ impl Compiler<'_> {
             self.problems.push(format!("unknown symbol kind in `{line}`"));
             return None;
         };
+
         let name = match name.strip_prefix('=') {
             Some(fixed) => NameFrom::Fixed(fixed),
             None if name == "declarator" => NameFrom::Declarator,
             None if name == "head" => NameFrom::Head,
             None => NameFrom::Path(self.path(name)),
         };
+
         let mut rule = SymbolRule {
             kind,
             name,
             scope: None,
-            body: Path::default(),
+            body: self.default_body(),
             conditions: Vec::new(),
             merge: false,
             verbatim: matches!(
@@ -123,43 +133,44 @@ impl Compiler<'_> {
             max_nesting: u8::MAX,
             class: None,
         };
-        let mut body = None;
         for option in words {
-            let (option, value) = option.split_once('=').unwrap_or((option, ""));
-            match option {
-                "has" => rule.conditions.push(Condition::Has(self.path(value))),
-                "lacks" => rule.conditions.push(Condition::Lacks(self.path(value))),
-                "is" => {
-                    let (path, kinds) = value.split_once('~').unwrap_or((value, ""));
-                    rule.conditions.push(Condition::Is(self.path(path), self.kinds(kinds)));
-                }
-                "text" => {
-                    let (path, words) = value.split_once('~').unwrap_or((value, ""));
-                    rule.conditions.push(Condition::Text(self.path(path), words.split(',').collect()));
-                }
-                "not" => {
-                    let (path, words) = value.split_once('~').unwrap_or((value, ""));
-                    rule.conditions.push(Condition::NotText(self.path(path), words.split(',').collect()));
-                }
-                "in" => rule.conditions.push(Condition::In(self.kinds(value))),
-                "scope" => rule.scope = Some(self.path(value)),
-                "body" => body = Some(self.path(value)),
-                "merge" => rule.merge = true,
-                "verbatim" => rule.verbatim = true,
-                "nesting" => rule.max_nesting = value.parse().unwrap_or(u8::MAX),
-                "class" => rule.class = SemanticClass::by_name(value),
-                _ => self.problems.push(format!("unknown option in `{line}`")),
-            }
+            self.option(option, &mut rule, line);
         }
-        rule.body = body.unwrap_or_else(|| {
-            let field = self.language.field_id_for_name("body");
-            Path(field.into_iter().map(|id| vec![Step::Field(id.get())]).collect())
-        });
+
         Some((self.ids(node_kind), rule))
     }
 
-    /// `f:field`, `k:kind,kind`, `d:kind,kind`, `n:position`, chained by `/`, alternatives by `|`; `.` is the
-    /// node.
+    /// Applies one option of a definition to its rule.
+    fn option(&mut self, option: &'static str, rule: &mut SymbolRule, line: &str) {
+        let (option, value) = option.split_once('=').unwrap_or((option, ""));
+        // Conditions on a node have a list after its path.
+        let (path, list) = value.split_once('~').unwrap_or((value, ""));
+
+        match option {
+            "has" => rule.conditions.push(Condition::Has(self.path(value))),
+            "lacks" => rule.conditions.push(Condition::Lacks(self.path(value))),
+            "is" => rule.conditions.push(Condition::Is(self.path(path), self.kinds(list))),
+            "text" => rule.conditions.push(Condition::Text(self.path(path), list.split(',').collect())),
+            "not" => rule.conditions.push(Condition::NotText(self.path(path), list.split(',').collect())),
+            "in" => rule.conditions.push(Condition::In(self.kinds(value))),
+            "scope" => rule.scope = Some(self.path(value)),
+            "body" => rule.body = self.path(value),
+            "merge" => rule.merge = true,
+            "verbatim" => rule.verbatim = true,
+            "nesting" => rule.max_nesting = value.parse().unwrap_or(u8::MAX),
+            "class" => rule.class = SemanticClass::by_name(value),
+            _ => self.problems.push(format!("unknown option in `{line}`")),
+        }
+    }
+
+    /// Returns the path to the field `body`, empty if the grammar has no such field.
+    fn default_body(&self) -> Path {
+        let field = self.language.field_id_for_name("body");
+        Path(field.into_iter().map(|id| vec![Step::Field(id.get())]).collect())
+    }
+
+    /// Compiles a path: `f:field`, `k:kind,kind`, `d:kind,kind` or `n:position`, chained by `/`, alternatives
+    /// separated by `|`; `.` is the node itself.
     fn path(&mut self, text: &str) -> Path {
         let mut alternatives = Vec::new();
         for alternative in text.split('|') {
@@ -174,12 +185,12 @@ impl Compiler<'_> {
     }
 
     fn step(&mut self, text: &str) -> Option<Step> {
-        let (how, what) = text.split_once(':')?;
-        match how {
-            "f" => self.language.field_id_for_name(what).map(|id| Step::Field(id.get())),
-            "k" => Some(Step::Child(self.kinds(what))),
-            "d" => Some(Step::Descendant(self.kinds(what))),
-            "n" => what.parse().ok().map(Step::Nth),
+        let (step, value) = text.split_once(':')?;
+        match step {
+            "f" => self.language.field_id_for_name(value).map(|id| Step::Field(id.get())),
+            "k" => Some(Step::Child(self.kinds(value))),
+            "d" => Some(Step::Descendant(self.kinds(value))),
+            "n" => value.parse().ok().map(Step::Nth),
             _ => None,
         }
     }
@@ -188,18 +199,12 @@ impl Compiler<'_> {
         list.split(',').flat_map(|kind| self.ids(kind)).collect()
     }
 
-    /// All ids of a kind: aliases give some kinds several. Named kinds win over anonymous ones of the same
-    /// name.
+    /// Returns all ids of a kind; aliases give some kinds several. Named kinds win over anonymous ones of the
+    /// same name.
     fn ids(&mut self, kind: &str) -> Vec<u16> {
-        let of = |named: bool| -> Vec<u16> {
-            (0..self.language.node_kind_count() as u16)
-                .filter(|&id| self.language.node_kind_is_named(id) == named)
-                .filter(|&id| self.language.node_kind_for_id(id) == Some(kind))
-                .collect()
-        };
-        let mut ids = of(true);
+        let mut ids = self.ids_of(kind, true);
         if ids.is_empty() {
-            ids = of(false);
+            ids = self.ids_of(kind, false);
         }
         if ids.is_empty() {
             self.problems.push(format!("kind `{kind}`"));
@@ -207,12 +212,20 @@ impl Compiler<'_> {
         ids
     }
 
-    /// Sets the classes of kinds from the general section, then from that of the language, which takes
+    fn ids_of(&self, kind: &str, named: bool) -> Vec<u16> {
+        (0..self.language.node_kind_count() as u16)
+            .filter(|&id| self.language.node_kind_is_named(id) == named)
+            .filter(|&id| self.language.node_kind_for_id(id) == Some(kind))
+            .collect()
+    }
+
+    /// Sets the classes of kinds from the general section, then from the section of the language, which takes
     /// precedence.
     fn classes(&mut self, name: &str, kinds: &mut [KindInfo]) {
         let names: Vec<&str> = (0..kinds.len())
             .map(|id| self.language.node_kind_for_id(id as u16).unwrap_or_default())
             .collect();
+
         for (section_name, exact) in [("*", false), (name, true)] {
             for line in section(CLASSES, section_name) {
                 let mut words = line.split_whitespace();
@@ -221,6 +234,7 @@ impl Compiler<'_> {
                     self.problems.push(format!("class line `{line}`"));
                     continue;
                 };
+
                 for word in words {
                     let mut found = false;
                     for (info, kind) in kinds.iter_mut().zip(&names) {
@@ -229,6 +243,7 @@ impl Compiler<'_> {
                             found = true;
                         }
                     }
+                    // The general section names kinds of all grammars, so a kind may be missing there.
                     if exact && !found {
                         self.problems.push(format!("class of kind `{word}`"));
                     }
@@ -238,7 +253,7 @@ impl Compiler<'_> {
     }
 }
 
-/// `*` at the start, the end or both.
+/// Returns whether `text` matches `pattern`, with `*` at its start, its end or both.
 fn glob(text: &str, pattern: &str) -> bool {
     match (pattern.strip_prefix('*'), pattern.strip_suffix('*')) {
         (Some(_), Some(_)) if pattern.len() >= 2 => text.contains(&pattern[1..pattern.len() - 1]),
@@ -248,25 +263,30 @@ fn glob(text: &str, pattern: &str) -> bool {
     }
 }
 
-/// Lines of all sections whose header lists `name`, without comments (`# `) and blank lines.
-fn section(file: &'static str, name: &str) -> impl Iterator<Item = &'static str> {
+/// Returns the lines of all sections whose header lists `name`, without comments (`# `) and blank lines.
+fn section(file: &'static str, name: &str) -> Vec<&'static str> {
+    let mut lines = Vec::new();
     let mut inside = false;
-    file.lines()
-        .map(|line| line.split_once(" # ").map_or(line, |(before, _)| before).trim())
-        .filter(|line| !line.is_empty() && !line.starts_with('#'))
-        .filter(move |line| {
-            let Some(header) = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) else {
-                return inside;
-            };
-            inside = header.split_whitespace().any(|word| word == name);
-            false
-        })
-        .collect::<Vec<_>>()
-        .into_iter()
+
+    for line in file.lines() {
+        let line = line.split_once(" # ").map_or(line, |(before, _)| before).trim();
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+
+        match line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+            Some(header) => inside = header.split_whitespace().any(|word| word == name),
+            None if inside => lines.push(line),
+            None => {}
+        }
+    }
+
+    lines
 }
 
 fn symbol_kind(name: &str) -> Option<SymbolKind> {
     use SymbolKind as K;
+
     Some(match name {
         "Function" => K::Function,
         "Method" => K::Method,

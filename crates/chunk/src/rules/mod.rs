@@ -1,7 +1,7 @@
 //! The data files of the grammars, compiled to tables by kind id.
 //!
-//! `data/symbols.txt` lists for each language the nodes that are definitions, how their names are found,
-//! which nodes are comments, which attach to the following definition, and which are not searched.
+//! `data/symbols.txt` lists for each language the nodes that are definitions, the paths to their names, the
+//! nodes that are comments, those that attach to the following definition, and those that are not searched.
 //! `data/classes.txt` maps kinds to semantic classes. Both are compiled once per language and process. A walk
 //! then costs one table look-up per node.
 
@@ -20,15 +20,15 @@ pub(crate) struct KindInfo {
     pub comment: bool,
     /// An attribute or decorator: attaches to the definition that follows.
     pub attach: bool,
-    /// Belongs to the node before it.
+    /// A node that belongs to the one before it.
     pub follow: bool,
-    /// Is not searched for definitions.
+    /// A node that is not searched for definitions.
     pub skip: bool,
     first_rule: u16,
     rules: u16,
 }
 
-/// A rule by which nodes of a kind are definitions.
+/// A rule that makes nodes of a kind definitions.
 #[derive(Debug)]
 pub(crate) struct SymbolRule {
     pub kind: SymbolKind,
@@ -37,18 +37,18 @@ pub(crate) struct SymbolRule {
     pub scope: Option<Path>,
     /// The node that ends the signature.
     pub body: Path,
-    /// All must hold.
+    /// Conditions that must all hold.
     pub conditions: Vec<Condition>,
     /// Consecutive definitions of one name are one symbol (equations of a function).
     pub merge: bool,
     /// The name is not split at separators.
     pub verbatim: bool,
-    /// Applies only below fewer enclosing definitions than this.
+    /// The rule applies only below fewer enclosing definitions than this.
     pub max_nesting: u8,
     pub class: Option<SemanticClass>,
 }
 
-/// Where the name of a definition is.
+/// The source of the name of a definition.
 #[derive(Debug)]
 pub(crate) enum NameFrom {
     Path(Path),
@@ -60,7 +60,7 @@ pub(crate) enum NameFrom {
     Fixed(&'static str),
 }
 
-/// Alternatives, each a chain of steps from the node.
+/// Alternative paths, each a chain of steps from a node.
 #[derive(Debug, Default)]
 pub(crate) struct Path(Vec<Vec<Step>>);
 
@@ -98,16 +98,17 @@ pub(crate) enum Condition {
 pub(crate) struct Rules {
     kinds: Vec<KindInfo>,
     rules: Vec<SymbolRule>,
-    /// Joins the parts of a qualified name.
+    /// Text that joins the parts of a qualified name.
     pub separator: &'static str,
     /// Names of methods that are constructors.
     pub constructors: Vec<&'static str>,
     /// Names of callables that are tests; see [`matches_word`] for `*`.
     pub test_names: Vec<&'static str>,
-    /// Words of which a file with such a callable outside of types must contain one, so that it is a test;
-    /// none if the name is enough.
+    /// Words of which a file must contain one so that such a callable outside of types is a test; none if the
+    /// name is enough.
     pub test_evidence: Vec<&'static str>,
-    /// Words of which the signature of the type of such a method must contain one; none if any type will do.
+    /// Words of which the signature of a type must contain one so that such a method is a test; none if any
+    /// type will do.
     pub test_owners: Vec<&'static str>,
     /// Text that a class with such a name must contain.
     pub test_member: String,
@@ -132,8 +133,8 @@ const PLAIN: KindInfo = KindInfo {
 };
 
 impl Rules {
-    /// Compiles the sections of `name`. Kinds and fields that the grammar lacks are ignored (a test names
-    /// them).
+    /// Compiles the sections of `name`. Kinds and fields that the grammar lacks are ignored; a test lists
+    /// them.
     pub fn of(name: &str, language: &Language) -> Self {
         compile::compile(name, language)
     }
@@ -160,71 +161,88 @@ impl KindInfo {
 const MAX_DESCENDANTS: usize = 64;
 
 impl Path {
+    /// Returns the node at the first alternative that leads to one.
     pub fn find<'t>(&self, node: Node<'t>) -> Option<Node<'t>> {
         self.0.iter().find_map(|steps| steps.iter().try_fold(node, |node, step| step.take(node)))
     }
 }
 
 impl Step {
+    /// Returns the node that the step leads to from `node`.
     fn take<'t>(&self, node: Node<'t>) -> Option<Node<'t>> {
         match self {
             Self::Field(id) => node.child_by_field_id(*id),
             Self::Nth(n) => node.named_child(*n),
-            Self::Child(kinds) => {
-                let mut cursor = node.walk();
-                if !cursor.goto_first_child() {
-                    return None;
-                }
-                loop {
-                    if kinds.contains(&cursor.node().kind_id()) {
-                        return Some(cursor.node());
-                    }
-                    if !cursor.goto_next_sibling() {
-                        return None;
-                    }
-                }
-            }
-            Self::Descendant(kinds) => {
-                let mut cursor = node.walk();
-                for _ in 0..MAX_DESCENDANTS {
-                    if kinds.contains(&cursor.node().kind_id()) {
-                        return Some(cursor.node());
-                    }
-                    if cursor.goto_first_child() {
-                        continue;
-                    }
-                    while !cursor.goto_next_sibling() {
-                        if !cursor.goto_parent() {
-                            return None;
-                        }
-                    }
-                }
-                None
-            }
+            Self::Child(kinds) => first_child(node, kinds),
+            Self::Descendant(kinds) => first_descendant(node, kinds),
         }
     }
 }
 
+/// Returns the first child of one of `kinds`.
+fn first_child<'t>(node: Node<'t>, kinds: &[u16]) -> Option<Node<'t>> {
+    let mut cursor = node.walk();
+    if !cursor.goto_first_child() {
+        return None;
+    }
+
+    loop {
+        if kinds.contains(&cursor.node().kind_id()) {
+            return Some(cursor.node());
+        }
+        if !cursor.goto_next_sibling() {
+            return None;
+        }
+    }
+}
+
+/// Returns the first node of one of `kinds`, depth first from `node` itself, among [`MAX_DESCENDANTS`] nodes.
+fn first_descendant<'t>(node: Node<'t>, kinds: &[u16]) -> Option<Node<'t>> {
+    let mut cursor = node.walk();
+
+    for _ in 0..MAX_DESCENDANTS {
+        if kinds.contains(&cursor.node().kind_id()) {
+            return Some(cursor.node());
+        }
+        if cursor.goto_first_child() {
+            continue;
+        }
+        while !cursor.goto_next_sibling() {
+            if !cursor.goto_parent() {
+                return None;
+            }
+        }
+    }
+
+    None
+}
+
 impl Condition {
+    /// Returns whether the condition holds for `node`.
     pub fn holds(&self, node: Node<'_>, parent_kind: u16, source: &[u8]) -> bool {
         match self {
             Self::Has(path) => path.find(node).is_some(),
             Self::Lacks(path) => path.find(node).is_none(),
             Self::Is(path, kinds) => path.find(node).is_some_and(|found| kinds.contains(&found.kind_id())),
-            Self::Text(path, words) => path.find(node).is_some_and(|found| {
-                let text = &source[found.byte_range()];
-                words.iter().any(|word| matches_word(text, word))
-            }),
-            Self::NotText(path, words) => path.find(node).is_none_or(|found| {
-                let text = &source[found.byte_range()];
-                !words.iter().any(|word| matches_word(text, word))
-            }),
+            Self::Text(path, words) => {
+                path.find(node).is_some_and(|found| matches_any(&source[found.byte_range()], words))
+            }
+
+            // A node that is not there has none of the words.
+            Self::NotText(path, words) => {
+                path.find(node).is_none_or(|found| !matches_any(&source[found.byte_range()], words))
+            }
+
             Self::In(kinds) => kinds.contains(&parent_kind),
         }
     }
 }
 
-/// Whether `text` is `word`. A `*` at the start or the end of `word` stands for anything.
+fn matches_any(text: &[u8], words: &[&str]) -> bool {
+    words.iter().any(|word| matches_word(text, word))
+}
+
+/// Returns whether `text` is `word`. A `*` at the start or the end of `word` stands for anything.
 pub(crate) fn matches_word(text: &[u8], word: &str) -> bool {
     if let Some(prefix) = word.strip_suffix('*') {
         text.starts_with(prefix.as_bytes())

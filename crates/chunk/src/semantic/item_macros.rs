@@ -1,6 +1,6 @@
-//! Items inside macros of Rust (`cfg_rt! { … }`, `cfg_if! { if … { … } }`), shown to the parser as items.
+//! Shows the parser items inside macros of Rust (`cfg_rt! { … }`, `cfg_if! { if … { … } }`) as items.
 //!
-//! The grammar knows the contents of a macro only as tokens, so the definitions in it would not exist. Where
+//! The grammar knows the contents of a macro only as tokens, so the definitions in it would not exist. If
 //! these tokens are items in the place of an item, the parser reads the text again without the macro around
 //! them: the items are then nodes of the one tree of the file, at their own offsets and in their own scopes.
 
@@ -10,7 +10,7 @@ use tree_sitter::{Node, Tree, TreeCursor};
 
 use super::blank;
 
-/// Maximum nesting of item macros in each other. Each level parses its contents once more.
+/// Maximum nesting of item macros. Each level parses its contents once more.
 const MAX_DEPTH: u32 = 4;
 
 /// Kinds of nodes that are definitions.
@@ -41,18 +41,18 @@ const BESIDE: &[&str] = &[
     "empty_statement",
     "macro_invocation",
 ];
-/// Tokens without which there is no definition.
+/// Tokens of which every definition has one.
 const KEYWORDS: &[&str] =
     &["fn", "struct", "enum", "union", "trait", "impl", "type", "const", "static", "mod", "macro_rules"];
-/// Kinds of nodes in which an item may be, down from the root.
+/// Kinds of nodes, down from the root, that may hold an item.
 const PLACES: &[&str] =
     &["source_file", "mod_item", "impl_item", "trait_item", "foreign_mod_item", "declaration_list"];
 
-/// `bytes` with item macros written so that the grammar reads their contents as items; `None` if there are
-/// none. Offsets and line ends are kept.
+/// Returns `bytes` with item macros written so that the grammar reads their contents as items; `None` if
+/// there are none. Offsets and line ends are kept.
 ///
-/// `probe` parses a part of the text. It is asked about each macro that might hold items, and about the
-/// contents of those, so about no byte more than [`MAX_DEPTH`] times two.
+/// `probe` parses a part of the text. It is called for each macro that might hold items and for the contents
+/// of those, so with no byte more often than [`MAX_DEPTH`] times two.
 pub(super) fn shown(
     bytes: &[u8],
     tree: &Tree,
@@ -60,9 +60,11 @@ pub(super) fn shown(
 ) -> Option<Vec<u8>> {
     let mut search = Search { bytes, probe, hidden: Vec::new() };
     search.items(tree, 0, 0);
+
     if search.hidden.is_empty() {
         return None;
     }
+
     let mut shown = bytes.to_vec();
     for wrapping in &search.hidden {
         wrapping.write(&mut shown);
@@ -70,28 +72,31 @@ pub(super) fn shown(
     Some(shown)
 }
 
-/// Text around items that the parser is not to read as it is.
+/// Text around items that the parser should not read as it is.
 struct Wrapping {
     range: Range<usize>,
-    how: Written,
+    replacement: Replacement,
 }
 
-/// How a [`Wrapping`] is written instead. Something is left where a chunk should begin at the wrapping.
+/// The replacement of a [`Wrapping`]. Some text is left if a chunk should begin at the wrapping.
 #[derive(Clone, Copy)]
-enum Written {
-    /// `name! {` as `name!{}`: the use of the macro stays a reference to it.
+enum Replacement {
+    /// `name! {` becomes `name!{}`: the use of the macro stays a reference to it.
     Use,
     Attribute,
     Blank,
 }
 
 impl Wrapping {
+    /// Writes the replacement, which has the length of the wrapping.
     fn write(&self, bytes: &mut [u8]) {
         let text = &mut bytes[self.range.clone()];
         let len = text.len();
-        match self.how {
-            Written::Use if text.ends_with(b"! {") => text[len - 2..].copy_from_slice(b"{}"),
-            Written::Use | Written::Attribute if len >= 4 => {
+
+        match self.replacement {
+            Replacement::Use if text.ends_with(b"! {") => text[len - 2..].copy_from_slice(b"{}"),
+            // An attribute is a node at this place, so a chunk can begin here.
+            Replacement::Use | Replacement::Attribute if len >= 4 => {
                 blank(text);
                 text[..3].copy_from_slice(b"#[a");
                 text[len - 1] = b']';
@@ -113,6 +118,7 @@ impl Search<'_> {
         if depth >= MAX_DEPTH {
             return;
         }
+
         let mut cursor = tree.walk();
         loop {
             let node = cursor.node();
@@ -127,25 +133,31 @@ impl Search<'_> {
         }
     }
 
-    /// Shows the contents of a macro, or of all its blocks, if they are items.
+    /// Shows the contents of a macro as items, or those of all its blocks, if they are items.
     fn invocation(&mut self, node: Node<'_>, base: usize, depth: u32) {
         let Some(group) = node.child(node.child_count().saturating_sub(1)) else { return };
         if group.kind() != "token_tree" || group.has_error() {
             return;
         }
+
         let start = base + node.start_byte();
         let outer = contents(group, base);
+
         if let Some(tree) = self.probed(group, base) {
             let is_block = self.bytes[outer.start - 1] == b'{';
-            let how = if is_block { Written::Use } else { Written::Attribute };
-            self.hide(start..outer.start, how);
-            self.hide(outer.end..outer.end + 1, Written::Blank);
+            let replacement = if is_block { Replacement::Use } else { Replacement::Attribute };
+            self.hide(start..outer.start, replacement);
+            self.hide(outer.end..outer.end + 1, Replacement::Blank);
             self.items(&tree, outer.start, depth + 1);
             return;
         }
+
         let mut cursor = group.walk();
-        let is_block = |child: &Node<'_>| child.kind() == "token_tree" && self.starts_block(*child, base);
-        let blocks: Vec<Node<'_>> = group.children(&mut cursor).filter(is_block).collect();
+        let blocks: Vec<Node<'_>> = group
+            .children(&mut cursor)
+            .filter(|child| child.kind() == "token_tree" && self.starts_block(*child, base))
+            .collect();
+        // A blank block is fine, but one with other contents rules out all of them.
         let trees: Option<Vec<Option<Tree>>> = blocks
             .iter()
             .map(|block| match self.probed(*block, base) {
@@ -154,25 +166,28 @@ impl Search<'_> {
             })
             .collect();
         let Some(trees) = trees.filter(|trees| trees.iter().any(Option::is_some)) else { return };
+
         let mut from = start;
         for (block, tree) in blocks.into_iter().zip(trees) {
             let inner = contents(block, base);
-            self.hide(from..inner.start, Written::Attribute);
+            self.hide(from..inner.start, Replacement::Attribute);
             if let Some(tree) = tree {
                 self.items(&tree, inner.start, depth + 1);
             }
-            self.hide(inner.end..inner.end + 1, Written::Blank);
+            self.hide(inner.end..inner.end + 1, Replacement::Blank);
             from = inner.end + 1;
         }
-        self.hide(from..outer.end + 1, Written::Blank);
+        self.hide(from..outer.end + 1, Replacement::Blank);
     }
 
-    /// The tree of the contents of a group, if they are items.
+    /// Returns the tree of the contents of a group, if they are items.
     fn probed(&mut self, group: Node<'_>, base: usize) -> Option<Tree> {
         let mut cursor = group.walk();
+        // Most macros are refused here, without a parse.
         if !group.children(&mut cursor).any(|child| self.is_keyword(child, base)) {
             return None;
         }
+
         let range = contents(group, base);
         let tree = (self.probe)(self.bytes.get(range)?)?;
         are_items(&tree).then_some(tree)
@@ -193,39 +208,43 @@ impl Search<'_> {
     }
 
     /// Adds a wrapping, without the white space around it.
-    fn hide(&mut self, range: Range<usize>, how: Written) {
+    fn hide(&mut self, range: Range<usize>, replacement: Replacement) {
         let text = &self.bytes[range.clone()];
         let start = range.start + (text.len() - text.trim_ascii_start().len());
         let end = range.end - (text.len() - text.trim_ascii_end().len());
         if start < end {
-            self.hidden.push(Wrapping { range: start..end, how });
+            self.hidden.push(Wrapping { range: start..end, replacement });
         }
     }
 }
 
-/// The text between the brackets of a token tree.
+/// Returns the range between the brackets of a token tree.
 fn contents(group: Node<'_>, base: usize) -> Range<usize> {
     let end = base + group.end_byte().saturating_sub(1);
     (base + group.start_byte() + 1).min(end)..end
 }
 
-/// Whether a tree holds items and nothing else, without an error.
+/// Returns whether a tree holds items and nothing else, without an error.
 fn are_items(tree: &Tree) -> bool {
     let root = tree.root_node();
     let mut cursor = root.walk();
-    let mut defines = false;
-    let mut children = root.named_children(&mut cursor).map(|node| match node.kind() {
-        "expression_statement" => node.named_child(0).map_or(node, |inner| inner).kind(),
-        kind => kind,
-    });
-    let all = children.all(|kind| {
-        defines |= DEFINITIONS.contains(&kind);
-        DEFINITIONS.contains(&kind) || BESIDE.contains(&kind)
-    });
-    all && defines && !root.has_error()
+    let mut has_definition = false;
+
+    for node in root.named_children(&mut cursor) {
+        let kind = match node.kind() {
+            "expression_statement" => node.named_child(0).map_or(node, |inner| inner).kind(),
+            kind => kind,
+        };
+        has_definition |= DEFINITIONS.contains(&kind);
+        if !DEFINITIONS.contains(&kind) && !BESIDE.contains(&kind) {
+            return false;
+        }
+    }
+
+    has_definition && !root.has_error()
 }
 
-/// Moves to the next node outside of the current one; false at the end of the tree.
+/// Moves to the next node outside of the current one. Returns false at the end of the tree.
 fn goto_next(cursor: &mut TreeCursor<'_>) -> bool {
     while !cursor.goto_next_sibling() {
         if !cursor.goto_parent() {

@@ -1,4 +1,4 @@
-//! The semantic step: a text → its syntax tree (`parse`) → atoms to pack, and symbols (`walk`).
+//! The semantic step: from a text to its syntax tree (`parse`), and from that to atoms and symbols (`walk`).
 
 mod bodies;
 mod item_macros;

@@ -1,4 +1,4 @@
-//! Syntax that a grammar does not know, written for the parser as syntax that it knows.
+//! Rewrites syntax that a grammar does not know as syntax that it knows.
 //!
 //! After such syntax the parser often gives up the rest of the file. Offsets and line ends are kept, so nodes
 //! are at their own places, and names are read from the text itself.
@@ -9,7 +9,8 @@ use regex::bytes::Regex;
 
 use super::blank;
 
-/// `bytes` as the grammar of that name knows them; `None` if they hold nothing that it is known not to know.
+/// Returns `bytes` in a form that the grammar of that name knows; `None` if they hold no syntax that is known
+/// to be a problem.
 pub(super) fn rewritten(grammar: &str, bytes: &[u8]) -> Option<Vec<u8>> {
     match grammar {
         "kotlin" => kotlin(bytes),
@@ -18,12 +19,12 @@ pub(super) fn rewritten(grammar: &str, bytes: &[u8]) -> Option<Vec<u8>> {
     }
 }
 
-/// How a match of a pattern is written. The pattern has one group.
+/// The replacement for a match of a pattern. The pattern has one group.
 #[derive(Clone, Copy)]
 enum Rewrite {
-    /// The group is blanks.
+    /// The group is replaced by blanks.
     Hide,
-    /// The group, a soft keyword used as a name, is another name: its second byte is `_`.
+    /// The group, a soft keyword used as a name, becomes another name: its second byte is `_`.
     Rename,
 }
 
@@ -60,8 +61,10 @@ static KOTLIN: LazyLock<Vec<(Regex, Rewrite)>> = LazyLock::new(|| {
     .into()
 });
 
+/// Rewrites every match of the patterns of [`KOTLIN`].
 fn kotlin(bytes: &[u8]) -> Option<Vec<u8>> {
     let mut shown = bytes.to_vec();
+
     for (pattern, rewrite) in KOTLIN.iter() {
         for group in pattern.captures_iter(bytes).filter_map(|captures| captures.get(1)) {
             match rewrite {
@@ -70,20 +73,24 @@ fn kotlin(bytes: &[u8]) -> Option<Vec<u8>> {
             }
         }
     }
+
     (shown != bytes).then_some(shown)
 }
 
-/// The first branch of every condition of the preprocessor, without the directives around it. The grammar of
-/// C# knows conditions between members and statements, but not around a modifier or a part of an expression.
+/// Returns the first branch of every condition of the preprocessor, without the directives around it. The
+/// grammar of C# knows conditions between members and statements, but not around a modifier or a part of an
+/// expression.
 fn first_branches(bytes: &[u8]) -> Option<Vec<u8>> {
     let mut shown = bytes.to_vec();
-    // For each open condition, whether its first branch has ended.
+    // The open conditions; true if the first branch has ended.
     let mut open: Vec<bool> = Vec::new();
-    let mut any = false;
+    let mut has_hidden = false;
+
     for line in shown.split_inclusive_mut(|&byte| byte == b'\n') {
         let directive = line.trim_ascii_start().strip_prefix(b"#").map(<[u8]>::trim_ascii_start);
         let is = |word: &[u8]| directive.is_some_and(|directive| directive.starts_with(word));
-        let hidden = open.contains(&true) || is(b"if") || is(b"el") || is(b"endif");
+
+        let is_hidden = open.contains(&true) || is(b"if") || is(b"el") || is(b"endif");
         if is(b"if") {
             open.push(false);
         } else if is(b"endif") {
@@ -93,12 +100,14 @@ fn first_branches(bytes: &[u8]) -> Option<Vec<u8>> {
         {
             *ended = true;
         }
-        if hidden {
+
+        if is_hidden {
             blank(line);
-            any = true;
+            has_hidden = true;
         }
     }
-    any.then_some(shown)
+
+    has_hidden.then_some(shown)
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! A syntax tree → atoms to pack, and symbols, in one walk with a cursor.
+//! Walks a syntax tree once with a cursor and makes atoms and symbols of its nodes.
 //!
 //! Siblings become atoms. A node that alone exceeds the soft bound is *opened*: its children become atoms in
 //! its place. Nothing recurses, because the input decides the depth of the tree.
@@ -16,24 +16,25 @@ use crate::{SemanticClass, Symbol, SymbolKind};
 
 /// Maximum nesting of definitions in a qualified name.
 const MAX_NESTING: usize = 24;
-/// Maximum number of keys, enum members and fields that become symbols of one file. Other definitions are not
+/// Maximum number of keys, enum members and fields of one file that become symbols. Other definitions are not
 /// bounded.
 const MAX_DATA_SYMBOLS: usize = 4_000;
 
 /// Costs of boundaries, in the unit of [`crate::pack`].
 mod cost {
-    /// No blank line before the boundary.
+    /// Added where no blank line precedes the boundary.
     pub const NO_BLANK_LINE: u32 = 40;
     /// Between members of an opened type or module.
     pub const MEMBER: u32 = 60;
     /// Between statements of an opened function.
     pub const STATEMENT: u32 = 150;
-    /// For each further opened node.
+    /// Added for each further opened node.
     pub const DEEPER: u32 = 30;
     pub const DEEPEST: u32 = 450;
-    /// In the middle of a line, or between parts of one unit, where the size leaves no choice.
+    /// Cost of a boundary in the middle of a line, or between parts of one unit, where the size leaves no
+    /// choice.
     pub const TORN: u32 = 2_000;
-    /// For a chunk that leaves or enters an opened type, or an opened function.
+    /// Cost of a chunk that leaves or enters an opened type, or an opened function.
     pub const CROSS_TYPE: u32 = 60;
     pub const CROSS_CALLABLE: u32 = 140;
 }
@@ -51,11 +52,11 @@ pub(crate) struct Opened {
 /// The result of a walk.
 #[derive(Debug, Default)]
 pub(crate) struct Walked {
-    /// Cover the text from its beginning to its end; `tokens` are not complete.
+    /// Atoms that cover the text from its beginning to its end; `tokens` are not complete.
     pub atoms: Vec<Atom>,
     /// Class of the most important node of each atom.
     pub classes: Vec<SemanticClass>,
-    /// In order of their start.
+    /// Symbols in order of their start.
     pub symbols: Vec<Symbol>,
     /// Definitions that were opened, in order of their start.
     pub opened: Vec<Opened>,
@@ -68,20 +69,20 @@ pub(crate) struct Walked {
 #[derive(Clone)]
 struct Frame {
     kind: u16,
-    /// Children become atoms.
+    /// True if children become atoms.
     opened: bool,
-    /// Inside an ERROR node.
+    /// True inside an ERROR node.
     in_error: bool,
-    /// Children are not searched for symbols.
+    /// True if children are not searched for symbols.
     skip_symbols: bool,
     in_callable: bool,
     /// Cost of a boundary between children.
     cut: u32,
     /// Cost for a chunk that continues after the end of this node.
     cross_at_end: u32,
-    /// Length of the scope stack outside.
+    /// Length of the scope stack outside the node.
     scopes: usize,
-    /// What precedes the next child.
+    /// Comments and annotations that precede the next child.
     leading: Leading,
 }
 
@@ -91,21 +92,21 @@ struct Leading {
     start: Option<u32>,
     end: u32,
     comment: Option<Range<u32>>,
-    /// Where the first annotation starts.
+    /// Start of the first annotation.
     annotations: Option<u32>,
 }
 
-/// A node with what is known about it.
+/// A node with its properties.
 struct Visit<'t, 'g> {
     node: Node<'t>,
     info: &'g KindInfo,
     range: Range<u32>,
     is_error: bool,
-    /// Position of the symbol that it defines.
+    /// Position of the symbol that the node defines.
     symbol: Option<usize>,
 }
 
-/// Cost of starting a chunk at an atom (`None`: the atom belongs to the one before it) and of a chunk that
+/// Cost of starting a chunk at an atom (`None` if the atom belongs to the one before it), and of a chunk that
 /// holds both.
 #[derive(Clone, Copy)]
 struct Boundary {
@@ -114,7 +115,7 @@ struct Boundary {
     on_node: bool,
 }
 
-/// What a walk reads besides the tree.
+/// The input of a walk besides the tree.
 #[derive(Clone, Copy)]
 pub(crate) struct WalkInput<'a> {
     pub text: &'a str,
@@ -130,9 +131,9 @@ struct Walker<'a> {
     frames: Vec<Frame>,
     /// Symbols that enclose the current node.
     scopes: Vec<usize>,
-    /// Boundary before an opened node, taken over by its first atom.
+    /// Boundary before an opened node, which its first atom takes over.
     pending: Option<Boundary>,
-    /// Crossing cost of the nodes that ended since the last atom.
+    /// Crossing cost of the nodes that have ended since the last atom.
     crossing: u32,
     /// Offset up to which the tokens of the last atom are counted.
     counted_to: u32,
@@ -153,10 +154,13 @@ pub(crate) fn walk(tree: &Tree, input: WalkInput<'_>) -> Walked {
         data_symbols: 0,
         out: Walked::default(),
     };
+
     let mut cursor = tree.walk();
+
     if root.is_error() {
         walker.out.error_bytes = input.text.len() as u32;
     }
+
     walker.frames.push(Frame {
         kind: root.kind_id(),
         opened: true,
@@ -168,9 +172,12 @@ pub(crate) fn walk(tree: &Tree, input: WalkInput<'_>) -> Walked {
         scopes: 0,
         leading: Leading::default(),
     });
+
+    // The root has no children in a text without tokens.
     if !cursor.goto_first_child() {
         return walker.out;
     }
+
     loop {
         let child_frame = walker.enter(cursor.node());
         if let Some(frame) = child_frame {
@@ -178,6 +185,7 @@ pub(crate) fn walk(tree: &Tree, input: WalkInput<'_>) -> Walked {
                 walker.frames.push(frame);
                 continue;
             }
+            // A node without children has no `leave`.
             walker.scopes.truncate(frame.scopes);
         }
         while !cursor.goto_next_sibling() {
@@ -193,7 +201,7 @@ pub(crate) fn walk(tree: &Tree, input: WalkInput<'_>) -> Walked {
 }
 
 impl Walker<'_> {
-    /// Visits a node; returns the frame of its children if they are to be visited.
+    /// Visits a node. Returns the frame of its children if they are to be visited.
     fn enter(&mut self, node: Node<'_>) -> Option<Frame> {
         let kind = node.kind_id();
         let info = self.input.grammar.rules.kind(kind);
@@ -202,14 +210,17 @@ impl Walker<'_> {
             let frame = &self.frames[top];
             (frame.opened, frame.in_error, frame.skip_symbols)
         };
+
         let is_error = node.is_error();
         if is_error && !in_error {
             self.out.error_bytes += node.end_byte().saturating_sub(node.start_byte()) as u32;
         }
-        // Most nodes: neither atom nor definition.
+
+        // Most nodes are neither atom nor definition.
         if skip_symbols && !opened_here {
             return (node.has_error() && !is_error).then(|| self.inner_frame(kind, false, in_error, true));
         }
+
         let range = node.start_byte() as u32..node.end_byte() as u32;
         let symbol = if info.may_define() && !skip_symbols { self.define(node, info) } else { None };
         let visit = Visit { node, info, range, is_error, symbol };
@@ -231,12 +242,14 @@ impl Walker<'_> {
         if opened {
             self.open(&mut frame, &visit);
         }
+
         self.update_leading(top, &visit);
-        let descend = opened || !frame.skip_symbols || node.has_error();
-        if !descend {
+
+        let is_visited = opened || !frame.skip_symbols || node.has_error();
+        if !is_visited {
             self.scopes.truncate(scopes);
         }
-        descend.then_some(frame)
+        is_visited.then_some(frame)
     }
 
     /// Leaves the children of a node.
@@ -247,8 +260,10 @@ impl Walker<'_> {
         }
     }
 
+    /// Returns a frame that inherits from the current one.
     fn inner_frame(&self, kind: u16, opened: bool, in_error: bool, skip_symbols: bool) -> Frame {
         let outer = self.frames.last();
+
         Frame {
             kind,
             opened,
@@ -262,11 +277,12 @@ impl Walker<'_> {
         }
     }
 
-    /// Adds the symbol that a node defines; returns its position.
+    /// Adds the symbol that a node defines. Returns its position.
     fn define(&mut self, node: Node<'_>, info: &KindInfo) -> Option<usize> {
         let frame = self.frames.last()?;
         let start = node.start_byte() as u32;
         let attached = self.attached(&frame.leading, start);
+
         let context = Context {
             text: self.input.text,
             index: self.input.index,
@@ -278,13 +294,16 @@ impl Walker<'_> {
             annotations: if attached { frame.leading.annotations } else { None },
             nesting: self.scopes.len() as u8,
         };
+
         let (symbol, merge) = symbols::define(node, self.input.grammar.rules.rules_of(info), &context)?;
+
         if matches!(symbol.kind, SymbolKind::Key | SymbolKind::EnumMember | SymbolKind::Field) {
             self.data_symbols += 1;
             if self.data_symbols > MAX_DATA_SYMBOLS {
                 return None;
             }
         }
+
         if merge && let Some(last) = self.last_sibling() {
             let before = &mut self.out.symbols[last];
             if before.name == symbol.name && before.nesting == symbol.nesting && before.kind == symbol.kind {
@@ -293,47 +312,55 @@ impl Walker<'_> {
                 return Some(last);
             }
         }
+
         self.out.symbols.push(symbol);
         Some(self.out.symbols.len() - 1)
     }
 
-    /// The last symbol of the current nesting.
+    /// Returns the last symbol of the current nesting.
     fn last_sibling(&self) -> Option<usize> {
         let nesting = self.scopes.len() as u8;
         self.out.symbols.iter().rposition(|symbol| symbol.nesting <= nesting)
     }
 
-    /// Makes a child of an opened node an atom, or returns true if the child is to be opened instead.
+    /// Makes an atom of a child of an opened node. Returns true if the child is to be opened instead.
     fn place(&mut self, visit: &Visit<'_, '_>) -> bool {
         let &Visit { node, info, ref range, is_error, symbol } = visit;
         if range.start >= range.end {
             return false;
         }
+
         let class = symbol.map_or(info.class, |at| self.out.symbols[at].class);
         let named = info.named || is_error;
         if named {
             self.out.nodes_classified += 1;
             self.out.nodes_unknown += u32::from(class == SemanticClass::Unknown && !is_error);
         }
-        let oversized = self.exceeds(range.clone(), self.input.bounds.soft) && node.child_count() > 0;
+
+        let is_oversized = self.exceeds(range.clone(), self.input.bounds.soft) && node.child_count() > 0;
         let frame = &self.frames[self.frames.len() - 1];
-        let attached = self.attached(&frame.leading, range.start);
-        let own_line = self.input.index.starts_line(range.start);
-        let chunkable =
-            oversized || class == SemanticClass::Unknown || class.importance().max() >= self.input.threshold;
-        let cut = (named && own_line && chunkable && !attached && !info.follow).then(|| {
-            let blank = frame.leading.start.is_none() && !self.blank_line_before(range.start);
-            frame.cut + if blank { cost::NO_BLANK_LINE } else { 0 }
+        let is_attached = self.attached(&frame.leading, range.start);
+        let starts_line = self.input.index.starts_line(range.start);
+        let may_start_chunk = is_oversized
+            || class == SemanticClass::Unknown
+            || class.importance().max() >= self.input.threshold;
+
+        let cut = (named && starts_line && may_start_chunk && !is_attached && !info.follow).then(|| {
+            let is_tight = frame.leading.start.is_none() && !self.blank_line_before(range.start);
+            frame.cut + if is_tight { cost::NO_BLANK_LINE } else { 0 }
         });
+
         let own = Boundary { cut, crossing: std::mem::take(&mut self.crossing), on_node: named };
         let boundary = match self.pending.take() {
             Some(outer) => Boundary { crossing: outer.crossing.max(own.crossing), ..outer },
             None => own,
         };
-        if oversized {
+
+        if is_oversized {
             self.pending = Some(boundary);
             return true;
         }
+
         self.emit(range, boundary, class);
         false
     }
@@ -347,12 +374,14 @@ impl Walker<'_> {
             self.count_to(range.end);
             return;
         };
+
         let cut = boundary.cut.or_else(|| {
             // Parts of one unit are separated only where it would exceed the bound.
-            let long = range.end - last.start > self.input.bounds.soft;
-            let more = if long { self.input.index.tokens(self.counted_to..range.end) } else { 0 };
+            let is_long = range.end - last.start > self.input.bounds.soft;
+            let more = if is_long { self.input.index.tokens(self.counted_to..range.end) } else { 0 };
             (last.tokens + more > self.input.bounds.soft + self.input.bounds.target / 4).then_some(cost::TORN)
         });
+
         match cut {
             Some(cut) => {
                 let Boundary { crossing, on_node, .. } = boundary;
@@ -369,17 +398,19 @@ impl Walker<'_> {
             }
             None => {
                 last.crossing = last.crossing.max(boundary.crossing);
-                let kept = &mut self.out.classes[self.out.atoms.len() - 1];
-                if class.importance().max() > kept.importance().max() {
-                    *kept = class;
+                let highest = &mut self.out.classes[self.out.atoms.len() - 1];
+                if class.importance().max() > highest.importance().max() {
+                    *highest = class;
                 }
             }
         }
+
         self.count_to(range.end);
     }
 
-    /// Counts the tokens of the last atom up to `end`, each byte once.
+    /// Counts the tokens of the last atom up to `end`. Each byte is counted at most once.
     fn count_to(&mut self, end: u32) {
+        // A token has at least one byte, so an atom of fewer bytes cannot exceed the bound.
         if let Some(last) = self.out.atoms.last_mut()
             && end > self.counted_to
             && end - last.start > self.input.bounds.soft
@@ -395,6 +426,7 @@ impl Walker<'_> {
         let kind = symbol.map(|at| self.out.symbols[at].kind);
         let class = symbol.map(|at| self.out.symbols[at].class);
         let outer = self.frames[self.frames.len() - 1].cut;
+
         let (cut, crossing) = match (kind, class) {
             (Some(kind), _) if kind.is_callable() => (outer.max(cost::STATEMENT), cost::CROSS_CALLABLE),
             (Some(_), Some(SemanticClass::BoundaryModule)) => (outer, 0),
@@ -402,11 +434,14 @@ impl Walker<'_> {
             (None, _) if frame.in_callable => (outer + cost::DEEPER, 0),
             (None, _) => (outer, 0),
         };
+
         frame.cut = cut.min(cost::DEEPEST);
         frame.cross_at_end = crossing;
+
         if let Some(pending) = &mut self.pending {
             pending.crossing = pending.crossing.max(crossing);
         }
+
         if let Some(symbol) = symbol {
             let language = &self.input.grammar.language;
             let kind = language.node_kind_for_id(visit.node.kind_id()).unwrap_or("definition");
@@ -414,7 +449,7 @@ impl Walker<'_> {
         }
     }
 
-    /// Adds a comment or annotation to those that precede the next child; any other named node resets them.
+    /// Adds a comment or annotation to those that precede the next child. Any other named node resets them.
     fn update_leading(&mut self, top: usize, visit: &Visit<'_, '_>) {
         let &Visit { info, ref range, is_error, .. } = visit;
         if !(info.comment || info.attach) {
@@ -423,14 +458,18 @@ impl Walker<'_> {
             }
             return;
         }
+
+        // A comment at the end of a line belongs to the code before it.
         if info.comment && !self.input.index.starts_line(range.start) {
             return;
         }
+
         let is_adjacent = self.attached(&self.frames[top].leading, range.start);
         let leading = &mut self.frames[top].leading;
         if !is_adjacent {
             *leading = Leading::default();
         }
+
         leading.start.get_or_insert(range.start);
         leading.end = range.end;
         if info.attach {
@@ -442,17 +481,19 @@ impl Walker<'_> {
         }
     }
 
-    /// True if comments or annotations precede `start` without a blank line between them and it.
+    /// Returns true if comments or annotations precede `start` without a blank line between them and it.
     fn attached(&self, leading: &Leading, start: u32) -> bool {
         if leading.start.is_none() || leading.end > start {
             return false;
         }
+
         let bytes = self.input.index.bytes();
         let ends_line = leading.end > 0 && bytes[leading.end as usize - 1] == b'\n';
         let between = &bytes[leading.end as usize..start as usize];
         usize::from(ends_line) + between.iter().filter(|&&byte| byte == b'\n').count() <= 1
     }
 
+    /// Returns true if a blank line precedes the text at `start`.
     fn blank_line_before(&self, start: u32) -> bool {
         let before = &self.input.index.bytes()[..start as usize];
         before
@@ -464,8 +505,8 @@ impl Walker<'_> {
             > 1
     }
 
-    /// True if a range has more tokens than `limit`. A range of more than 16 bytes per token of the limit
-    /// counts as such without being counted.
+    /// Returns true if a range has more tokens than `limit`. A range of more than 16 bytes per token of the
+    /// limit counts as larger without being counted.
     fn exceeds(&self, range: Range<u32>, limit: u32) -> bool {
         const MAX_BYTES_PER_TOKEN: u32 = 16;
         let length = range.end - range.start;

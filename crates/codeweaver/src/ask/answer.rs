@@ -1,11 +1,11 @@
-//! Answer: what is returned for a question.
+//! Answer: the response to a question.
 
 use super::generate::Generated;
 use crate::query::response::IndexInfo;
 use crate::query::view::MatchState;
 use serde::Serialize;
 
-/// What is said instead of an answer if there is none.
+/// Text shown instead of an answer if there is none.
 pub const NOTHING_FOUND: &str = "No relevant information found";
 
 /// The answer to a question.
@@ -32,9 +32,11 @@ pub struct Answer {
     /// Words of the question that occur nowhere, as written.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub absent_words: Vec<String>,
-    /// What was missing, for the user.
+    /// Warnings for the user about data that was missing.
+    #[schemars(description = "What was missing, for the user.")]
     pub warnings: Vec<String>,
-    /// What was searched.
+    /// The index that was searched.
+    #[schemars(description = "What was searched.")]
     pub index: IndexInfo,
 }
 
@@ -88,7 +90,7 @@ pub struct Source {
 }
 
 impl Answer {
-    /// Whether the documents answer the question.
+    /// Returns whether the documents answer the question.
     pub fn is_answered(&self) -> bool {
         self.status == AnswerStatus::Answered
     }
@@ -103,6 +105,7 @@ impl Answer {
         for source in &mut self.sources {
             source.path = path(&source.path);
         }
+
         self
     }
 }

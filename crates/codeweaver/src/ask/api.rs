@@ -1,8 +1,8 @@
 //! Api: a chat completion of an OpenAI-compatible API, as a stream of text.
 //!
-//! Blocking: one request, and server-sent events of which each `data:` line is a JSON object, until `data:
-//! [DONE]`. A reply that is not a stream is taken as a whole. Requests are repeated while nothing of the
-//! answer has arrived, after growing pauses or those that the server asks for.
+//! Blocking: one request, answered by server-sent events. Each `data:` line is a JSON object, until `data:
+//! [DONE]`. A reply that is not a stream is read as a whole. A request is repeated only while no part of the
+//! answer has arrived, after growing pauses or after the pause that the server asks for.
 
 use codeweaver_config::QaSettings;
 pub use codeweaver_http::api::ApiError;
@@ -71,6 +71,7 @@ impl Api {
     ) -> Result<String, ApiError> {
         let empty = || ApiError::Empty { model: self.model().to_owned() };
         let mut pause = FIRST_PAUSE;
+
         for attempt in 1.. {
             let mut arrived = String::new();
             let failure = match self.attempt(messages, &mut arrived, chunk) {
@@ -78,6 +79,8 @@ impl Api {
                 Ok(()) => Failure::Passing(empty(), None),
                 Err(failure) => failure,
             };
+
+            // A repeated request would pass parts on twice, so it is made only if none has arrived.
             let (error, wanted) = match failure {
                 Failure::Passing(error, wanted) if arrived.is_empty() => (error, wanted),
                 Failure::Passing(error, _) | Failure::Final(error) => return Err(error),
@@ -85,13 +88,16 @@ impl Api {
             if attempt == MAX_ATTEMPTS || wanted.is_some_and(|wanted| wanted > MAX_PAUSE) {
                 return Err(error);
             }
+
             tracing::info!(component = "ask", operation = "retry", attempt, error = %error, "the API is asked again");
             std::thread::sleep(wanted.unwrap_or(pause));
             pause *= 2;
         }
+
         Err(empty())
     }
 
+    /// Makes one request, and appends each part of the answer to `arrived`.
     fn attempt(
         &self,
         messages: &Value,
@@ -102,9 +108,11 @@ impl Api {
         let response = self.0.post("/chat/completions", "text/event-stream", &body, None)?;
         let is_stream = header(&response, "content-type").is_some_and(|kind| kind.contains("event-stream"));
         let mut reader = BufReader::new(response.into_body().into_reader());
+
         if !is_stream {
             return self.whole(reader, arrived, chunk);
         }
+
         loop {
             let mut line = Vec::new();
             let read = (&mut reader).take(MAX_LINE_BYTES).read_until(b'\n', &mut line);
@@ -116,21 +124,26 @@ impl Api {
                 Ok(_) => {}
                 Err(error) => return Err(self.0.read_failure(&error, None)),
             }
+
             let line = String::from_utf8_lossy(&line);
             let Some(data) = line.trim_end().strip_prefix("data:").map(str::trim) else { continue };
             if data == "[DONE]" {
                 return Ok(());
             }
+
             let event: Value = serde_json::from_str(data)
                 .map_err(|_| Failure::unreadable("an event of the stream is not JSON"))?;
             if let Some(error) = event.get("error").filter(|error| !error.is_null()) {
                 return Err(Failure::broken(&shortened(error["message"].as_str().unwrap_or("error"))));
             }
+
             let choice = &event["choices"][0];
             let text = choice["delta"]["content"].as_str().unwrap_or_default();
             if !take(text, arrived, chunk) {
                 return Ok(());
             }
+
+            // An answer cut off at the limit of the model is an error, although its text has been passed on.
             if choice["finish_reason"].as_str().is_some_and(|reason| reason == "length") {
                 return Err(Failure::broken("the model reached its token limit"));
             }
@@ -147,15 +160,17 @@ impl Api {
         let mut bytes = Vec::new();
         let read = reader.take(MAX_LINE_BYTES).read_to_end(&mut bytes);
         read.map_err(|error| self.0.read_failure(&error, None))?;
+
         let reply: Value =
             serde_json::from_slice(&bytes).map_err(|_| Failure::unreadable("it is not JSON"))?;
         let text = reply["choices"][0]["message"]["content"].as_str();
+
         take(text.ok_or_else(|| Failure::unreadable("it has no message"))?, arrived, chunk);
         Ok(())
     }
 }
 
-/// Passes on a part of the answer. False if there should be no more.
+/// Passes on a part of the answer. Returns false if no more should be read.
 fn take(text: &str, arrived: &mut String, chunk: &mut dyn FnMut(&str) -> bool) -> bool {
     if text.is_empty() {
         return true;

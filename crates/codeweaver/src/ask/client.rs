@@ -10,11 +10,11 @@ use tungstenite::{Message, WebSocket};
 /// Time to connect, and to wait for a part of an answer.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 const REPLY_TIMEOUT: Duration = Duration::from_secs(120);
-/// How often, and after which pause, a server that is not ready is asked again.
+/// Number of requests to a server that is not ready, and the pause between two of them.
 const MAX_ATTEMPTS: u32 = 60;
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Why there is no answer.
+/// A failure to get an answer.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
     /// It is not `ws://HOST[:PORT][/PATH]`.
@@ -34,7 +34,7 @@ pub enum ClientError {
     Refused { message: String },
 }
 
-/// What a client hears while it waits.
+/// Progress of a question, reported while the client waits for the answer.
 #[derive(Debug)]
 pub enum Heard<'a> {
     /// A part of the answer.
@@ -61,35 +61,39 @@ impl Client {
     /// Connects to `url`.
     pub fn connect(url: &str) -> Result<Client, ClientError> {
         let authority = authority(url)?;
-        let unreachable = |why: String| ClientError::Unreachable { url: url.to_owned(), why };
-        let addresses = authority.to_socket_addrs().map_err(|error| unreachable(error.to_string()))?;
+        let addresses = authority.to_socket_addrs().map_err(|error| unreachable(url, &error))?;
         let mut failure = "the host has no address".to_owned();
+
+        // A name can have several addresses, not all of which are listened on.
         for address in addresses {
             match TcpStream::connect_timeout(&address, CONNECT_TIMEOUT) {
-                Ok(stream) => return Client::over(stream, url),
+                Ok(stream) => return Client::handshake(stream, url),
                 Err(error) => failure = error.to_string(),
             }
         }
-        Err(unreachable(failure))
+
+        Err(unreachable(url, &failure))
     }
 
-    fn over(stream: TcpStream, url: &str) -> Result<Client, ClientError> {
-        let unreachable = |why: String| ClientError::Unreachable { url: url.to_owned(), why };
+    /// Opens the WebSocket on a connected stream.
+    fn handshake(stream: TcpStream, url: &str) -> Result<Client, ClientError> {
         let limited =
             stream.set_read_timeout(Some(REPLY_TIMEOUT)).and(stream.set_write_timeout(Some(CONNECT_TIMEOUT)));
-        limited.map_err(|error| unreachable(error.to_string()))?;
-        let (socket, _) = tungstenite::client(url, stream).map_err(|error| unreachable(error.to_string()))?;
+        limited.map_err(|error| unreachable(url, &error))?;
+        let (socket, _) = tungstenite::client(url, stream).map_err(|error| unreachable(url, &error))?;
+
         let mut client = Client { socket, status: None };
-        // A server need not send its status first.
+        // The protocol of other servers does not begin with a status.
         if let Ok(message) = client.receive()
             && message["type"] == "status"
         {
             client.status = serde_json::from_value(message["status"].clone()).ok();
         }
+
         Ok(client)
     }
 
-    /// What the server said on connect.
+    /// The status that the server sent on connect; `None` if it sent none.
     pub fn status(&self) -> Option<Readiness> {
         self.status
     }
@@ -100,39 +104,37 @@ impl Client {
         &mut self,
         question: &str,
         index: Option<&str>,
-        heard: &mut dyn FnMut(Heard<'_>) -> io::Result<()>,
+        report: &mut dyn FnMut(Heard<'_>) -> io::Result<()>,
     ) -> Result<Answered, ClientError> {
         let query = Query::Query { question: question.to_owned(), index: index.map(str::to_owned) };
         let text = serde_json::to_string(&query).map_err(|error| lost(&error))?;
+
         for _ in 0..MAX_ATTEMPTS {
             self.socket.send(Message::text(text.clone())).map_err(|error| lost(&error))?;
-            match self.reply(heard)? {
+            match self.reply(report)? {
                 Some(answered) => return Ok(answered),
                 None => {
-                    heard(Heard::Waiting).map_err(|error| lost(&error))?;
+                    report(Heard::Waiting).map_err(|error| lost(&error))?;
                     std::thread::sleep(PAUSE);
                 }
             }
         }
+
         Err(ClientError::NotReady)
     }
 
     /// The reply to one query; `None` if the server is not ready.
     fn reply(
         &mut self,
-        heard: &mut dyn FnMut(Heard<'_>) -> io::Result<()>,
+        report: &mut dyn FnMut(Heard<'_>) -> io::Result<()>,
     ) -> Result<Option<Answered>, ClientError> {
-        let sources = |message: &Value| {
-            let list = message["sources"].as_array().into_iter().flatten();
-            list.filter_map(|source| source.as_str().map(str::to_owned)).collect::<Vec<_>>()
-        };
         loop {
             let message = self.receive()?;
             match message["type"].as_str() {
                 Some("stream_start") => {}
                 Some("stream_chunk") => {
                     let chunk = message["chunk"].as_str().unwrap_or_default();
-                    heard(Heard::Chunk(chunk)).map_err(|error| lost(&error))?;
+                    report(Heard::Chunk(chunk)).map_err(|error| lost(&error))?;
                 }
                 Some("stream_end") => {
                     return Ok(Some(Answered { sources: sources(&message), has_no_content: false }));
@@ -150,17 +152,19 @@ impl Client {
                     return Err(ClientError::Refused { message });
                 }
                 _ => {
+                    // Some servers answer in one message.
                     let whole =
                         ["answer", "response", "text"].iter().find_map(|name| message[*name].as_str());
+
                     let Some(text) = whole else { continue };
-                    heard(Heard::Chunk(text)).map_err(|error| lost(&error))?;
+                    report(Heard::Chunk(text)).map_err(|error| lost(&error))?;
                     return Ok(Some(Answered { sources: sources(&message), has_no_content: false }));
                 }
             }
         }
     }
 
-    /// The next message that is JSON.
+    /// Reads the next message that is JSON.
     fn receive(&mut self) -> Result<Value, ClientError> {
         loop {
             match self.socket.read().map_err(|error| lost(&error))? {
@@ -179,14 +183,26 @@ fn lost(error: &dyn std::fmt::Display) -> ClientError {
     ClientError::Lost { why: error.to_string() }
 }
 
+fn unreachable(url: &str, why: &dyn std::fmt::Display) -> ClientError {
+    ClientError::Unreachable { url: url.to_owned(), why: why.to_string() }
+}
+
+/// The paths in the field `sources` of a message.
+fn sources(message: &Value) -> Vec<String> {
+    let list = message["sources"].as_array().into_iter().flatten();
+    list.filter_map(|source| source.as_str().map(str::to_owned)).collect()
+}
+
 /// `HOST:PORT` of a `ws://` address.
 fn authority(url: &str) -> Result<String, ClientError> {
     let address = || ClientError::Address { url: url.to_owned() };
     let rest = url.strip_prefix("ws://").ok_or_else(address)?;
+
     let authority = rest.split(['/', '?']).next().unwrap_or_default();
     if authority.is_empty() || authority.contains(['@', ' ']) {
         return Err(address());
     }
+
     let has_port = authority.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
     Ok(if has_port { authority.to_owned() } else { format!("{authority}:{PORT}") })
 }

@@ -1,8 +1,8 @@
 //! Extract: the sentences and code blocks that answer a question, and the passages around them.
 //!
-//! Every unit of the retrieved passages is scored by the terms of the question in it and in the headings
-//! above it, by the rank of its passage, and by the form that the kind of question asks for. The best one is
-//! the answer, together with what belongs to it: the code that a sentence announces, the sentence that
+//! The units of the retrieved passages are scored by the terms of the question in them and in the headings
+//! above them, by the rank of their passage, and by the form that the kind of question asks for. The best
+//! unit is the answer, together with related units: the code that a sentence announces, the sentence that
 //! announces a code block, the sentence that continues it.
 
 use super::answer::{Answer, AnswerStatus, Quote, Source};
@@ -22,50 +22,50 @@ const MAX_READ: usize = 12;
 const MAX_PARTS: usize = 2;
 /// A passage is extended by whole blocks up to this many bytes.
 const PASSAGE_BYTES: usize = 1000;
-/// Code that is longer is no part of a short answer, unless it is the best.
+/// Maximum size of code in a short answer, unless the code is the best unit.
 const MAX_CODE_BYTES: usize = 600;
-/// What a term in code is worth, as a share of one in prose: code has many names, and says nothing about
-/// them.
+/// Weight of a term in code, as a share of one in prose: code has many names, and says nothing about them.
 const CODE_SHARE: f32 = 0.9;
 /// Units that score less than this share of the best are no part of the short answer.
 const MIN_PART_SHARE: f32 = 0.95;
 /// Passages whose best unit scores less than this share of the best one are left out.
 const MIN_PASSAGE_SHARE: f32 = 0.5;
 
-/// What a term in a heading above a unit is worth, as a share of one in the unit.
+/// Weight of a term in a heading above a unit, as a share of one in the unit.
 const HEADING_SHARE: f32 = 0.7;
-/// What the rank of the passage is worth, at most.
+/// Maximum weight of the rank of the passage.
 const PASSAGE_WEIGHT: f32 = 1.0;
-/// What a passage of a change log is worth, as a share of another one: it says what has changed, not how
-/// things are.
+/// Weight of a passage of a change log, as a share of another one: it says what has changed, not how things
+/// are.
 const CHANGE_LOG_SHARE: f32 = 0.5;
-/// What the form that the question asks for is worth.
+/// Weight of the form that the question asks for.
 const FORM_WEIGHT: f32 = 0.25;
-/// What the cosine of a unit with the question is worth.
+/// Weight of the cosine of a unit with the question.
 const SIMILARITY_WEIGHT: f32 = 0.5;
-/// What is closer to 0 or 1 is as certain as this.
+/// The probability of the retrieval is clamped to this distance from 0 and 1.
 const MIN_PROBABILITY: f32 = 0.018;
-/// Characters of prose below which a unit says too little, and above which too much.
+/// Lengths of prose in characters: a shorter unit says too little, a longer one too much.
 const SHORT: usize = 25;
 const LONG: usize = 420;
 
 /// The limits of an answer.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Limits {
-    /// Less relevant passages are no answer.
+    /// Minimum relevance of an answer, 0–1.
     pub min_relevance: f32,
     /// Maximum number of quoted passages.
     pub max_passages: usize,
 }
 
-/// The answer to `question` from `passages`; that nothing was found if they are not relevant enough.
+/// The answer to `question` from `passages`. Nothing is found if they are not relevant enough.
 ///
 /// Cost: linear in the text of the documents of the best passages.
 pub fn answer(question: &str, passages: Passages, limits: Limits, embedder: Option<&dyn Embedder>) -> Answer {
     let documents = Documents::of(&passages);
     let scorer = Scorer::new(question, &passages.terms, embedder);
-    let scored = scorer.units(&passages, &documents);
+    let scored = scorer.score_units(&passages, &documents);
     let relevance = relevance(&passages, &scored);
+
     let mut answer = Answer {
         question: question.to_owned(),
         status: AnswerStatus::NothingFound,
@@ -79,16 +79,20 @@ pub fn answer(question: &str, passages: Passages, limits: Limits, embedder: Opti
         warnings: passages.warnings,
         index: passages.index,
     };
+
     if relevance < limits.min_relevance || scored.is_empty() {
         return answer;
     }
+
     answer.status = AnswerStatus::Answered;
+    // The short answer is quoted first, so that its sources have the first numbers.
     let mut quoter = Quoter { documents: &documents, sources: Vec::new() };
     let parts = parts(&scored, &documents, scorer.kind);
     answer.answer = parts.iter().map(|part| quoter.quote(part)).collect();
     answer.passages =
         around(&scored, &documents, limits.max_passages).iter().map(|span| quoter.quote(span)).collect();
     answer.sources = quoter.sources;
+
     answer
 }
 
@@ -101,6 +105,7 @@ struct Documents {
 impl Documents {
     fn of(passages: &Passages) -> Documents {
         let mut documents = Documents { list: Vec::new(), by_path: FxHashMap::default() };
+
         for passage in passages.list.iter().take(MAX_READ) {
             let document = &passage.document;
             if !documents.by_path.contains_key(&document.path) {
@@ -108,6 +113,7 @@ impl Documents {
                 documents.list.push((document.clone(), Structure::of(&document.text, &document.path)));
             }
         }
+
         documents
     }
 
@@ -144,7 +150,7 @@ struct UnitAt {
     unit: usize,
 }
 
-/// Units one after the other.
+/// A sequence of units of one document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Span {
     document: usize,
@@ -167,17 +173,18 @@ impl Span {
     }
 }
 
-/// A unit with how well it answers.
+/// A unit with its score.
 #[derive(Debug, Clone)]
 struct ScoredUnit {
     at: UnitAt,
     score: f32,
-    /// Share of the weight of the question that the unit itself has, 0–1.
+    /// Share of the weight of the question in the unit itself, 0–1.
     own: f32,
     /// The same with the headings above it.
     with_headings: f32,
 }
 
+/// Scores units against one question.
 struct Scorer<'a> {
     kind: QuestionKind,
     /// The question in lower case without the marks at its end, if it is a sentence with a question word.
@@ -188,7 +195,7 @@ struct Scorer<'a> {
     /// Numbers and versions in the question, which are no terms.
     figures: Vec<&'a str>,
     total: f32,
-    /// The model with the vector of the question, if vectors cost next to nothing.
+    /// The model with the vector of the question, if its vectors cost next to nothing.
     vectors: Option<(&'a dyn Embedder, Vec<i8>)>,
 }
 
@@ -196,10 +203,12 @@ impl<'a> Scorer<'a> {
     fn new(question: &'a str, terms: &'a [PassageTerm], embedder: Option<&'a dyn Embedder>) -> Scorer<'a> {
         let table = embedder.filter(|embedder| embedder.cost() == EmbedCost::Table);
         let figures = question::figures(question);
+
         let mut weights: Vec<f32> = terms.iter().map(|term| term.weight).collect();
-        // Which number it is says as much as the rarest word.
+        // A number in the question says as much as its rarest word.
         let largest = weights.iter().copied().fold(1.0f32, f32::max);
         weights.extend(figures.iter().map(|_| largest));
+
         Scorer {
             vectors: table.and_then(|table| Some((table, table.embed_query(question).ok()?))),
             kind: QuestionKind::of(question),
@@ -212,67 +221,77 @@ impl<'a> Scorer<'a> {
     }
 
     /// The units of the best passages, best first; ties by place.
-    fn units(&self, passages: &Passages, documents: &Documents) -> Vec<ScoredUnit> {
+    fn score_units(&self, passages: &Passages, documents: &Documents) -> Vec<ScoredUnit> {
         let best = passages.list.first().map_or(1.0, |passage| passage.score).max(f32::MIN_POSITIVE);
         let mut found: BTreeMap<UnitAt, ScoredUnit> = BTreeMap::new();
+
         for passage in passages.list.iter().take(MAX_READ) {
             let Some(document) = documents.number(passage) else { continue };
             let prior = PASSAGE_WEIGHT * (passage.score / best).clamp(0.0, 1.0);
             let is_about_changes = is_change_log(&passage.document.path);
             let prior = if is_about_changes { prior * CHANGE_LOG_SHARE } else { prior };
+
             for unit in documents.list[document].1.units_in(&passage.bytes) {
                 let at = UnitAt { document, unit };
-                let scored = self.unit(at, documents, prior);
+                let scored = self.score_unit(at, documents, prior);
+                // Passages can overlap, so a unit may have been scored with another rank.
                 let known = found.entry(at).or_insert_with(|| scored.clone());
                 if scored.score > known.score {
                     *known = scored;
                 }
             }
         }
+
         let mut scored: Vec<ScoredUnit> = found.into_values().collect();
         scored.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.at.cmp(&b.at)));
         scored
     }
 
-    fn unit(&self, at: UnitAt, documents: &Documents, prior: f32) -> ScoredUnit {
+    fn score_unit(&self, at: UnitAt, documents: &Documents, prior: f32) -> ScoredUnit {
         let structure = &documents.list[at.document].1;
         let unit = documents.unit(at);
         let text = documents.text(at);
+
         let mut has = vec![false; self.weights.len()];
         self.mark(text, &mut has);
         let own = self.share(&has);
+
         let mut evidence = own;
         if unit.kind == UnitKind::Code {
-            // What announces the code says what it is.
+            // The sentence that announces code says what the code is, so its terms count in full.
             let mut announced = vec![false; self.weights.len()];
             let before = documents.previous(at).filter(|&it| documents.unit(it).kind == UnitKind::Sentence);
             self.mark(before.map_or("", |before| documents.text(before)), &mut announced);
-            let said = self.share(&announced);
+            let in_sentence = self.share(&announced);
             has.iter_mut().zip(announced).for_each(|(has, announced)| *has |= announced);
-            evidence = said + CODE_SHARE * (self.share(&has) - said);
+            evidence = in_sentence + CODE_SHARE * (self.share(&has) - in_sentence);
         }
-        let of_text = self.share(&has);
+
+        let without_headings = self.share(&has);
         for heading in structure.headings(unit) {
             self.mark(heading, &mut has);
         }
         let with_headings = self.share(&has);
-        evidence += HEADING_SHARE * (with_headings - of_text);
+        evidence += HEADING_SHARE * (with_headings - without_headings);
+
         let score = evidence * self.length_factor(unit, text)
             + prior
             + FORM_WEIGHT * self.form(at, documents)
             + SIMILARITY_WEIGHT * self.similarity(text);
+
         ScoredUnit { at, score, own, with_headings }
     }
 
-    /// Marks the terms of the question that `text` has.
+    /// Marks the terms and figures of the question that occur in `text`.
     fn mark(&self, text: &str, has: &mut [bool]) {
         text::visit_terms(text, |term, _| {
             if let Some(&number) = self.numbers.get(term) {
                 has[number] = true;
             }
         });
-        let of_figures = has.len() - self.figures.len();
-        for (figure, has) in self.figures.iter().zip(&mut has[of_figures..]) {
+
+        let first_figure = has.len() - self.figures.len();
+        for (figure, has) in self.figures.iter().zip(&mut has[first_figure..]) {
             *has |= question::has_figure(text, figure);
         }
     }
@@ -284,6 +303,7 @@ impl<'a> Scorer<'a> {
         if embedder.embed_documents(&[text], &mut vector).is_err() {
             return 0.0;
         }
+
         let product: i32 = question.iter().zip(&vector).map(|(a, b)| i32::from(*a) * i32::from(*b)).sum();
         (product as f32 / (embedder.scale() * embedder.scale())).max(0.0)
     }
@@ -306,31 +326,35 @@ impl<'a> Scorer<'a> {
         }
     }
 
-    /// The share of the question that a sentence has before its verb, if it begins as a definition: "A shard
-    /// is …".
+    /// The share of the question in the subject of a sentence that begins as a definition ("A shard is …"); 0
+    /// for other sentences.
     fn defines(&self, text: &str) -> f32 {
         let start: String = text.chars().take(80).collect();
         let verbs =
             [" is ", " are ", " means ", " refers ", " lets ", " allows ", " provides ", ": ", " – ", " — "];
+
         let verb = verbs.iter().filter_map(|verb| start.find(verb)).min();
         let Some(subject) = verb.map(|at| &start[..at]).filter(|it| it.split_whitespace().count() <= 5)
         else {
             return 0.0;
         };
+
         let mut has = vec![false; self.weights.len()];
         self.mark(subject, &mut has);
         self.share(&has)
     }
 
-    /// How well the form of a unit fits the kind of question, −2 to 2.
+    /// Fit of the form of a unit to the kind of question, −2 to 2.
     fn form(&self, at: UnitAt, documents: &Documents) -> f32 {
         let unit = documents.unit(at);
         let text = documents.text(at);
+
         // A question, or an example of asking this one, answers nothing.
-        let is_asked = |asked: &String| text.to_lowercase().contains(asked);
-        if text.trim_end().ends_with('?') || self.asked.as_ref().is_some_and(is_asked) {
+        let repeats_question = self.asked.as_ref().is_some_and(|asked| text.to_lowercase().contains(asked));
+        if text.trim_end().ends_with('?') || repeats_question {
             return -2.0;
         }
+
         match self.kind {
             QuestionKind::HowTo => match unit.kind {
                 UnitKind::Code if text.len() <= MAX_CODE_BYTES => 0.8,
@@ -349,7 +373,7 @@ impl<'a> Scorer<'a> {
     }
 }
 
-/// Whether the file at `path` lists changes by release.
+/// Returns whether the file at `path` lists changes by release.
 fn is_change_log(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or_default().to_ascii_lowercase();
     ["changelog", "changes", "history", "news", "upgrad", "release_notes", "release-notes", "releases"]
@@ -357,16 +381,16 @@ fn is_change_log(path: &str) -> bool {
         .any(|start| name.starts_with(start))
 }
 
-/// Probability that the units answer the question: a logistic regression on that of the retrieval and on the
-/// largest share of the question that one unit has.
+/// Probability that the units answer the question: a logistic regression on the probability of the retrieval
+/// and on the largest share of the question in one unit.
 ///
 /// Fitted on the questions of `benches/ask/tuning.toml` and on 76 further ones about nine other
-/// repositories, of both of which a third has no answer.
+/// repositories. A third of both has no answer.
 fn relevance(passages: &Passages, scored: &[ScoredUnit]) -> f32 {
-    let said = scored.iter().map(|unit| unit.with_headings).fold(0.0f32, f32::max);
+    let largest_share = scored.iter().map(|unit| unit.with_headings).fold(0.0f32, f32::max);
     let retrieved = passages.relevance.clamp(MIN_PROBABILITY, 1.0 - MIN_PROBABILITY);
     let log_odds = libm::logf(retrieved / (1.0 - retrieved));
-    let relevance = 1.0 / (1.0 + libm::expf(-(1.05 * log_odds + 2.69 * said - 3.01)));
+    let relevance = 1.0 / (1.0 + libm::expf(-(1.05 * log_odds + 2.69 * largest_share - 3.01)));
     (relevance * 10_000.0).round() / 10_000.0
 }
 
@@ -374,37 +398,49 @@ fn relevance(passages: &Passages, scored: &[ScoredUnit]) -> f32 {
 fn parts(scored: &[ScoredUnit], documents: &Documents, kind: QuestionKind) -> Vec<Span> {
     let mut parts: Vec<Span> = Vec::new();
     let best = scored[0].score;
+
     for unit in scored.iter().take_while(|unit| unit.score >= MIN_PART_SHARE * best) {
         if parts.len() == MAX_PARTS {
             break;
         }
+
+        // Only the first part may owe its score to its headings and its passage alone.
         if parts.iter().any(|part| part.contains(unit.at)) || (!parts.is_empty() && unit.own == 0.0) {
             continue;
         }
+
         let part = completed(unit.at, documents, kind);
-        if !parts.iter().any(|known| known.overlaps(&part)) && !is_said(&part, &parts, documents) {
+        if !parts.iter().any(|known| known.overlaps(&part)) && !is_repeated(&part, &parts, documents) {
             parts.push(part);
         }
     }
+
     parts
 }
 
-/// Whether one of `parts` has the same text.
-fn is_said(part: &Span, parts: &[Span], documents: &Documents) -> bool {
-    let text = |span: &Span| {
-        let at = UnitAt { document: span.document, unit: span.units.start };
-        documents.text(at).split_whitespace().collect::<Vec<_>>().join(" ")
-    };
-    let wanted = text(part);
-    parts.iter().any(|known| text(known) == wanted)
+/// Returns whether the first unit of one of `spans` has the same words as that of `span`.
+fn is_repeated(span: &Span, spans: &[Span], documents: &Documents) -> bool {
+    let wanted = first_words(span, documents);
+    spans.iter().any(|known| first_words(known, documents) == wanted)
 }
 
-/// A unit with what belongs to it.
+/// The words of the first unit of a span.
+fn first_words(span: &Span, documents: &Documents) -> String {
+    let at = UnitAt { document: span.document, unit: span.units.start };
+    documents.text(at).split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Returns whether a unit is code that fits in a short answer.
+fn is_short_code(at: UnitAt, documents: &Documents) -> bool {
+    documents.unit(at).kind == UnitKind::Code && documents.text(at).len() <= MAX_CODE_BYTES
+}
+
+/// A unit with the units that belong to it: the sentence before code; the next sentence or code after a
+/// sentence.
 fn completed(at: UnitAt, documents: &Documents, kind: QuestionKind) -> Span {
     let mut span = Span::one(at);
     let unit = documents.unit(at);
-    let is_short_code =
-        |at: UnitAt| documents.unit(at).kind == UnitKind::Code && documents.text(at).len() <= MAX_CODE_BYTES;
+
     if unit.kind == UnitKind::Code {
         let before =
             documents.previous(at).filter(|&before| documents.unit(before).kind == UnitKind::Sentence);
@@ -413,25 +449,31 @@ fn completed(at: UnitAt, documents: &Documents, kind: QuestionKind) -> Span {
         }
         return span;
     }
+
+    // A row of a table is complete by itself.
     if unit.kind == UnitKind::Row {
         return span;
     }
+
     let wants_code = kind == QuestionKind::HowTo || documents.text(at).ends_with(':');
     let mut last = at;
+
     if let Some(next) = documents.next(at) {
         let continues = documents.unit(next).block == unit.block;
-        if wants_code && is_short_code(next) || continues && documents.text(next).len() <= LONG {
+        if wants_code && is_short_code(next, documents) || continues && documents.text(next).len() <= LONG {
             span.units.end = next.unit + 1;
             last = next;
         }
     }
+
     if wants_code
         && documents.unit(last).kind == UnitKind::Sentence
         && let Some(next) = documents.next(last)
-        && is_short_code(next)
+        && is_short_code(next, documents)
     {
         span.units.end = next.unit + 1;
     }
+
     span
 }
 
@@ -439,6 +481,7 @@ fn completed(at: UnitAt, documents: &Documents, kind: QuestionKind) -> Span {
 fn around(scored: &[ScoredUnit], documents: &Documents, max: usize) -> Vec<Span> {
     let mut passages: Vec<Span> = Vec::new();
     let best = scored[0].score;
+
     for unit in scored.iter().take_while(|unit| unit.score >= MIN_PASSAGE_SHARE * best) {
         if passages.len() == max {
             break;
@@ -446,59 +489,81 @@ fn around(scored: &[ScoredUnit], documents: &Documents, max: usize) -> Vec<Span>
         if passages.iter().any(|passage| passage.contains(unit.at)) {
             continue;
         }
+
         let passage = blocks_around(unit.at, documents);
-        if !passages.iter().any(|known| known.overlaps(&passage)) && !is_said(&passage, &passages, documents)
+        if !passages.iter().any(|known| known.overlaps(&passage))
+            && !is_repeated(&passage, &passages, documents)
         {
             passages.push(passage);
         }
     }
+
     passages
 }
 
 /// The block of a unit with the following and preceding blocks of its section, as long as they fit.
 fn blocks_around(at: UnitAt, documents: &Documents) -> Span {
-    let structure = &documents.list[at.document].1;
-    let units = &structure.units;
-    let (section, block) = (units[at.unit].section, units[at.unit].block);
+    let units = documents.list[at.document].1.units.as_slice();
+    let Unit { section, block, .. } = units[at.unit];
     let mut span = at.unit..at.unit + 1;
-    let is_of = |unit: usize, block: usize| {
-        units.get(unit).is_some_and(|it| it.section == section && it.block == block)
-    };
-    let size = |span: &Range<usize>| units[span.end - 1].bytes.end - units[span.start].bytes.start;
-    let fits = |span: &Range<usize>| size(span) <= PASSAGE_BYTES;
-    // A table can be longer than a passage, so that its rows are taken one by one.
-    while is_of(span.end, block) && fits(&(span.start..span.end + 1)) {
+
+    // A table can be longer than a passage, so its rows are added one by one.
+    while is_in_block(units, span.end, section, block) && fits(units, &(span.start..span.end + 1)) {
         span.end += 1;
     }
-    while span.start > 0 && is_of(span.start - 1, block) && fits(&(span.start - 1..span.end)) {
+    while span.start > 0
+        && is_in_block(units, span.start - 1, section, block)
+        && fits(units, &(span.start - 1..span.end))
+    {
         span.start -= 1;
     }
-    let mut may_follow = true;
+
+    // Following blocks come first; preceding ones only fill the rest of the passage.
     loop {
-        let mut next = span.end;
-        while may_follow
-            && units.get(next).is_some_and(|it| it.section == section && it.block == units[span.end].block)
-        {
-            next += 1;
+        let end = end_of_block(units, span.end, section);
+        if end == span.end || !fits(units, &(span.start..end)) {
+            break;
         }
-        if next > span.end && fits(&(span.start..next)) {
-            span.end = next;
-            continue;
-        }
-        may_follow = false;
-        let mut first = span.start;
-        while first > 0
-            && units[first - 1].section == section
-            && units[first - 1].block == units[span.start - 1].block
-        {
-            first -= 1;
-        }
-        if first < span.start && fits(&(first..span.end)) {
-            span.start = first;
-            continue;
-        }
-        return Span { document: at.document, units: span };
+        span.end = end;
     }
+    loop {
+        let start = start_of_block(units, span.start, section);
+        if start == span.start || !fits(units, &(start..span.end)) {
+            break;
+        }
+        span.start = start;
+    }
+
+    Span { document: at.document, units: span }
+}
+
+/// Returns whether the text of the units in `span` is short enough for a passage.
+fn fits(units: &[Unit], span: &Range<usize>) -> bool {
+    units[span.end - 1].bytes.end - units[span.start].bytes.start <= PASSAGE_BYTES
+}
+
+/// Returns whether there is a unit `at`, and it is in `block` of `section`.
+fn is_in_block(units: &[Unit], at: usize, section: usize, block: usize) -> bool {
+    units.get(at).is_some_and(|unit| unit.section == section && unit.block == block)
+}
+
+/// The end of the block that begins with the unit `start`; `start` if that unit is not in `section`.
+fn end_of_block(units: &[Unit], start: usize, section: usize) -> usize {
+    let Some(first) = units.get(start) else { return start };
+    let mut end = start;
+    while is_in_block(units, end, section, first.block) {
+        end += 1;
+    }
+    end
+}
+
+/// The start of the block that ends before the unit `end`; `end` if the unit before is not in `section`.
+fn start_of_block(units: &[Unit], end: usize, section: usize) -> usize {
+    let mut start = end;
+    while start > 0 && is_in_block(units, start - 1, section, units[end - 1].block) {
+        start -= 1;
+    }
+    start
 }
 
 /// Makes quotes and numbers their sources.
@@ -515,6 +580,7 @@ impl Quoter<'_> {
         let text = &document.text[bytes.clone()];
         let first = 1 + memchr::memchr_iter(b'\n', &document.text.as_bytes()[..bytes.start]).count() as u32;
         let last = first + memchr::memchr_iter(b'\n', text.as_bytes()).count() as u32;
+
         Quote {
             source: self.source(document),
             path: document.path.clone(),
@@ -525,11 +591,12 @@ impl Quoter<'_> {
         }
     }
 
-    /// The number of a source, which is new if it is the first quote of the document.
+    /// Returns the number of a source, which is added with the first quote of its document.
     fn source(&mut self, document: &Document) -> usize {
         if let Some(known) = self.sources.iter().find(|source| source.path == document.path) {
             return known.number;
         }
+
         let number = self.sources.len() + 1;
         let (path, blob, state) = (document.path.clone(), document.blob.clone(), document.state);
         self.sources.push(Source { number, path, blob, state });

@@ -1,14 +1,15 @@
 //! Generate: an answer worded by a language model, from the quoted passages alone.
 //!
-//! The model sees the question and the numbered passages and nothing else. Its numbers are compared with
-//! those of the sources; a number that no source has is reported, and so are sentences without one.
+//! The model sees the question and the numbered passages and nothing else. The numbers that it cites are
+//! compared with those of the sources: a number without a source is reported, and so are sentences without a
+//! number.
 
 use super::answer::{Answer, NOTHING_FOUND};
 use super::api::{Api, ApiError};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-/// Bytes of all passages together that the model gets.
+/// Maximum size in bytes of all passages together that the model gets.
 const MAX_CONTEXT_BYTES: usize = 12_000;
 /// Maximum number of different citations that are counted.
 const MAX_CITED: usize = 64;
@@ -42,26 +43,29 @@ impl Generated {
         Generated { text, model: model.to_owned(), cited, unknown, uncited_sentences }
     }
 
-    /// Whether the model says that the passages do not answer the question.
+    /// Returns whether the model says that the passages do not answer the question.
     pub fn says_nothing_found(&self) -> bool {
         self.cited.is_empty() && self.text.trim().trim_matches('"').starts_with(NOTHING_FOUND)
     }
 
-    /// What is wrong with the citations, for the user.
+    /// Warnings about the citations, for the user.
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
         if !self.unknown.is_empty() {
             let numbers: Vec<String> = self.unknown.iter().map(|number| format!("[{number}]")).collect();
             warnings.push(format!("the answer cites {}, which was not retrieved", numbers.join(", ")));
         }
+
         if self.says_nothing_found() {
             return warnings;
         }
+
         match self.uncited_sentences {
             0 => {}
             1 => warnings.push("1 sentence of the answer has no source".to_owned()),
             n => warnings.push(format!("{n} sentences of the answer have no source")),
         }
+
         warnings
     }
 }
@@ -83,6 +87,7 @@ pub fn generate(
 /// The messages of the request.
 fn messages(answer: &Answer) -> Value {
     let mut passages = String::new();
+
     for quote in &answer.passages {
         let passage = format!(
             "[{}] {} {}\n{}\n\n",
@@ -91,11 +96,14 @@ fn messages(answer: &Answer) -> Value {
             quote.headings.join(" > "),
             quote.text
         );
+
+        // The first passage is given even if it is too large by itself.
         if passages.len() + passage.len() > MAX_CONTEXT_BYTES && !passages.is_empty() {
             break;
         }
         passages.push_str(&passage);
     }
+
     let question = format!("{passages}Question: {}", answer.question);
     json!([{ "role": "system", "content": INSTRUCTIONS }, { "role": "user", "content": question }])
 }
@@ -103,6 +111,7 @@ fn messages(answer: &Answer) -> Value {
 /// The numbers in brackets outside of code, ascending, each once: `[1]`, `[1, 2]`, `[1][2]`.
 fn citations(text: &str) -> Vec<usize> {
     let mut numbers: Vec<usize> = Vec::new();
+
     for (prose, _) in prose_of(text) {
         for part in prose.split('[').skip(1) {
             let Some((inside, _)) = part.split_once(']') else { continue };
@@ -111,6 +120,7 @@ fn citations(text: &str) -> Vec<usize> {
             numbers.extend(parsed.unwrap_or_default());
         }
     }
+
     numbers.sort_unstable();
     numbers.dedup();
     numbers.truncate(MAX_CITED);
@@ -123,13 +133,15 @@ fn prose_of(text: &str) -> impl Iterator<Item = (&str, bool)> {
     text.split("```").enumerate().filter(|(i, _)| i % 2 == 0).map(move |(i, part)| (part, i < n_fences))
 }
 
-/// Number of sentences without a citation. One that announces code or a list is none by itself.
+/// Number of sentences without a citation.
 fn uncited_sentences(text: &str) -> usize {
-    let is_uncited = |line: &str| {
-        let words = line.split_whitespace().filter(|word| word.chars().any(char::is_alphabetic)).count();
-        words >= 4 && !line.ends_with(':') && citations(line).is_empty()
-    };
     prose_of(text).flat_map(|(prose, _)| prose.lines()).map(str::trim).filter(|line| is_uncited(line)).count()
+}
+
+/// Returns whether a line is a sentence without a citation. A line that announces code or a list is not.
+fn is_uncited(line: &str) -> bool {
+    let n_words = line.split_whitespace().filter(|word| word.chars().any(char::is_alphabetic)).count();
+    n_words >= 4 && !line.ends_with(':') && citations(line).is_empty()
 }
 
 #[cfg(test)]

@@ -2,17 +2,17 @@
 //!
 //! The modules in the order in which a question passes through them:
 //!
-//! * [`question`]: what kind of answer it asks for.
+//! * [`question`]: the kind of answer that it asks for.
 //! * [`units`]: the sentences and code blocks of the documents that were retrieved.
 //! * [`extract`]: the units that answer it, and the passages around them.
 //! * [`mod@generate`], [`api`]: a language model that words the answer from the passages, if one is
 //!   configured.
-//! * [`answer`]: what is returned.
+//! * [`answer`]: the response.
 //!
 //! [`collection`] makes the documents of directories outside of any repository a codebase, [`serve`] answers
 //! over WebSocket from memory, and [`client`] asks such a server.
 //!
-//! Nothing in an extractive answer comes from elsewhere than a document: each part is a range of its bytes.
+//! Every part of an extractive answer is a range of bytes of a document.
 
 pub mod answer;
 pub mod api;
@@ -32,26 +32,28 @@ pub use extract::Limits;
 
 /// Number of documents that are read for an answer.
 const MAX_DOCUMENTS: usize = 12;
-/// Number of passages that a person is shown.
+/// Number of passages that are shown to a person.
 pub const SHOWN_PASSAGES: usize = 5;
-/// Number of passages that a language model is given.
+/// Number of passages that are given to a language model.
 pub const GIVEN_PASSAGES: usize = 8;
 
-/// The search for the documents that answer `question`, of the codebase of `searcher`.
+/// The search request for the documents that answer `question` in the codebase of `searcher`.
 pub fn request(question: &str, searcher: &Searcher) -> Request {
     let settings = &searcher.codebase.settings;
     let topic = question::topic(question);
     let mut request = Request::new(if topic.trim().is_empty() { question } else { topic }, settings);
+
     request.filters = Filters { only_documents: true, ..request.filters };
     request.limit = MAX_DOCUMENTS;
     request.token_limit = u32::MAX;
     request.min_score = 0.0;
     request.without_content = true;
+
     request
 }
 
-/// Answers `question`, for which `request` searches, with what the documents say, word for word, in at most
-/// `max_passages` passages.
+/// Answers `question` with quotations from the documents that `request` finds, in at most `max_passages`
+/// passages.
 ///
 /// # Errors
 /// As [`Searcher::search`].
@@ -67,14 +69,15 @@ pub fn extractive(
     Ok(extract::answer(question, passages, limits, searcher.embedder()))
 }
 
-/// Has the language model of `api` word `answer`, if the documents answer the question. `chunk` gets each
+/// Lets the language model of `api` word `answer`, if the documents answer the question. `chunk` gets each
 /// part as it arrives, and ends the answer by returning false.
 ///
-/// A failure leaves the extractive answer and is told in [`Answer::failure`].
+/// A failure leaves the extractive answer and is reported in [`Answer::failure`].
 pub fn generate(answer: &mut Answer, api: &Api, chunk: &mut dyn FnMut(&str) -> bool) {
     if !answer.is_answered() {
         return;
     }
+
     match generate::generate(answer, api, chunk) {
         Ok(generated) => {
             answer.warnings.extend(generated.warnings());

@@ -1,4 +1,4 @@
-//! Question: what kind of answer is asked for.
+//! Question: the kind of answer that is asked for.
 
 /// The kind of answer that a question asks for, by its first words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,10 +12,12 @@ pub enum QuestionKind {
 }
 
 impl QuestionKind {
-    /// The kind of `question`. What does not begin as a question is taken for one about a fact.
+    /// The kind of `question`. A text that does not begin as a question is taken for one about a fact.
     pub fn of(question: &str) -> QuestionKind {
         let lower = question.trim().to_lowercase();
         let starts = |beginnings: &[&str]| beginnings.iter().any(|beginning| lower.starts_with(beginning));
+
+        // The order matters: a longer beginning is tested before the shorter one that it contains.
         if starts(&["how many", "how much", "how often", "how long", "how large", "how big", "how old"]) {
             QuestionKind::Fact
         } else if starts(&[
@@ -47,21 +49,21 @@ impl QuestionKind {
     }
 }
 
-/// The words by which a question asks for a number. They say what is wanted, and documents answer without
-/// them.
+/// Beginnings of questions for a number. They are not searched for, since documents answer without them.
 const MEASURES: [&str; 8] =
     ["how often ", "how many ", "how much ", "how long ", "how large ", "how big ", "how old ", "how far "];
 
 /// The part of `question` that is searched for.
 pub fn topic(question: &str) -> &str {
     let question = question.trim_start();
-    let starts = |measure: &&&str| {
+    let measure = MEASURES.iter().find(|measure| {
         question.get(..measure.len()).is_some_and(|start| start.eq_ignore_ascii_case(measure))
-    };
-    MEASURES.iter().find(starts).map_or(question, |measure| &question[measure.len()..])
+    });
+
+    measure.map_or(question, |measure| &question[measure.len()..])
 }
 
-/// Words by which sentences begin that ask for something.
+/// Words that begin questions.
 const QUESTION_WORDS: [&str; 16] = [
     "how", "what", "which", "where", "when", "why", "who", "can", "could", "does", "do", "is", "are", "may",
     "must", "should",
@@ -79,27 +81,31 @@ pub fn asked(question: &str) -> Option<String> {
 pub fn figures(question: &str) -> Vec<&str> {
     let words = question.split(|c: char| c.is_whitespace() || matches!(c, '/' | ':' | ',' | '='));
     let trimmed = words.map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()));
-    let is_figure = |word: &&str| {
-        let digits = word.strip_prefix('v').unwrap_or(word);
-        digits.starts_with(|c: char| c.is_ascii_digit())
-            && digits.chars().all(|c| c.is_ascii_digit() || c == '.' || c == '_')
-    };
-    trimmed.filter(is_figure).collect()
+    trimmed.filter(|word| is_figure(word)).collect()
 }
 
-/// Whether `text` has `figure`, and not as a part of a longer number.
+/// Returns whether `word` is a number or a version.
+fn is_figure(word: &str) -> bool {
+    let digits = word.strip_prefix('v').unwrap_or(word);
+    digits.starts_with(|c: char| c.is_ascii_digit())
+        && digits.chars().all(|c| c.is_ascii_digit() || c == '.' || c == '_')
+}
+
+/// Returns whether `text` has `figure`, and not as a part of a longer number.
 pub fn has_figure(text: &str, figure: &str) -> bool {
     text.match_indices(figure).any(|(at, _)| {
-        let continues = |rest: &str| {
-            let mut characters = rest.chars();
-            match characters.next() {
-                Some('.') => characters.next().is_some_and(|c| c.is_ascii_digit()),
-                first => first.is_some_and(|c| c.is_ascii_digit()),
-            }
-        };
         let before: String = text[..at].chars().rev().take(2).collect();
-        !continues(&before) && !continues(&text[at + figure.len()..])
+        !continues_number(&before) && !continues_number(&text[at + figure.len()..])
     })
+}
+
+/// Returns whether the characters next to a figure, nearest first, are part of the same number.
+fn continues_number(rest: &str) -> bool {
+    let mut characters = rest.chars();
+    match characters.next() {
+        Some('.') => characters.next().is_some_and(|c| c.is_ascii_digit()),
+        first => first.is_some_and(|c| c.is_ascii_digit()),
+    }
 }
 
 #[cfg(test)]

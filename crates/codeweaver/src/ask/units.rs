@@ -1,15 +1,15 @@
 //! Units: the sentences, list items, table rows and code blocks of a document.
 //!
-//! A unit is a range of bytes of the document, so that what is quoted is exactly what stands there. Text that
-//! is not meant to be read is in no unit: comments, link definitions, rules, images.
+//! A unit is a range of bytes of the document, so a quote is exactly the text of the document. Text that is
+//! not meant to be read is in no unit: comments, link definitions, rules, images.
 
 use codeweaver_chunk::document::{self, DocumentCode, DocumentSection};
 use std::ops::Range;
 
-/// What a unit is.
+/// The kind of a unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UnitKind {
-    /// Of a paragraph or of a list item.
+    /// A sentence of a paragraph or of a list item.
     Sentence,
     /// A row of a table, or a field of a list of definitions.
     Row,
@@ -41,11 +41,13 @@ impl Structure {
         let (sections, codes) = document::structure(text, path.into());
         let mut reader = Reader { text, units: Vec::new(), n_blocks: 0, section: 0 };
         let front_matter = front_matter_len(text);
+
         for (number, section) in sections.iter().enumerate() {
             reader.section = number;
             let body = section.body.start.max(front_matter).min(section.body.end)..section.body.end;
             reader.section(body, &codes);
         }
+
         Structure { units: reader.units, sections }
     }
 
@@ -62,6 +64,7 @@ impl Structure {
     }
 }
 
+/// Splits a document into units.
 struct Reader<'a> {
     text: &'a str,
     units: Vec<Unit>,
@@ -70,10 +73,11 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Adds the units of a section: its code blocks, and what is between them.
+    /// Adds the units of a section: its code blocks, and the text between them.
     fn section(&mut self, body: Range<usize>, codes: &[DocumentCode]) {
         let mut at = body.start;
         let first = codes.partition_point(|code| code.range.start < body.start);
+
         for code in codes[first..].iter().take_while(|code| code.range.start < body.end) {
             self.prose(at..code.range.start);
             if !self.text[code.code.clone()].trim().is_empty() {
@@ -81,6 +85,7 @@ impl Reader<'_> {
             }
             at = code.range.end.min(body.end).max(at);
         }
+
         self.prose(at..body.end);
     }
 
@@ -89,9 +94,11 @@ impl Reader<'_> {
         let (mut paragraph, mut is_code, mut was_blank, mut in_list) = (None, false, true, false);
         let mut in_comment = false;
         let mut at = range.start;
+
         for line in self.text[range.clone()].split_inclusive('\n') {
             let lines = at..at + line.len();
             at = lines.end;
+
             let content = line.trim();
             let begins_comment = content.starts_with("<!--");
             if begins_comment || in_comment {
@@ -99,23 +106,31 @@ impl Reader<'_> {
                 in_comment = !content.contains("-->");
                 continue;
             }
+
             let indent = line.len() - line.trim_start_matches([' ', '\t']).len();
             let marker = list_marker(content);
+
+            // Indentation in a list continues its item.
             let is_indented = (line.starts_with("    ") || line.starts_with('\t')) && !in_list && marker == 0;
+
             if content.is_empty() {
+                // A blank line does not end indented code.
                 if !is_code {
                     self.end(&mut paragraph, false);
                 }
                 was_blank = true;
                 continue;
             }
+
             if is_code && !is_indented {
                 self.end(&mut paragraph, true);
                 is_code = false;
             }
+
             if indent == 0 && marker == 0 && was_blank {
                 in_list = false;
             }
+
             if is_code {
                 extend(&mut paragraph, lines);
             } else if is_indented && was_blank {
@@ -135,8 +150,10 @@ impl Reader<'_> {
             } else {
                 extend(&mut paragraph, lines);
             }
+
             was_blank = false;
         }
+
         self.end(&mut paragraph, is_code);
     }
 
@@ -147,6 +164,7 @@ impl Reader<'_> {
             self.block(UnitKind::Code, range);
             return;
         }
+
         self.n_blocks += 1;
         for sentence in sentences(self.text, range) {
             self.add(UnitKind::Sentence, sentence);
@@ -159,13 +177,13 @@ impl Reader<'_> {
         self.add(kind, range);
     }
 
-    /// Adds a row of a table. Rows one below the other are one block.
+    /// Adds a row of a table. Consecutive rows are one block.
     fn row(&mut self, range: Range<usize>) {
-        let follows = |unit: &Unit| {
+        let continues = self.units.last().is_some_and(|unit| {
             unit.kind == UnitKind::Row
                 && self.text[unit.bytes.end..range.start].trim_matches(is_rule).is_empty()
-        };
-        if !self.units.last().is_some_and(follows) {
+        });
+        if !continues {
             self.n_blocks += 1;
         }
         self.add(UnitKind::Row, range);
@@ -176,6 +194,7 @@ impl Reader<'_> {
             UnitKind::Code => without_newlines(self.text, range),
             UnitKind::Sentence | UnitKind::Row => trimmed(self.text, range),
         };
+
         if self.text[bytes.clone()].chars().any(char::is_alphanumeric) {
             self.units.push(Unit { kind, bytes, block: self.n_blocks, section: self.section });
         }
@@ -188,16 +207,21 @@ fn front_matter_len(text: &str) -> usize {
     let text_start = text.len() - text.trim_start_matches('\u{feff}').len();
     let mut lines = text[text_start..].split_inclusive('\n');
     let Some(mark) = lines.next().filter(|line| ["---", "+++"].contains(&line.trim_end())) else { return 0 };
+
     let mut at = text_start + mark.len();
+
+    // A block that does not end within 500 lines is taken for text.
     for line in lines.take(500) {
         at += line.len();
         if line.trim_end() == mark.trim_end() {
             return at;
         }
     }
+
     0
 }
 
+/// Extends a paragraph by `lines`, or begins it with them.
 fn extend(paragraph: &mut Option<Range<usize>>, lines: Range<usize>) {
     match paragraph {
         Some(range) => range.end = lines.end,
@@ -205,7 +229,7 @@ fn extend(paragraph: &mut Option<Range<usize>>, lines: Range<usize>) {
     }
 }
 
-/// A character of the line between the head and the rows of a table.
+/// Returns whether `c` occurs in the line between the head and the rows of a table.
 fn is_rule(c: char) -> bool {
     c.is_whitespace() || matches!(c, '|' | '-' | ':' | '=' | '+')
 }
@@ -218,17 +242,19 @@ fn list_marker(content: &str) -> usize {
         Some(b'-' | b'*' | b'+') if digits == 0 => 1,
         _ => return 0,
     };
+
     let rest = &content[mark..];
     let blanks = rest.len() - rest.trim_start_matches([' ', '\t']).len();
     if blanks == 0 { 0 } else { mark + blanks }
 }
 
-/// Whether a line says nothing to a reader: a rule, a link definition, an image, a tag, a directive.
+/// Returns whether a line has no text for a reader: a rule, a link definition, an image, a tag, a directive.
 fn is_unread(content: &str) -> bool {
     let is_link_definition = content.starts_with('[') && content.contains("]: ") && !content.contains(". ");
     let is_image = (content.starts_with("![") || content.starts_with("[![")) && content.ends_with(')');
     let is_tag = content.starts_with('<') && content.ends_with('>') && !content.starts_with("<http");
     let is_shortcode = content.starts_with("{{") && content.ends_with("}}");
+
     is_link_definition
         || is_image
         || is_tag
@@ -237,11 +263,12 @@ fn is_unread(content: &str) -> bool {
         || !content.chars().any(char::is_alphanumeric)
 }
 
-/// The sentences of a paragraph. Full stops in code spans, abbreviations, numbers and names end none.
+/// The sentences of a paragraph. Full stops in code spans, abbreviations, numbers and names do not end one.
 fn sentences(text: &str, range: Range<usize>) -> Vec<Range<usize>> {
     let paragraph = &text[range.clone()];
     let (mut found, mut start, mut in_code) = (Vec::new(), 0, false);
     let mut characters = paragraph.char_indices().peekable();
+
     while let Some((at, c)) = characters.next() {
         if c == '`' {
             in_code = !in_code;
@@ -249,7 +276,9 @@ fn sentences(text: &str, range: Range<usize>) -> Vec<Range<usize>> {
         if in_code || !matches!(c, '.' | '!' | '?') {
             continue;
         }
+
         let mut end = at + c.len_utf8();
+        // Brackets, quotation marks and emphasis that close the sentence belong to it.
         while let Some(&(next, closing)) = characters.peek() {
             if !matches!(closing, ')' | ']' | '"' | '\'' | '*' | '_' | '”' | '’' | '.' | '!' | '?') {
                 break;
@@ -257,6 +286,7 @@ fn sentences(text: &str, range: Range<usize>) -> Vec<Range<usize>> {
             end = next + closing.len_utf8();
             characters.next();
         }
+
         let rest = &paragraph[end..];
         let is_separated = rest.starts_with(char::is_whitespace);
         let begins = rest.trim_start().chars().next();
@@ -266,11 +296,12 @@ fn sentences(text: &str, range: Range<usize>) -> Vec<Range<usize>> {
             start = end;
         }
     }
+
     found.push(range.start + start..range.end);
     found
 }
 
-/// Whether the word before a full stop is one that does not end a sentence.
+/// Returns whether the word before a full stop is one that does not end a sentence.
 fn ends_in_abbreviation(before: &str) -> bool {
     let word = before.rsplit(|c: char| c.is_whitespace() || c == '(').next().unwrap_or_default();
     let is_initial = word.chars().count() == 1 && word.chars().all(char::is_alphabetic);

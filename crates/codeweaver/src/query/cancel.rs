@@ -21,7 +21,7 @@ impl Cancel {
         Cancel(Some(Arc::new(is_cancelled)))
     }
 
-    /// Whether the request was cancelled.
+    /// Returns whether the request was cancelled.
     pub fn is_cancelled(&self) -> bool {
         self.0.as_ref().is_some_and(|is_cancelled| is_cancelled())
     }
@@ -41,7 +41,7 @@ impl std::fmt::Debug for Cancel {
     }
 }
 
-/// All tokens are equal, so that requests compare by what they ask for.
+/// All tokens are equal, so that equal requests compare as equal.
 impl PartialEq for Cancel {
     fn eq(&self, _: &Cancel) -> bool {
         true

@@ -44,7 +44,7 @@ pub enum QueryError {
     Pattern {
         /// As it was given.
         pattern: String,
-        /// What is wrong with it.
+        /// The reason why it cannot be used.
         reason: String,
     },
     /// HNSW was asked for, and there is no graph.
@@ -53,7 +53,7 @@ pub enum QueryError {
          method to git-codeweaver"
     )]
     NoGraph,
-    /// A filter names what no code can be.
+    /// A filter has a name that no language or kind has.
     #[error("there is no {filter} '{found}'; {hint}")]
     UnknownName {
         /// `language` or `kind`.
@@ -63,7 +63,7 @@ pub enum QueryError {
         /// The names that there are, or a similar one.
         hint: String,
     },
-    /// A file, line or revision was not found in what the answer is made from.
+    /// A file, line or revision was not found in the state that the answer is made from.
     #[error("not found: {what}")]
     NotFound {
         /// The file, line or revision.

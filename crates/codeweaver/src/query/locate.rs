@@ -17,7 +17,7 @@ pub struct Located {
     pub state: MatchState,
 }
 
-/// The indexed file at `path`, which must be a [`clean`] path.
+/// Returns the indexed file at `path`, which must be a [`clean`] path.
 ///
 /// # Errors
 /// [`QueryError::Parameter`] for a path that leaves the repository; [`QueryError::NotFound`], with the
@@ -25,38 +25,45 @@ pub struct Located {
 pub fn file(view: &View, path: &str) -> Result<Located, QueryError> {
     let path = clean(path)?;
     let text = quoting::text(&path);
-    let not_found = |why: &str| QueryError::NotFound { what: format!("{} {why}", quoting::printed(&text)) };
+
     let entry = view.reader.find_entry(&view.snapshot.entries, &path);
     let Some((record, _)) = entry.and_then(|id| view.reader.entry(id)) else {
-        return Err(not_found(&format!("is not in the index of {}", view.spec)));
+        return Err(not_found(&text, &format!("is not in the index of {}", view.spec)));
     };
+
     let located = view.reader.locate_doc(record.doc).and_then(|(s, ordinal)| {
         let segment = &view.reader.segments[s];
         let doc = segment.docs().get(ordinal as usize)?;
         Some((segment.blob_oid(doc), segment.language(doc.language).to_owned(), doc.skipped))
     });
-    let not_indexed = |number: u8| {
-        let reason = skip_reason(number);
-        let name = reason.map_or("unknown", SkipReason::name);
-        let why = match reason {
-            Some(SkipReason::NotLocal) => {
-                ", because its contents are not in this clone until git fetches them"
-            }
-            _ => "",
-        };
-        not_found(&format!("is not indexed ({name}){why}"))
-    };
+
     match located {
         // An empty file has no chunks, but it is known.
         Some((.., skipped)) if skip_reason(skipped).is_some_and(|reason| reason != SkipReason::Empty) => {
-            Err(not_indexed(skipped))
+            Err(not_indexed(&text, skipped))
         }
         Some((blob_oid, language, _)) => {
             let state = view.state_of(&path);
             Ok(Located { path: text, doc: record.doc, blob_oid, language, state })
         }
-        None => Err(not_indexed(record.skipped)),
+        None => Err(not_indexed(&text, record.skipped)),
     }
+}
+
+fn not_found(path: &str, why: &str) -> QueryError {
+    QueryError::NotFound { what: format!("{} {why}", quoting::printed(path)) }
+}
+
+/// The error of a file that was skipped for the reason with this number.
+fn not_indexed(path: &str, reason: u8) -> QueryError {
+    let reason = skip_reason(reason);
+    let name = reason.map_or("unknown", SkipReason::name);
+    let why = match reason {
+        Some(SkipReason::NotLocal) => ", because its contents are not in this clone until git fetches them",
+        _ => "",
+    };
+
+    not_found(path, &format!("is not indexed ({name}){why}"))
 }
 
 /// The rows of a doc, in the order of the text.
@@ -66,7 +73,7 @@ pub fn rows(view: &View, doc: u32) -> impl Iterator<Item = RowId> + '_ {
     range.into_iter().flat_map(|(segment, rows)| rows.map(move |row| RowId { segment, row }))
 }
 
-/// The bytes of `path`, which may be [quoted](quoting), without a leading `./`.
+/// Returns the bytes of `path`, which may be [quoted](quoting), without a leading `./`.
 ///
 /// # Errors
 /// [`QueryError::Parameter`] for absolute paths and those with `..` or NUL: only files of the repository are
@@ -77,8 +84,10 @@ pub fn clean(path: &str) -> Result<BString, QueryError> {
     while path.starts_with(b"./") {
         path.drain(..2);
     }
+
     let mut parts = path.split(|byte| b"/\\".contains(byte));
     let escapes = path.starts_with(b"/") || path.contains(&0) || parts.any(|part| part == b"..");
+
     if path.is_empty() || escapes {
         let found = format!("{given:?}");
         return Err(QueryError::Parameter {
@@ -87,6 +96,7 @@ pub fn clean(path: &str) -> Result<BString, QueryError> {
             found,
         });
     }
+
     Ok(path)
 }
 

@@ -1,23 +1,24 @@
-//! Query: from a request to ranked matches, with the freshness of what was searched.
+//! Query: from a request to ranked matches, with the freshness of the searched state.
 //!
 //! The modules in the order in which a request passes through them:
 //!
 //! * [`request`]: the query with its filters and limits.
-//! * [`parse`]: what is derived from the text of the query.
+//! * [`parse`]: everything derived from the text of the query.
 //! * [`view`]: the snapshot with its overlays that answers.
-//! * `translated`: a query in another language than English in its words.
+//! * `translated`: a query in another language than English, in English words.
 //! * `spelling`: a query in the spelling of the index.
 //! * [`retrieve`]: candidates from lexical, dense, symbol and path evidence.
-//! * [`rank`]: the order of the files that contain them.
-//! * `verbatim`: files that have a short query as it is written, before all others.
-//! * [`report`]: the search for a long query by its parts, with these two stages for each.
-//! * [`answer`]: their text, within the budget.
+//! * [`rank`]: the order of the files with candidates.
+//! * `verbatim`: files that contain a short query as it is written; they come before all others.
+//! * [`report`]: the search for a long query by its parts, each of which is retrieved and ranked.
+//! * [`answer`]: the texts of the best files, within the budget.
 //! * [`response`]: everything that is returned.
-//! * [`search`]: the sequence of these stages, for which `verify` compares the shown files with the disk.
+//! * [`search`]: the sequence of these stages; `verify` compares the shown files with the disk.
 //!
 //! Other requests are [`similar`], [`grep`], [`outline`] and [`read`]; [`locate`] resolves their paths, and
-//! `definitions` what is at their lines. [`path_facts`] are shared by retrieval and ranking. [`changes`] and
-//! [`listing`] are answered from git, [`symbol_lookup`] by [`symbol_scan`] from the names of all definitions.
+//! `definitions` finds the definitions at their lines. Retrieval and ranking share [`path_facts`].
+//! [`changes`] and [`listing`] are answered from git, [`symbol_lookup`] from the names of all definitions,
+//! which [`symbol_scan`] reads.
 
 #[doc(hidden)]
 pub mod answer;

@@ -1,5 +1,5 @@
-//! Names in filters. A name that nothing can have is an error: as a filter it would find nothing, as if there
-//! were no match.
+//! Names in filters. A name that no language or kind has is an error: as a filter it would match nothing, and
+//! the answer would look as if there were no match.
 
 use super::error::QueryError;
 use super::request::Filters;
@@ -16,8 +16,9 @@ pub fn check(filters: &Filters) -> Result<(), QueryError> {
         };
         return Err(unknown("language", name, hint));
     }
-    let is_kind = |name: &&String| kinds().any(|kind| kind.eq_ignore_ascii_case(name));
-    if let Some(name) = filters.kinds.iter().find(|name| !is_kind(name)) {
+
+    let mut wanted_kinds = filters.kinds.iter();
+    if let Some(name) = wanted_kinds.find(|name| !kinds().any(|kind| kind.eq_ignore_ascii_case(name))) {
         let hint = match nearest(name, kinds()) {
             Some(near) => format!("did you mean `{near}`? The kinds are "),
             None => "the kinds are ".to_owned(),
@@ -25,6 +26,7 @@ pub fn check(filters: &Filters) -> Result<(), QueryError> {
         let kinds: Vec<&str> = kinds().collect();
         return Err(unknown("kind", name, hint + &kinds.join(", ")));
     }
+
     Ok(())
 }
 
@@ -39,13 +41,15 @@ fn unknown(filter: &'static str, name: &str, hint: String) -> QueryError {
     QueryError::UnknownName { filter, found, hint }
 }
 
-/// The known name that a typing error makes into `name`: at most one edit for three characters.
+/// Returns the known name of which `name` may be a misspelling: with at most one edit for three characters.
 fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     if name.len() > 80 {
         return None;
     }
+
     let name = name.to_ascii_lowercase();
     let allowed = (name.len() / 3).clamp(1, 3);
+
     known
         .map(|known| (strsim::osa_distance(&name, &known.to_ascii_lowercase()), known))
         .filter(|(distance, _)| *distance <= allowed)

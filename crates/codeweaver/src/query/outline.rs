@@ -31,7 +31,7 @@ pub struct Outline {
     pub symbols: Vec<OutlineSymbol>,
     /// False if definitions may be missing, because the language has no grammar or the file cannot be parsed.
     pub complete: bool,
-    /// What was searched.
+    /// The state of the index that was searched.
     pub index: IndexInfo,
 }
 
@@ -57,12 +57,12 @@ pub struct OutlineSymbol {
 }
 
 impl Outline {
-    /// Whether the language has a grammar; without one, no definitions are known.
+    /// Returns whether the language has a grammar; without one, no definitions are known.
     pub fn has_grammar(&self) -> bool {
         grammar::index_of(&self.language).is_some()
     }
 
-    /// Why definitions may be missing; `None` if they are complete.
+    /// Returns why definitions may be missing; `None` if they are complete.
     pub fn why_incomplete(&self) -> Option<&'static str> {
         match (self.complete, self.has_grammar()) {
             (true, _) => None,
@@ -76,8 +76,7 @@ impl Searcher {
     /// The outline of `path` in `rev`, or in the working tree if `None`.
     ///
     /// # Errors
-    /// [`QueryError::NotFound`] if the file is not indexed, and those of
-    /// [`Searcher::view`].
+    /// [`QueryError::NotFound`] if the file is not indexed, and the errors of [`Searcher::view`].
     pub fn outline(
         &self,
         path: &str,
@@ -99,10 +98,13 @@ impl Searcher {
             budget: ViewRequest::UNLIMITED,
             ..ViewRequest::new(&self.codebase.settings)
         };
+
         let view = self.view(&request, update)?;
         let file = locate::file(&view, path)?;
+
         let mut symbols = Vec::new();
         let (mut n_rows, mut n_pieces) = (0, 0);
+
         for id in locate::rows(&view, file.doc) {
             let segment = &view.reader.segments[id.segment as usize];
             let row = &segment.rows()[id.row as usize];
@@ -119,10 +121,12 @@ impl Searcher {
                 nesting: symbol.nesting,
             }));
         }
+
         symbols.sort_by(|a, b| (a.span, a.nesting, &a.name).cmp(&(b.span, b.nesting, &b.name)));
         symbols.dedup_by(|a, b| (a.span, &a.qualified_name) == (b.span, &b.qualified_name));
         // A parsed file has at least one chunk that the parser found.
         let complete = n_rows == 0 || n_pieces < n_rows;
+
         Ok(Outline {
             path: file.path,
             language: file.language,

@@ -1,7 +1,7 @@
 //! Passages: the chunks of documents that answer a question best, with the whole text of their documents.
 //!
 //! The ranking of files is that of a search. The chunks of the best files are then ordered among each other,
-//! because a short answer is in one of them, wherever the rest of its file stands.
+//! because a short answer is in one of them, whatever else its file contains.
 
 use super::answer::budget::Budget;
 use super::answer::{Answer, Ranking, content, index_info};
@@ -28,7 +28,7 @@ use std::time::Instant;
 const MAX_PER_DOCUMENT: usize = 6;
 /// Number of best documents that decide the relevance.
 const MAX_JUDGED: usize = 5;
-/// What the rank of the document adds to the score of its chunks, at most.
+/// Maximum that the rank of a document adds to the score of its chunks.
 const DOCUMENT_WEIGHT: f32 = 1.0;
 
 /// The result of [`Searcher::passages`].
@@ -36,15 +36,15 @@ const DOCUMENT_WEIGHT: f32 = 1.0;
 pub struct Passages {
     /// Best first.
     pub list: Vec<Passage>,
-    /// The words of the question with what each says about it.
+    /// The words of the question, with the weight of each.
     pub terms: Vec<PassageTerm>,
     /// Probability that the best document answers the question, 0–1.
     pub relevance: f32,
     /// Words of the question that occur nowhere, as written.
     pub absent_words: Vec<String>,
-    /// What was missing, for the user.
+    /// Messages for the user about what was missing.
     pub warnings: Vec<String>,
-    /// What was searched.
+    /// The state of the index that was searched.
     pub index: IndexInfo,
 }
 
@@ -54,7 +54,7 @@ pub struct Passage {
     pub document: Arc<Document>,
     /// The bytes of the chunk in the text of the document.
     pub bytes: Range<usize>,
-    /// By which passages of one question are ordered.
+    /// The order of the passages of one question follows from it.
     pub score: f32,
     /// Cosine with the question, −1 to 1.
     pub cosine: f32,
@@ -77,7 +77,7 @@ pub struct Document {
 #[derive(Debug, Clone, PartialEq)]
 pub struct PassageTerm {
     pub term: String,
-    /// How much it says about the question and how rare it is. A word that occurs nowhere is the rarest.
+    /// Importance for the question, and rarity. A word that occurs nowhere counts as the rarest.
     pub weight: f32,
     /// Whether it occurs nowhere.
     pub is_absent: bool,
@@ -89,8 +89,8 @@ type ReadText<'a> = dyn FnMut(&Oid) -> Result<Option<Arc<str>>, QueryError> + 'a
 type HeldText<'a> = dyn Fn(&Oid) -> Option<Arc<str>> + 'a;
 
 impl Searcher {
-    /// The passages that answer the question `request`, of the `request.limit` best files, as they are on
-    /// disk.
+    /// Returns the passages that answer the question `request`, of the `request.limit` best files, as they
+    /// are on disk.
     ///
     /// # Errors
     /// As [`Self::search`].
@@ -98,6 +98,7 @@ impl Searcher {
         self.guarded(|| {
             request.check()?;
             let budget = Budget::new(request);
+
             let (view, answer) = answer_verified(&self.views(), &request.view, update, |view, deadline| {
                 let ranking = self.rank(request, view, &WEIGHTS, deadline);
                 request.view.cancel.check()?;
@@ -105,20 +106,24 @@ impl Searcher {
                     content::matches(&self.codebase, view, &ranking, &budget, self.tuning.min_parallel_rows)?;
                 Ok(Answer { fitted, ranking })
             })?;
+
+            // Matches that differ from the disk were left out, and so are their passages.
             let Answer { fitted, mut ranking } = answer;
             let shown: Vec<_> = fitted.matches.iter().map(|it| quoting::bytes(&it.file.path)).collect();
             ranking.files.retain(|file| shown.iter().any(|path| path == view.entry(file.entry).0));
+
             let mut blobs = self.codebase.repo.blobs();
             let passages = self.gather(request, &view, ranking, &mut |oid| {
                 let bytes = view.blob_from(&mut blobs, oid)?;
                 Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into()))
             })?;
+
             Ok(passages)
         })
     }
 
-    /// As [`Self::passages`], of a view that the caller holds and of texts that `read` returns. What has
-    /// changed since the view was opened is not noticed.
+    /// Returns passages as [`Self::passages`] does, of a view that the caller holds and of texts that `read`
+    /// returns. Changes since the view was opened are not noticed.
     pub fn passages_of(
         &self,
         request: &Request,
@@ -127,6 +132,7 @@ impl Searcher {
     ) -> Result<Passages, QueryError> {
         guarded(|| {
             request.check()?;
+
             let mut ranking = self.rank(request, view, &WEIGHTS, Instant::now() + request.view.timeout);
             ranking.files.retain(|file| file.relevance >= request.min_score);
             ranking.files.truncate(request.limit);
@@ -144,23 +150,27 @@ impl Searcher {
         let mut list = Vec::new();
         let best = ranking.files.first().map_or(1.0, |file| file.explanation.score).max(f32::MIN_POSITIVE);
         let scale = Scale::of(&ranking.files);
+
         for file in &ranking.files {
             let Some(document) = document(view, file, read)? else { continue };
-            let of_document = (file.explanation.score / best).clamp(0.0, 1.0) * DOCUMENT_WEIGHT;
+            let document_score = (file.explanation.score / best).clamp(0.0, 1.0) * DOCUMENT_WEIGHT;
+
             for chunk in file.chunks.iter().take(MAX_PER_DOCUMENT) {
                 list.push(Passage {
                     document: document.clone(),
                     bytes: bytes_of(view, chunk.id, &document.text)?,
-                    score: scale.score(chunk) + of_document,
+                    score: scale.score(chunk) + document_score,
                     cosine: chunk.cosine,
                     coverage: chunk.coverage,
                 });
             }
         }
+
         list.sort_by(by_score);
         let mut warnings = view.warnings.clone();
         warnings.extend(view.missing_warning(Some(&request.filters)));
         warnings.extend(ranking.warnings.iter().cloned());
+
         Ok(Passages {
             list,
             terms: terms(request, view, &ranking),
@@ -174,20 +184,22 @@ impl Searcher {
 
 /// Best first; ties by path and position.
 fn by_score(a: &Passage, b: &Passage) -> Ordering {
-    let place = |passage: &Passage| (passage.document.path.clone(), passage.bytes.start);
-    b.score.total_cmp(&a.score).then_with(|| place(a).cmp(&place(b)))
+    b.score
+        .total_cmp(&a.score)
+        .then_with(|| (&a.document.path, a.bytes.start).cmp(&(&b.document.path, b.bytes.start)))
 }
 
-/// Probability that one of `files` answers the question. The first one need not be it: what speaks for a file
-/// as a whole, such as the number of its chunks that match, says little about a sentence in another.
+/// Returns the probability that one of `files` answers the question. That need not be the first file:
+/// evidence for a file as a whole, such as the number of its chunks that match, says little about a sentence
+/// in another.
 fn relevance(files: &[RankedFile]) -> f32 {
-    let of_best = files.first().map_or(0.0, |file| file.relevance);
-    let has_vectors = |file: &&RankedFile| file.evidence.cosine != 0.0;
-    let others = files.iter().take(MAX_JUDGED).filter(has_vectors);
-    others.map(|file| CALIBRATION.hybrid.probability(&file.evidence)).fold(of_best, f32::max)
+    let best = files.first().map_or(0.0, |file| file.relevance);
+    let others = files.iter().take(MAX_JUDGED).filter(|file| file.evidence.cosine != 0.0);
+
+    others.map(|file| CALIBRATION.hybrid.probability(&file.evidence)).fold(best, f32::max)
 }
 
-/// The largest evidence of any chunk, by which that of each is divided.
+/// The largest evidence of any chunk, which scales that of each chunk.
 struct Scale {
     bm25: f32,
     cosine: f32,
@@ -195,11 +207,12 @@ struct Scale {
 
 impl Scale {
     fn of(files: &[RankedFile]) -> Scale {
-        let chunks = || files.iter().flat_map(|file| &file.chunks);
-        Scale {
-            bm25: chunks().map(|chunk| chunk.bm25).fold(f32::MIN_POSITIVE, f32::max),
-            cosine: chunks().map(|chunk| chunk.cosine).fold(f32::MIN_POSITIVE, f32::max),
+        let mut scale = Scale { bm25: f32::MIN_POSITIVE, cosine: f32::MIN_POSITIVE };
+        for chunk in files.iter().flat_map(|file| &file.chunks) {
+            scale.bm25 = scale.bm25.max(chunk.bm25);
+            scale.cosine = scale.cosine.max(chunk.cosine);
         }
+        scale
     }
 
     fn score(&self, chunk: &Candidate) -> f32 {
@@ -218,9 +231,11 @@ fn document(
 ) -> Result<Option<Arc<Document>>, QueryError> {
     let (segment, row) = view.row(file.chunks[0].id);
     let Some(doc) = segment.docs().get(row.doc as usize) else { return Ok(None) };
+
     let oid = segment.blob_oid(doc);
     let (path, _) = view.entry(file.entry);
     let Some(text) = read(&oid)? else { return Ok(None) };
+
     let (path, state) = (quoting::text(path), view.state_of(path));
     Ok(Some(Arc::new(Document { path, blob: oid.to_string(), state, text })))
 }
@@ -232,6 +247,7 @@ fn bytes_of(view: &View, id: RowId, text: &str) -> Result<Range<usize>, QueryErr
     if text.get(bytes.clone()).is_some() {
         return Ok(bytes);
     }
+
     let name = &view.reader.state.segments[id.segment as usize].name;
     let path = view.reader.layout.segment(name);
     Err(StoreError::damaged(&path, "a chunk does not fit its document").into())
@@ -240,11 +256,15 @@ fn bytes_of(view: &View, id: RowId, text: &str) -> Result<Range<usize>, QueryErr
 /// The terms of the question with their weights.
 fn terms(request: &Request, view: &View, ranking: &Ranking) -> Vec<PassageTerm> {
     let rarest = libm::logf(1.0 + view.n_rows() as f32).max(1.0);
-    let weighted = |term: text::QueryTerm| {
-        let weight = ranking.evidence.number_of(&term.term).map_or(0.0, |n| ranking.evidence.weights()[n]);
+
+    let mut terms = Vec::new();
+    for query_term in text::query_terms(&request.query) {
+        let number = ranking.evidence.number_of(&query_term.term);
+        let weight = number.map_or(0.0, |n| ranking.evidence.weights()[n]);
         let is_absent = weight == 0.0;
-        let weight = if is_absent && term.is_word() { rarest } else { weight };
-        PassageTerm { term: term.term, weight, is_absent }
-    };
-    text::query_terms(&request.query).into_iter().map(weighted).collect()
+        let weight = if is_absent && query_term.is_word() { rarest } else { weight };
+        terms.push(PassageTerm { term: query_term.term, weight, is_absent });
+    }
+
+    terms
 }

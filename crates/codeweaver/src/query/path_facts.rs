@@ -23,7 +23,7 @@ const PLATFORMS: [&str; 27] = [
     "win32", "windows", "x64", "x86",
 ];
 
-/// Where in a path a term is.
+/// The part of a path that has a term.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
     /// In the file's name, or in the folder's name of an index file.
@@ -41,7 +41,7 @@ struct Part {
     names_the_file: bool,
 }
 
-/// What is known about a path, for all queries.
+/// Facts about a path that hold for all queries.
 #[derive(Debug)]
 pub struct PathFacts {
     /// Its vector, if the model has vectors for paths.
@@ -67,6 +67,7 @@ impl PathFacts {
         let (above, parent) = folders.rsplit_once('/').unwrap_or(("", folders));
         let stem = file_stem(name);
         let is_index_file = FOLDER_NAMES.contains(&stem);
+
         let mut facts = PathFacts {
             vector: embedder.and_then(|embedder| embedder.embed_path(&path)),
             folders: tenths(path.matches('/').count()),
@@ -77,6 +78,7 @@ impl PathFacts {
             terms: String::with_capacity(path.len()),
             parts: Vec::new(),
         };
+
         facts.add(stem, Place::Name, !is_index_file);
         facts.add(parent, if is_index_file { Place::Name } else { Place::Folder }, is_index_file);
         facts.add(above, Place::Folder, false);
@@ -94,25 +96,35 @@ impl PathFacts {
 
     /// Terms with their places, and whether each is a word of the name after which the file is called.
     pub fn parts(&self) -> impl Iterator<Item = (&str, Place, bool)> {
-        let text = |part: &Part| self.terms.get(part.start as usize..part.end as usize).unwrap_or("");
-        self.parts.iter().map(move |part| (text(part), part.place, part.names_the_file))
+        self.parts.iter().map(move |part| {
+            let term = self.terms.get(part.start as usize..part.end as usize).unwrap_or("");
+            (term, part.place, part.names_the_file)
+        })
     }
 }
 
-/// The first word of [`PLATFORMS`] in a path: `jvm` in `src/jvmMain/Path.kt`. Extensions are no words.
+/// Returns the first word of [`PLATFORMS`] in a path: `jvm` in `src/jvmMain/Path.kt`. Extensions are not
+/// words.
 fn platform(path: &str) -> Option<&'static str> {
     let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
-    let find = |word: &str| PLATFORMS.iter().find(|platform| word.eq_ignore_ascii_case(platform)).copied();
-    [folders, file_stem(name)].iter().flat_map(|part| part.split(|c: char| !c.is_alphanumeric())).find_map(
-        |word| {
-            // `jvmMain` is two words, `macOS` and `iOS` are one.
-            let first =
-                word.find(|c: char| c.is_ascii_uppercase()).filter(|&at| at > 0).map(|at| &word[..at]);
-            find(word).or_else(|| first.and_then(find))
-        },
-    )
+    let words =
+        [folders, file_stem(name)].into_iter().flat_map(|part| part.split(|c: char| !c.is_alphanumeric()));
+
+    for word in words {
+        // `jvmMain` is two words, `macOS` and `iOS` are one.
+        let first = word.find(|c: char| c.is_ascii_uppercase()).filter(|&at| at > 0).map(|at| &word[..at]);
+        if let Some(found) = platform_of_word(word).or_else(|| first.and_then(platform_of_word)) {
+            return Some(found);
+        }
+    }
+    None
 }
 
+fn platform_of_word(word: &str) -> Option<&'static str> {
+    PLATFORMS.iter().find(|platform| word.eq_ignore_ascii_case(platform)).copied()
+}
+
+/// A number in tenths, at most 2.
 fn tenths(n: usize) -> f32 {
     const MOST: f32 = 2.0;
     (n as f32 / 10.0).min(MOST)
@@ -146,13 +158,15 @@ impl PathCache {
         PathCache { embedder, known: RwLock::default() }
     }
 
-    /// The facts of `path`.
+    /// Returns the facts of `path`, from the cache if it has them.
     pub fn get(&self, path: &[u8]) -> Arc<PathFacts> {
         let known = sync::read(&self.known);
         if let Some(facts) = known.get(path) {
             return facts.clone();
         }
+        // The lock is not held while the facts are computed: two threads may compute the same.
         drop(known);
+
         let facts = Arc::new(PathFacts::new(path, self.embedder.as_deref()));
         let mut known = sync::write(&self.known);
         if known.len() >= MAX_PATHS {
@@ -160,6 +174,7 @@ impl PathCache {
             known.clear();
         }
         known.insert(path.into(), facts.clone());
+
         facts
     }
 }

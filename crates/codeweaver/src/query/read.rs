@@ -38,7 +38,7 @@ pub struct FileText {
 }
 
 impl FileText {
-    /// What is missing of the requested lines, for the user; `None` if nothing.
+    /// Returns a note for the user on missing lines of the request; `None` if there are none.
     pub fn note(&self) -> Option<String> {
         let (last, total) = (self.span.1, self.total_lines);
         match () {
@@ -48,7 +48,7 @@ impl FileText {
         }
     }
 
-    /// Whether the last line is incomplete, because it alone would make the text too long.
+    /// Returns whether the last line is incomplete, because it alone would make the text too long.
     pub fn ends_within_line(&self) -> bool {
         self.truncated && !self.text.is_empty() && !self.text.ends_with('\n')
     }
@@ -85,6 +85,7 @@ impl Searcher {
                 found: format!("{first}-{last}"),
             });
         }
+
         let repo = &self.codebase.repo;
         let rev = if repo.work_dir().is_none() { Some(rev.unwrap_or("HEAD")) } else { rev };
         let (bytes, oid, state) = match rev {
@@ -94,13 +95,15 @@ impl Searcher {
                 (bytes, oid, MatchState::Committed)
             }
         };
+
         if self.is_shared {
             self.check_shared(path, &bytes, state)?;
         }
+
         Ok(FileText { state, ..cut(path, rev.unwrap_or("worktree"), &text::to_utf8(&bytes), oid, lines) })
     }
 
-    /// Reads the contents with this oid as those of `path`, whatever revision has them.
+    /// Reads the blob `oid` as the contents of `path`, in whichever revision it is.
     ///
     /// # Errors
     /// As [`Self::read`]. [`QueryError::NotFound`] also if no such blob is in this clone.
@@ -109,65 +112,82 @@ impl Searcher {
             let path = locate::clean(path)?;
             let path = path.as_bstr();
             let not_found = || QueryError::NotFound { what: format!("the blob {oid} is not in this clone") };
+
             let id = Oid::from_hex(oid.as_bytes()).map_err(|_| not_found())?;
             let bytes = self.codebase.repo.blobs().read(&id)?.map(<[u8]>::to_vec).ok_or_else(not_found)?;
+
             if self.is_shared {
                 self.check_shared(path, &bytes, MatchState::Committed)?;
             }
+
             Ok(cut(path, oid, &text::to_utf8(&bytes), id, None))
         })
     }
 
-    /// Refuses credentials and files that git ignores.
+    /// Returns an error for credentials and for files that git ignores.
     fn check_shared(&self, path: &BStr, bytes: &[u8], state: MatchState) -> Result<(), QueryError> {
-        let withheld = |why| Err(QueryError::Withheld { path: shown(path), why });
         let tree = self.codebase.repo.head()?.tree;
         let policy = Policy::for_tree(&self.codebase.repo, tree.as_ref(), &self.codebase.settings.policy)
             .map_err(IndexError::from)?;
+
         let exempt = match policy.decide_path(path, git::Mode::File) {
-            PathDecision::Skip(SkipReason::Secret) => return withheld("it has credentials, by its name"),
+            PathDecision::Skip(SkipReason::Secret) => {
+                return withheld(path, "it has credentials, by its name");
+            }
             PathDecision::Index { exempt, .. } => exempt,
             PathDecision::Skip(_) => Exempt::default(),
         };
+
         if policy.decide_blob(&text::to_utf8(bytes), exempt) == Some(SkipReason::Secret) {
-            return withheld("it has credentials");
+            return withheld(path, "it has credentials");
         }
+
         let repo = &self.codebase.repo;
+        // Patterns of ignored files do not apply to tracked ones.
         if state == MatchState::Untracked && WorktreeReader::open(repo)?.is_ignored(path)? {
-            return withheld("git ignores it");
+            return withheld(path, "git ignores it");
         }
+
         Ok(())
     }
 
+    /// Reads a file of the working tree, with its oid and its state.
     fn read_worktree(&self, path: &BStr) -> Result<(Vec<u8>, Oid, MatchState), QueryError> {
         let repo = &self.codebase.repo;
         let mut files = WorktreeReader::open(repo)?;
         let bytes = files.read(path)?.ok_or_else(|| QueryError::NotFound {
             what: format!("{} is not a file of the working tree", shown(path)),
         })?;
+
         let oid = git::hash_blob(&bytes, repo.object_hash());
         let committed = match repo.head()?.tree {
             Some(tree) => git::entry_at(repo, &tree, path)?.map(|file| file.oid),
             None => None,
         };
+
         let state = match files.indexed(path)? {
+            // Contents that equal the commit count as committed, whatever is staged.
             _ if committed == Some(oid) => MatchState::Committed,
             Some(staged) if staged == oid => MatchState::Staged,
             Some(_) => MatchState::Dirty,
             None => MatchState::Untracked,
         };
+
         Ok((bytes, oid, state))
     }
 
+    /// Reads a file of a revision, with its oid.
     fn read_revision(&self, path: &BStr, rev: &str) -> Result<(Vec<u8>, Oid), QueryError> {
         let revision = self.codebase.repo.resolve(rev)?;
         let file = git::entry_at(&self.codebase.repo, &revision.tree, path)?;
         let file =
             file.ok_or_else(|| QueryError::NotFound { what: format!("{} is not in {rev}", shown(path)) })?;
+
         let bytes = self.codebase.repo.blobs().read(&file.oid)?.map(<[u8]>::to_vec);
         let bytes = bytes.ok_or_else(|| QueryError::NotFound {
             what: format!("the blob of {} is not in this clone", shown(path)),
         })?;
+
         Ok((bytes, file.oid))
     }
 }
@@ -177,12 +197,18 @@ fn shown(path: &BStr) -> String {
     quoting::printed(&quoting::text(path)).into_owned()
 }
 
-/// The part of `bytes` in `lines`, as a committed file.
+/// The error of a file that a shared searcher does not show.
+fn withheld(path: &BStr, why: &'static str) -> Result<(), QueryError> {
+    Err(QueryError::Withheld { path: shown(path), why })
+}
+
+/// Cuts `lines` out of `bytes`. The state of the result is that of a committed file.
 fn cut(path: &BStr, rev: &str, bytes: &[u8], oid: Oid, lines: Option<(u32, u32)>) -> FileText {
     let all: Vec<&[u8]> = bytes.split_inclusive(|&b| b == b'\n').collect();
     let total = all.len() as u32;
     let (first, last) = lines.unwrap_or((1, total));
     let last = last.min(total);
+
     let mut text = Vec::new();
     let mut end = first.saturating_sub(1);
     let mut is_cut = false;
@@ -196,6 +222,7 @@ fn cut(path: &BStr, rev: &str, bytes: &[u8], oid: Oid, lines: Option<(u32, u32)>
         text.extend_from_slice(&line[..line.len().min(available)]);
         end += 1;
     }
+
     let language = language::by_path(path).or_else(|| language::by_first_line(bytes));
     FileText {
         path: quoting::text(path),

@@ -27,13 +27,13 @@ pub enum Mode {
     Symbol,
 }
 
-/// How vectors are searched.
+/// Method of searching vectors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Ann {
-    /// By the size of the scope: HNSW where there is a graph of sufficient recall, binary quantisation, or an
-    /// exact scan.
+    /// Chosen by the size of the scope: HNSW where there is a graph of sufficient recall, binary
+    /// quantisation, or an exact scan.
     #[default]
     Auto,
     /// Exact scan: every dot product is computed.
@@ -67,13 +67,13 @@ pub struct Filters {
 }
 
 impl Filters {
-    /// Adds the condition of a pathspec, which may be one on what is left out.
+    /// Adds the condition of a pathspec, to the excluded paths if it excludes.
     pub fn add_path(&mut self, pathspec: Pathspec) {
         let conditions = if pathspec.is_exclude() { &mut self.exclude_paths } else { &mut self.paths };
         conditions.push(pathspec);
     }
 
-    /// Whether the path of a file can make it fail.
+    /// Returns whether any of the conditions depends on the path of a file.
     pub fn are_about_paths(&self) -> bool {
         !self.paths.is_empty()
             || !self.exclude_paths.is_empty()
@@ -87,7 +87,7 @@ impl Filters {
 #[derive(Debug, Clone, PartialEq)]
 pub struct RepoSet {
     members: Arc<Members>,
-    /// By position in `members`.
+    /// Indexed by position in `members`.
     is_chosen: Vec<bool>,
 }
 
@@ -99,17 +99,21 @@ impl RepoSet {
     /// The first glob that no member matches.
     pub fn matching(members: Arc<Members>, globs: &[String]) -> Result<RepoSet, String> {
         let mut is_chosen = vec![false; members.all().len()];
+
         for glob in globs {
             let mut is_matched = false;
+
             for (chosen, member) in is_chosen.iter_mut().zip(members.all()) {
                 if matches_name(glob, &member.name) {
                     (*chosen, is_matched) = (true, true);
                 }
             }
+
             if !is_matched {
                 return Err(glob.clone());
             }
         }
+
         Ok(RepoSet { members, is_chosen })
     }
 
@@ -119,18 +123,19 @@ impl RepoSet {
         RepoSet { members, is_chosen }
     }
 
-    /// Whether a path of the catalogue is in one of them.
+    /// Returns whether a path of the catalogue is in one of them.
     pub fn contains(&self, path: &[u8]) -> bool {
         self.members.position(path).is_some_and(|at| self.is_chosen[at])
     }
 }
 
-/// Whether the name of a member matches a glob, as for [`RepoSet::matching`].
+/// Returns whether the name of a member matches a glob, as for [`RepoSet::matching`].
 pub fn matches_name(glob: &str, name: &str) -> bool {
     let glob = glob.trim_end_matches('/');
-    let is_within = |group: &str| name.strip_prefix(group).is_some_and(|rest| rest.starts_with('/'));
+    let is_in_group = name.strip_prefix(glob).is_some_and(|rest| rest.starts_with('/'));
+
     name == glob
-        || is_within(glob)
+        || is_in_group
         || gix::glob::wildmatch(glob.into(), name.into(), gix::glob::wildmatch::Mode::NO_MATCH_SLASH_LITERAL)
 }
 
@@ -197,11 +202,11 @@ impl Default for ViewRequest {
 /// A search request. Build one with [`Request::new`] and change the fields that differ.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Request {
-    /// What is searched for: a description, a name, a path, or a pasted text such as a stack trace.
+    /// The text that is searched for: a description, a name, a path, or a pasted text such as a stack trace.
     pub query: String,
     /// Kinds of evidence.
     pub mode: Mode,
-    /// How vectors are searched.
+    /// Method of searching vectors.
     pub ann: Ann,
     /// Conditions on results.
     pub filters: Filters,
@@ -232,11 +237,13 @@ pub struct Request {
 impl Request {
     /// A request with the defaults of `settings`.
     pub fn new(query: &str, settings: &Settings) -> Request {
+        let filters = Filters { include_tests: settings.search.include_tests, ..Filters::default() };
+
         Request {
             query: query.to_owned(),
             mode: Mode::default(),
             ann: Ann::default(),
-            filters: Filters { include_tests: settings.search.include_tests, ..Filters::default() },
+            filters,
             intent: None,
             task: None,
             view: ViewRequest::new(settings),
@@ -257,19 +264,24 @@ impl Request {
     /// [`QueryError::Parameter`] if the query is empty or a number is out of range, and
     /// [`QueryError::UnknownName`] for a language or kind that there is not. Nothing is corrected silently.
     pub fn check(&self) -> Result<(), QueryError> {
-        let parameter = |name, must, found: String| Err(QueryError::Parameter { name, must, found });
         if self.query.trim().is_empty() {
-            return parameter("query", "a non-empty text", format!("{:?}", self.query));
+            return out_of_range("query", "a non-empty text", format!("{:?}", self.query));
         }
         if self.limit == 0 {
-            return parameter("limit", "at least 1", self.limit.to_string());
+            return out_of_range("limit", "at least 1", self.limit.to_string());
         }
         if self.token_limit == 0 {
-            return parameter("token limit", "at least 1", self.token_limit.to_string());
+            return out_of_range("token limit", "at least 1", self.token_limit.to_string());
         }
         if !(0.0..=1.0).contains(&self.min_score) {
-            return parameter("minimum score", "between 0 and 1", self.min_score.to_string());
+            return out_of_range("minimum score", "between 0 and 1", self.min_score.to_string());
         }
+
         names::check(&self.filters)
     }
+}
+
+/// The error of a field that does not meet the condition `must`.
+fn out_of_range(name: &'static str, must: &'static str, found: String) -> Result<(), QueryError> {
+    Err(QueryError::Parameter { name, must, found })
 }

@@ -1,7 +1,7 @@
 //! Rerank: the best files in the order in which a cross-encoder scores their best chunks.
 //!
-//! A cross-encoder reads query and text together, which takes milliseconds a text, so it gets few and has a
-//! time limit. Whatever goes wrong, the first ranking stands, and a warning says so.
+//! A cross-encoder reads query and text together, which takes milliseconds a text, so it gets few texts and
+//! has a time limit. If it fails or is late, the first ranking stays, and a warning says so.
 
 use super::answer::Ranking;
 use super::error::QueryError;
@@ -13,7 +13,7 @@ use codeweaver_embed::{EmbedError, Reranker};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-/// What a response names this stage in its strategies.
+/// Strategy that a response names for this stage.
 const STRATEGY: &str = "rerank";
 
 /// The cross-encoder of the settings, opened by the first query that needs it.
@@ -30,8 +30,10 @@ impl Searcher {
         if n < 2 || !matches!(request.mode, Mode::Hybrid | Mode::Semantic | Mode::Keyword) {
             return;
         }
+
         let opened = self.reranker.0.get_or_init(|| Reranker::open(name, &self.codebase.settings.model));
         let deadline = deadline.min(Instant::now() + Duration::from_millis(settings.rerank_ms));
+
         let scores = match opened {
             Ok(reranker) => self.texts(view, ranking, n).map(|texts| {
                 reranker
@@ -40,6 +42,7 @@ impl Searcher {
             }),
             Err(error) => Ok(Err((error.to_string(), error.fix()))),
         };
+
         let failure = match scores {
             Ok(Ok(Some(scores))) => {
                 let mut order: Vec<usize> = (0..n).collect();
@@ -56,20 +59,24 @@ impl Searcher {
             Ok(Err((why, fix))) => format!("{why}; {fix}"),
             Err(error) => error.to_string(),
         };
+
         tracing::warn!(component = "query", operation = "rerank", error = %failure, "the first ranking stands");
         ranking.warnings.push(format!("not reranked by `{name}`, the first ranking is shown: {failure}"));
     }
 
-    /// The texts of the best chunks of the best `n` files.
+    /// Returns the texts of the best chunks of the best `n` files.
     fn texts(&self, view: &View, ranking: &Ranking, n: usize) -> Result<Vec<String>, QueryError> {
         let mut texts = Texts::new(&self.codebase, view);
-        let text = |file: &super::rank::RankedFile| {
+
+        let mut found = Vec::with_capacity(n);
+        for file in &ranking.files[..n] {
             let id = file.chunks[0].id;
             let (_, row) = view.row(id);
             let (start, end) = (row.start_byte as usize, row.end_byte as usize);
             let text = texts.of_doc(id)?.get(start..end).unwrap_or_default();
-            Ok(String::from_utf8_lossy(text).into_owned())
-        };
-        ranking.files[..n].iter().map(text).collect()
+            found.push(String::from_utf8_lossy(text).into_owned());
+        }
+
+        Ok(found)
     }
 }

@@ -34,7 +34,7 @@ pub struct Response {
     pub total_results: usize,
     /// Number of matches without `offset`, `limit` and the token limit.
     pub total_found: usize,
-    /// What the limits left out; absent if nothing.
+    /// Matches that the limits left out or shortened; absent if there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub omitted: Option<Omitted>,
     /// Tokens of all matches.
@@ -46,23 +46,23 @@ pub struct Response {
     pub search_strategy: Vec<&'static str>,
     /// Languages of the matches, sorted.
     pub languages_found: Vec<String>,
-    /// What was missing, for the user.
+    /// Messages for the user about what was missing.
     pub warnings: Vec<String>,
     /// `indexing_in_progress` while a first index is being built.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warning: Option<&'static str>,
-    /// What was searched.
+    /// The state of the index that was searched.
     pub index: IndexInfo,
 }
 
 impl Response {
-    /// Whether there is no match, also none that a limit left out.
+    /// Returns whether there is no match, not even one that a limit left out.
     pub fn is_nothing_found(&self) -> bool {
         self.matches.is_empty() && self.omitted.is_none()
     }
 }
 
-/// What the limits of a request left out of its response.
+/// Matches that the limits of a request left out of its response, or shortened.
 #[derive(Debug, Clone, Default, PartialEq, Eq, schemars::JsonSchema, serde::Serialize)]
 #[non_exhaustive]
 pub struct Omitted {
@@ -90,13 +90,14 @@ impl Omitted {
         self.by_limit + self.by_token_limit
     }
 
-    /// What was left out, by which limit, for the user; empty if nothing.
+    /// Returns a note for the user on what each limit left out; empty if nothing was left out.
     pub fn note(&self) -> String {
         let mut parts = Vec::new();
         if self.by_limit > 0 {
             let noun = if self.by_limit == 1 { "match" } else { "matches" };
             parts.push(format!("{} more {noun} beyond the limit of {}", self.by_limit, self.limit));
         }
+
         let (n_left_out, n_shortened) = (self.by_token_limit, self.shortened);
         let what = match (n_left_out, n_shortened) {
             (0, 0) => return parts.concat(),
@@ -104,6 +105,7 @@ impl Omitted {
             (n, 0) => format!("{} left out", n_of(n, n)),
             (n, m) => format!("{} left out and {m} shortened", n_of(n, n)),
         };
+
         let needed = self.tokens_needed.map_or_else(String::new, |n| format!(", {n} needed"));
         parts.push(format!("{what} by the token limit ({}{needed})", self.token_limit));
         parts.join("; ")
@@ -144,7 +146,7 @@ pub struct Match {
     pub match_type: MatchType,
     /// Qualified names of symbols that have to do with the definition that answers the query.
     pub related_symbols: Vec<String>,
-    /// The same symbols, with their places and what they have to do with it.
+    /// The same symbols, with their places and their relation to that definition.
     pub relations: Vec<RelatedSymbol>,
     /// Hex oid of the contents from which the text is cut. That of a modified file may be in no object
     /// database.
@@ -161,41 +163,41 @@ pub struct Match {
     /// Near-duplicates in other files, which are not matches of their own.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub near_copies: Vec<Place>,
-    /// How the score came about, if the request asks for it.
+    /// Composition of the score, if the request asks for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub explanation: Option<Explanation>,
-    /// What the relevance follows from, if the request asks for an explanation. That of a long query is in
-    /// the explanation.
+    /// Values from which the relevance was computed, if the request asks for an explanation. Those of a long
+    /// query are in `explanation`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub evidence: Option<Evidence>,
-    /// What a long query says that the file has, or that it has the query verbatim, if the request asks for
-    /// an explanation.
+    /// Parts of a long query that the file has, or a note that it has the query verbatim, if the request asks
+    /// for an explanation.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub reasons: Vec<String>,
 }
 
 impl Match {
-    /// Paths of all files that it shows.
+    /// Paths of all files that the match shows.
     pub fn paths(&self) -> impl Iterator<Item = &str> {
         let copies = self.near_copies.iter().map(|copy| copy.path.as_str());
         std::iter::once(self.file.path.as_str()).chain(self.also_at.iter().map(String::as_str)).chain(copies)
     }
 
-    /// The line that names what answers the query: its signature, the path of a heading or key, or the title
-    /// of the chunk.
+    /// Returns the line that names the answer: its signature, the path of a heading or key, or the title of
+    /// the chunk.
     pub fn header(&self) -> &str {
         let Focus { signature, symbol, kind, .. } = &self.focus;
         let names = if ["heading", "key"].contains(kind) { [symbol, signature] } else { [signature, symbol] };
         names.into_iter().find(|text| !text.is_empty()).unwrap_or(&self.content.title)
     }
 
-    /// The signature of what answers the query, else of the main definition in the chunk; may be empty.
+    /// Returns the signature of the answer, else of the main definition in the chunk; may be empty.
     pub fn signature(&self) -> &str {
-        let of_focus = self.focus.signature.as_str();
-        if of_focus.is_empty() { &self.content.signature } else { of_focus }
+        let signature = self.focus.signature.as_str();
+        if signature.is_empty() { &self.content.signature } else { signature }
     }
 
-    /// What answers the query in a few words: its kind and qualified name, or the title of the chunk.
+    /// Returns a short name of the answer: its kind and qualified name, or the title of the chunk.
     pub fn name(&self) -> String {
         let Focus { kind, symbol, .. } = &self.focus;
         if symbol.is_empty() { self.content.title.clone() } else { format!("{kind} {symbol}") }
@@ -207,6 +209,7 @@ impl Match {
         for text in [text, signature, doc, &mut self.focus.signature] {
             text.clear();
         }
+
         self.content.elided = true;
         self.related_symbols.clear();
         self.relations.clear();
@@ -317,7 +320,7 @@ pub enum MatchType {
     FilePattern,
 }
 
-/// What was searched, by which a response can be checked.
+/// The state of the index that was searched, by which a response can be checked.
 #[derive(Debug, Clone, schemars::JsonSchema, serde::Serialize)]
 pub struct IndexInfo {
     /// Hex oid of the commit of the revision, if it has one.
@@ -328,18 +331,18 @@ pub struct IndexInfo {
     pub rev: String,
     /// Hex oid of the commit that HEAD points to.
     pub head: Option<String>,
-    /// How the answer relates to HEAD and the working tree.
+    /// Relation of the answer to HEAD and the working tree.
     pub freshness: Freshness,
     /// Number of changed files in the working tree.
     pub dirty_files: usize,
-    /// Number of files and directories that were not compared with the disk: within the budget, or at all
-    /// because they cannot be read.
+    /// Number of files and directories that were not compared with the disk, because the time budget was used
+    /// up or because they cannot be read.
     pub unchecked_files: usize,
     /// Files of the working tree, and directories (which end in a slash), that cannot be read; at most 20.
     /// They are shown as committed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unreadable: Vec<String>,
-    /// Number of those that the budget was too short for.
+    /// Number of those for which the time budget was too short.
     #[serde(skip)]
     pub late_files: usize,
     /// Number of changed files that are searched as committed, or not at all, until they are indexed in the

@@ -18,23 +18,23 @@ const MAX_NEAR: usize = 8;
 /// Maximum length of a name that is compared with all others.
 const MAX_NAME: usize = 100;
 
-/// How definitions fit what was asked for.
+/// Fit of definitions to the name that was asked for, the best first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum NameFit {
     Exact,
     /// In another case.
     Case,
-    /// The name is a part of theirs.
+    /// The name is a part of the names of the definitions.
     Part,
 }
 
-/// What is looked up.
+/// A request to look up definitions.
 #[derive(Debug, Clone, Default)]
 pub struct SymbolRequest {
     /// `name`, `Type.name`, `PATH:LINE`, or a pattern with `*` and `?`.
     pub symbol: String,
     pub filters: Filters,
-    /// What is searched; its files and its budget are set.
+    /// The state that is searched; `files` and `budget` are set by [`Searcher::symbol_view`].
     pub view: ViewRequest,
 }
 
@@ -44,12 +44,12 @@ pub struct SymbolList {
     /// Code before data and prose, others before tests, then by path and line.
     pub symbols: Vec<FoundSymbol>,
     pub fit: NameFit,
-    /// Names that are like it, if nothing fits.
+    /// Similar names, if nothing fits.
     pub near: Vec<String>,
 }
 
 impl Searcher {
-    /// Looks a name, a pattern or a place up in `view`.
+    /// Looks up a name, a pattern or a place in `view`.
     ///
     /// # Errors
     /// [`QueryError::Parameter`] for an empty name, [`QueryError::UnknownName`] for a language or kind that
@@ -57,6 +57,7 @@ impl Searcher {
     pub fn find_symbols(&self, view: &View, request: &SymbolRequest) -> Result<SymbolList, QueryError> {
         self.guarded(|| {
             names::check(&request.filters)?;
+
             let symbol = request.symbol.trim();
             if symbol.is_empty() || symbol.contains('\0') {
                 let found = format!("{:?}", request.symbol);
@@ -66,7 +67,9 @@ impl Searcher {
                     found,
                 });
             }
+
             request.view.cancel.check()?;
+
             match place(symbol) {
                 Some((path, line, name)) => at_place(view, path, line, name),
                 None => Ok(by_name(view, symbol, &request.filters)),
@@ -74,7 +77,7 @@ impl Searcher {
         })
     }
 
-    /// The view that symbols are looked up in, with `files` as they are on disk.
+    /// Opens the view in which symbols are looked up, with the file of a place as it is on disk.
     ///
     /// # Errors
     /// Those of [`Self::view`].
@@ -93,27 +96,33 @@ impl Searcher {
 /// Splits `PATH:LINE` and `PATH:LINE#NAME`.
 fn place(symbol: &str) -> Option<(&str, u32, Option<&str>)> {
     let from = quoting::quoted_len(symbol).unwrap_or(0);
+
     symbol[from..].match_indices(':').find_map(|(at, _)| {
         let (path, rest) = (&symbol[..from + at], &symbol[from + at + 1..]);
         let (line, name) = rest.split_once('#').map_or((rest, None), |(line, name)| (line, Some(name)));
         let line = line.split('-').next().unwrap_or(line);
         let is_number = !line.is_empty() && line.bytes().all(|byte| byte.is_ascii_digit());
         let line = line.parse().ok().filter(|&line| is_number && line > 0)?;
+
         (!path.is_empty()).then_some((path, line, name))
     })
 }
 
-/// The definition that begins at a line, else the innermost function or type around it.
+/// Returns the definition that begins at a line, else the innermost function or type around it.
 fn at_place(view: &View, path: &str, line: u32, name: Option<&str>) -> Result<SymbolList, QueryError> {
     let file = locate::file(view, path)?;
     let only = Filters { include_tests: true, ..Filters::default() };
-    let is_named = |own: &str, qualified: &str| name.is_none_or(|name| own == name || qualified == name);
-    let mut found = of_doc(view, file.doc, &only, &is_named);
+
+    let mut found = of_doc(view, file.doc, &only, &|own, qualified| {
+        name.is_none_or(|name| own == name || qualified == name)
+    });
     found.retain(|symbol| symbol.path == file.path && (symbol.lines.0..=symbol.lines.1).contains(&line));
+
     let best = found.into_iter().min_by_key(|symbol| {
         let is_main = symbol.kind.is_callable() || symbol.kind.has_members();
         (symbol.lines.0 != line, !is_main, symbol.lines.1 - symbol.lines.0)
     });
+
     match best {
         Some(symbol) => Ok(SymbolList { symbols: vec![symbol], fit: NameFit::Exact, near: Vec::new() }),
         None => Err(QueryError::NotFound {
@@ -122,46 +131,81 @@ fn at_place(view: &View, path: &str, line: u32, name: Option<&str>) -> Result<Sy
     }
 }
 
+/// A name or a pattern, in the forms that definitions are compared with.
+struct WantedName<'a> {
+    symbol: &'a str,
+    lower: &'a str,
+    segments: Vec<&'a str>,
+    lower_segments: Vec<&'a str>,
+    is_pattern: bool,
+}
+
+impl WantedName<'_> {
+    /// Returns whether the name has a qualifier.
+    fn is_qualified(&self) -> bool {
+        self.segments.len() > 1
+    }
+
+    /// Returns whether a definition fits in the way of `fit`. A pattern fits in one way only.
+    fn fits(&self, fit: NameFit, name: &str, qualified: &str) -> bool {
+        // A part of a name has another case than the whole: `*evict*` is meant to find `performEvictions`.
+        if self.is_pattern {
+            let text = if self.is_qualified() { qualified } else { name };
+            return matches_glob(self.lower, &text.to_lowercase());
+        }
+
+        match fit {
+            // A name may contain a separator (`operator/`).
+            NameFit::Exact => {
+                name == self.symbol
+                    || qualified == self.symbol
+                    || self.segments.last() == Some(&name) && ends_with(qualified, &self.segments)
+            }
+            NameFit::Case => {
+                name.len() == self.symbol.len() && name.to_lowercase() == self.lower
+                    || self.is_qualified() && ends_with(&qualified.to_lowercase(), &self.lower_segments)
+            }
+            NameFit::Part => {
+                name.len() > self.symbol.len() && name.to_lowercase().contains(self.lower)
+                    || self.is_qualified() && qualified.to_lowercase().contains(self.lower)
+            }
+        }
+    }
+}
+
+/// Returns whether all of `text` matches a glob, in which `*` also matches separators.
+fn matches_glob(pattern: &str, text: &str) -> bool {
+    gix::glob::wildmatch(
+        pattern.as_bytes().as_bstr(),
+        text.as_bytes().as_bstr(),
+        gix::glob::wildmatch::Mode::empty(),
+    )
+}
+
+/// Returns whether the last segments of a qualified name are `wanted`.
+fn ends_with(qualified: &str, wanted: &[&str]) -> bool {
+    let own: Vec<&str> = segments(qualified).collect();
+    own.len() >= wanted.len() && own[own.len() - wanted.len()..] == *wanted
+}
+
+/// Returns the definitions with the best fit, or the nearest names if there are none.
 fn by_name(view: &View, symbol: &str, filters: &Filters) -> SymbolList {
     let lower = symbol.to_lowercase();
-    let wanted: Vec<&str> = segments(symbol).collect();
-    let wanted_lower: Vec<&str> = segments(&lower).collect();
-    let is_pattern = symbol.contains(['*', '?']);
-    let is_qualified = wanted.len() > 1;
-    let glob = |pattern: &str, text: &str| {
-        gix::glob::wildmatch(
-            pattern.as_bytes().as_bstr(),
-            text.as_bytes().as_bstr(),
-            gix::glob::wildmatch::Mode::empty(),
-        )
+    let wanted = WantedName {
+        symbol,
+        lower: &lower,
+        segments: segments(symbol).collect(),
+        lower_segments: segments(&lower).collect(),
+        is_pattern: symbol.contains(['*', '?']),
     };
-    let ends_with = |qualified: &str, wanted: &[&str]| {
-        let own: Vec<&str> = segments(qualified).collect();
-        own.len() >= wanted.len() && own[own.len() - wanted.len()..] == *wanted
-    };
-    let fits = |fit: NameFit, name: &str, qualified: &str| match (fit, is_pattern) {
-        // A part of a name has another case than the whole: `*evict*` is meant to find `performEvictions`.
-        (_, true) => glob(&lower, &(if is_qualified { qualified } else { name }).to_lowercase()),
-        // A name may contain a separator (`operator/`).
-        (NameFit::Exact, false) => {
-            name == symbol
-                || qualified == symbol
-                || wanted.last() == Some(&name) && ends_with(qualified, &wanted)
-        }
-        (NameFit::Case, false) => {
-            name.len() == symbol.len() && name.to_lowercase() == lower
-                || is_qualified && ends_with(&qualified.to_lowercase(), &wanted_lower)
-        }
-        (NameFit::Part, false) => {
-            name.len() > symbol.len() && name.to_lowercase().contains(&lower)
-                || is_qualified && qualified.to_lowercase().contains(&lower)
-        }
-    };
+
     for fit in [NameFit::Exact, NameFit::Case, NameFit::Part] {
-        if is_pattern && fit > NameFit::Exact || fit == NameFit::Part && symbol.len() < 3 {
+        // One or two letters are a part of too many names.
+        if wanted.is_pattern && fit > NameFit::Exact || fit == NameFit::Part && symbol.len() < 3 {
             break;
         }
-        let mut symbols = scan(view, filters, &|name, qualified| fits(fit, name, qualified));
+
+        let mut symbols = scan(view, filters, &|name, qualified| wanted.fits(fit, name, qualified));
         if filters.kinds.is_empty() {
             leave_out_secondary(&mut symbols);
         }
@@ -170,23 +214,26 @@ fn by_name(view: &View, symbol: &str, filters: &Filters) -> SymbolList {
             return SymbolList { symbols, fit, near: Vec::new() };
         }
     }
-    let near = if is_pattern { Vec::new() } else { nearest(view, symbol, filters) };
+
+    let near = if wanted.is_pattern { Vec::new() } else { nearest(view, symbol, filters) };
     SymbolList { symbols: Vec::new(), fit: NameFit::Exact, near }
 }
 
-/// Leaves out the blocks that implement a type beside it, and headings and keys beside code.
+/// Removes the blocks that implement a type if there are other definitions, and headings and keys if there is
+/// code.
 fn leave_out_secondary(symbols: &mut Vec<FoundSymbol>) {
     use SymbolKind as K;
-    for is_secondary in [(|kind| kind == K::Impl) as fn(SymbolKind) -> bool, |kind| {
-        matches!(kind, K::Heading | K::Key | K::Selector)
-    }] {
+    let is_secondary: [fn(SymbolKind) -> bool; 2] =
+        [|kind| kind == K::Impl, |kind| matches!(kind, K::Heading | K::Key | K::Selector)];
+
+    for is_secondary in is_secondary {
         if symbols.iter().any(|symbol| !is_secondary(symbol.kind)) {
             symbols.retain(|symbol| !is_secondary(symbol.kind));
         }
     }
 }
 
-/// The order of a list: code, then examples and what may be third-party, then tests.
+/// Returns the rank of a definition in a list: code, then examples and what may be third-party, then tests.
 pub fn importance(symbol: &FoundSymbol) -> u8 {
     let has = |flag| symbol.flags.contains(flag);
     match () {
@@ -197,61 +244,92 @@ pub fn importance(symbol: &FoundSymbol) -> u8 {
     }
 }
 
-/// Existing names that are like `symbol`: by edit distance, or because they share most words.
-pub fn nearest(view: &View, symbol: &str, filters: &Filters) -> Vec<String> {
-    let last = segments(symbol).last().unwrap_or(symbol).to_lowercase();
-    if last.len() > MAX_NAME || last.len() < 3 {
-        return Vec::new();
+/// A name that does not exist, in the forms in which existing names are compared with it.
+struct MissingName {
+    lower: String,
+    letters: u32,
+    max_distance: usize,
+    words: Vec<String>,
+    letters_of_words: Vec<u32>,
+}
+
+impl MissingName {
+    fn new(name: &str) -> MissingName {
+        let (lower, words) = (name.to_lowercase(), words_of(name));
+        MissingName {
+            letters: letters_of(&lower),
+            max_distance: 1 + lower.len() / 4,
+            letters_of_words: words.iter().map(|word| letters_of(word)).collect(),
+            lower,
+            words,
+        }
     }
-    let words = words_of(segments(symbol).last().unwrap_or(symbol));
-    let (letters, max_distance) = (letters_of(&last), 1 + last.len() / 4);
-    let letters_of_words: Vec<u32> = words.iter().map(|word| letters_of(word)).collect();
-    // Whether the letters of a name do not exclude that it is near. Nearly all names are excluded, by
-    // a fraction of the work.
-    let may_be_near = |name: &str| {
+
+    /// Returns whether the letters of the ASCII name `name` leave it possible that it is near. Nearly all
+    /// names are excluded, at a fraction of the cost of [`Self::distance`].
+    fn may_be_near(&self, name: &str) -> bool {
         let own = letters_of(name);
         // An edit changes at most two letters of the set: one is replaced by another.
-        (own ^ letters).count_ones() as usize <= 2 * max_distance
-            || letters_of_words.iter().filter(|word| **word & !own == 0).count() >= 2
-    };
-    let is_near = |name: &str| -> Option<usize> {
-        if name.is_ascii() && !may_be_near(name) {
+        (own ^ self.letters).count_ones() as usize <= 2 * self.max_distance
+            || self.letters_of_words.iter().filter(|word| **word & !own == 0).count() >= 2
+    }
+
+    /// Returns the distance of `name`: in edits, or from 10 on if it only shares most words. `None` if it is
+    /// not near.
+    fn distance(&self, name: &str) -> Option<usize> {
+        if name.is_ascii() && !self.may_be_near(name) {
             return None;
         }
+
         let lower = name.to_lowercase();
-        if lower.len().abs_diff(last.len()) <= 1 + last.len() / 3 {
-            let distance = strsim::osa_distance(&lower, &last);
-            if distance <= max_distance {
+        if lower.len().abs_diff(self.lower.len()) <= 1 + self.lower.len() / 3 {
+            let distance = strsim::osa_distance(&lower, &self.lower);
+            if distance <= self.max_distance {
                 return Some(distance);
             }
         }
+
         let own = words_of(name);
-        let n_shared = words.iter().filter(|word| own.contains(word)).count();
-        let most = words.len().max(own.len());
+        let n_shared = self.words.iter().filter(|word| own.contains(word)).count();
+        let most = self.words.len().max(own.len());
         (n_shared >= 2 && n_shared * 2 > most).then(|| 10 + most - n_shared)
-    };
-    let found = scan(view, filters, &|name, _| name.len() <= MAX_NAME && is_near(name).is_some());
-    // A name that several definitions have is named once.
+    }
+}
+
+/// Returns existing names that are similar to `symbol`: by edit distance, or because they share most words.
+pub fn nearest(view: &View, symbol: &str, filters: &Filters) -> Vec<String> {
+    let last = segments(symbol).last().unwrap_or(symbol);
+    let missing = MissingName::new(last);
+    if missing.lower.len() > MAX_NAME || missing.lower.len() < 3 {
+        return Vec::new();
+    }
+
+    let found = scan(view, filters, &|name, _| name.len() <= MAX_NAME && missing.distance(name).is_some());
+
+    // A name that several definitions have is listed once.
     let mut by_name: BTreeMap<String, (usize, BTreeSet<String>)> = BTreeMap::new();
     for symbol in found {
-        if let Some(distance) = is_near(&symbol.name) {
+        // The scan returns no distances, so those of the few names found are computed again.
+        if let Some(distance) = missing.distance(&symbol.name) {
             let known = by_name.entry(symbol.name).or_insert((distance, BTreeSet::new()));
             known.1.insert(symbol.qualified_name);
         }
     }
+
     let mut names: BTreeMap<String, usize> = BTreeMap::new();
     for (name, (distance, mut qualified)) in by_name {
         let only = if qualified.len() == 1 { qualified.pop_first() } else { None };
         names.insert(only.unwrap_or(name), distance);
     }
+
     let mut names: Vec<(usize, String)> =
         names.into_iter().map(|(name, distance)| (distance, name)).collect();
     names.sort();
     names.into_iter().take(MAX_NEAR).map(|(_, name)| name).collect()
 }
 
-/// The letters and digits of an ASCII name as a set, without regard to case; digits share some bits. Bytes
-/// outside ASCII are in no set.
+/// Returns the letters and digits of an ASCII name as a set of bits, without regard to case; some digits
+/// share a bit. Bytes outside ASCII have none.
 fn letters_of(name: &str) -> u32 {
     name.bytes().fold(0, |letters, byte| {
         letters
@@ -263,7 +341,8 @@ fn letters_of(name: &str) -> u32 {
     })
 }
 
-/// The words of a name in lower case: `parseHTTPHeader`, `parse_http_header`.
+/// Returns the words of a name in lower case: two in `parse_header`, three in `parseHTTPHeader` or
+/// `parse_http_header`.
 fn words_of(name: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     let mut last: Option<char> = None;
@@ -282,6 +361,7 @@ fn words_of(name: &str) -> Vec<String> {
         }
         last = Some(c);
     }
+
     words.retain(|word| word.len() > 1);
     words
 }

@@ -31,20 +31,22 @@ pub struct FoundSymbol {
     pub nesting: u8,
 }
 
-/// What is asked of a name and a qualified name.
+/// A condition on a name and a qualified name.
 type NameTest<'t> = dyn Fn(&str, &str) -> bool + Sync + 't;
 
-/// The definitions whose name and qualified name fit, in files that pass `filters`; ordered by path and line.
+/// Returns the definitions whose name and qualified name fit, in files that pass `filters`; ordered by path
+/// and line.
 pub fn scan(view: &View, filters: &Filters, is_wanted: &NameTest<'_>) -> Vec<FoundSymbol> {
     let scope = view.scope(filters);
     let by_segment = parallel::map(scope.rows.len(), scope.n_rows, MIN_PARALLEL_ROWS, |s| {
         let rows = scope.rows[s].runs().flatten();
         of_rows(view, rows.map(|row| RowId { segment: s as u32, row }), filters, is_wanted)
     });
+
     sorted(by_segment.into_iter().flatten().collect())
 }
 
-/// As [`scan`], in the files with the doc `doc`.
+/// Scans as [`scan`] does, in the files with the doc `doc`.
 pub fn of_doc(view: &View, doc: u32, filters: &Filters, is_wanted: &NameTest<'_>) -> Vec<FoundSymbol> {
     sorted(of_rows(view, locate::rows(view, doc), filters, is_wanted))
 }
@@ -64,12 +66,14 @@ fn of_rows(
             if !is_wanted(name, qualified) || !definitions::is_of_kind(&symbol, &filters.kinds) {
                 continue;
             }
+
             for entry in view.entries_of(view.doc_of(id)) {
                 let (path, flags) = view.entry(entry);
                 // Other copies of the file may be outside of the filters.
                 if !passes_path(filters, path, flags) {
                     continue;
                 }
+
                 found.push(FoundSymbol {
                     path: quoting::text(path),
                     language: segment.language(record.language).to_owned(),
@@ -84,6 +88,7 @@ fn of_rows(
             }
         }
     }
+
     found
 }
 
@@ -96,6 +101,7 @@ fn sorted(mut found: Vec<FoundSymbol>) -> Vec<FoundSymbol> {
             &b.qualified_name,
         ))
     });
+
     found.dedup_by(|a, b| (&a.path, a.lines, &a.qualified_name) == (&b.path, b.lines, &b.qualified_name));
     found
 }

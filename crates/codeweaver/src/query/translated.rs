@@ -5,25 +5,26 @@ use super::retrieve::lexical;
 use super::view::View;
 use codeweaver_text::{self as text, Translation};
 
-/// What a response names this stage in its strategies.
+/// Strategy that a response names for this stage.
 pub const STRATEGY: &str = "translated_words";
 
-/// The English words that are searched for in place of the query of `request`; `None` if its words are.
+/// Translates the query of `request` into English, if the index lacks one of its words; `None` if it is
+/// searched for as written.
 ///
-/// Code and comments in the language of the query are found by its own words, so nothing is done unless the
-/// index lacks one of them.
+/// Code and comments in the language of the query are found by its own words, so nothing is translated as
+/// long as the index has them all.
 pub fn english(request: &Request, view: &View) -> Option<Translation> {
     if request.mode == Mode::Symbol {
         return None;
     }
-    let is_indexed = |word: &str| {
+
+    text::translate(&request.query, &|word: &str| {
         let terms = text::query_terms(word);
         !terms.is_empty() && lexical::idf_of(view, &terms).iter().all(|idf| *idf > 0.0)
-    };
-    text::translate(&request.query, &is_indexed)
+    })
 }
 
-/// What is said of it to the user.
+/// Returns the note for the user about the translation.
 pub fn note(translation: &Translation) -> String {
     let Translation { text, language } = translation;
     format!("the query seems to be {language}; searched for the English words \"{text}\"")

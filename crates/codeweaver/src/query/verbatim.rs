@@ -7,13 +7,13 @@
 use super::answer::Ranking;
 use super::error::QueryError;
 use super::parse::intent::Intent;
-use super::rank::RankedFile;
 use super::request::{Mode, Request};
 use super::retrieve::parallel;
 use super::search::Searcher;
 use super::similar::texts::Texts;
 use super::view::scope::Scope;
 use super::view::{RowId, View};
+use codeweaver_index::Codebase;
 use codeweaver_store::live::LiveRows;
 use codeweaver_store::postings::{Field, PostingList};
 use codeweaver_store::segment::Segment;
@@ -23,7 +23,7 @@ use memchr::memmem;
 use rustc_hash::FxHashMap;
 use std::borrow::Cow;
 
-/// What a response names this stage in its strategies, and a file in its reasons.
+/// Strategy that a response names for this stage, and reason that it gives for a file.
 const STRATEGY: &str = "verbatim";
 const REASON: &str = "has the query verbatim";
 
@@ -36,8 +36,8 @@ const MIN_MESSAGE_WORDS: usize = 4;
 const MAX_ROWS: usize = 128;
 /// Maximum number of files that are read.
 const MAX_READ: usize = 48;
-/// Number of files that are read in parallel before those with the text are counted, and how many of them by
-/// one task. Independent of the number of threads, as is the result.
+/// Number of files that are read in parallel before those with the text are counted, and number of them in
+/// one task. Both are independent of the number of threads, as is the result.
 const READ_AT_ONCE: usize = 16;
 const READ_BY_ONE: usize = 4;
 /// Number of files with the text after which no more are read.
@@ -47,21 +47,21 @@ const MIN_WORDS_OF_PART: usize = 4;
 /// Relevance of a file that has the query verbatim.
 const RELEVANCE: f32 = 0.97;
 
-/// Chunks that have all words of a query.
+/// Chunks that have all words of a query and so may have its text.
 #[derive(Default)]
 pub(super) struct Verbatim {
-    /// By store-wide doc id, ascending by row.
+    /// Keyed by store-wide doc id, ascending by row.
     by_doc: FxHashMap<u32, Vec<RowId>>,
-    /// Candidates; none if they are too many.
+    /// Chunks that become candidates; none if there are too many.
     pub rows: Vec<RowId>,
-    /// Whether the case of letters does not count, nor whether the text is quoted.
+    /// Whether the case of letters is ignored, and text outside of literals counts.
     is_lenient: bool,
 }
 
 impl Verbatim {
-    /// The chunks of `scope` that may have the query, of `terms`, verbatim.
+    /// Finds the chunks of `scope` that may have the query verbatim. `terms` are those of the query.
     ///
-    /// A query about a fault is mostly a message, which need not be written as the code has it.
+    /// A query about a fault is mostly a message, in which case and quotation may differ from the code.
     pub fn find(
         request: &Request,
         terms: &[QueryTerm],
@@ -72,19 +72,23 @@ impl Verbatim {
         if !may_be_copied(request) {
             return Verbatim::default();
         }
+
         let is_lenient = request.intent == Some(Intent::Debug);
         let needles = needles_of(request.query.trim(), is_lenient);
         let rows = rows_with_all(view, scope, &needles, terms, min_parallel_rows);
+
         let mut by_doc: FxHashMap<u32, Vec<RowId>> = FxHashMap::default();
         for &id in &rows {
             by_doc.entry(view.doc_of(id)).or_default().push(id);
         }
+
+        // Too many rows are no evidence, but ranked files among them are still compared.
         Verbatim { by_doc, rows: if rows.len() > MAX_ROWS { Vec::new() } else { rows }, is_lenient }
     }
 }
 
 impl Searcher {
-    /// Moves the files of `ranking` that have the query verbatim to its front. Their order stays.
+    /// Moves the files of `ranking` that have the query verbatim to its front, in the same order.
     ///
     /// # Errors
     /// [`QueryError`] if a blob cannot be read.
@@ -98,58 +102,64 @@ impl Searcher {
         if verbatim.by_doc.is_empty() {
             return Ok(());
         }
+
         let folded = request.query.trim().to_ascii_lowercase();
         let text = if verbatim.is_lenient { folded.as_str() } else { request.query.trim() };
-        let copied = Copied {
+        let copied = CopiedText {
             text,
             finder: memmem::Finder::new(text),
             is_lenient: verbatim.is_lenient,
             is_code: is_like_code(text),
         };
-        let may_have_text =
-            |file: &RankedFile| verbatim.by_doc.get(&file.doc).filter(|_| !file.features.file.roles.is_prose);
-        let files = ranking.files.iter().enumerate();
-        let files: Vec<(usize, &Vec<RowId>)> =
-            files.filter_map(|(at, file)| Some((at, may_have_text(file)?))).take(MAX_READ).collect();
-        let read = |files: &[(usize, &Vec<RowId>)]| -> Result<Vec<(usize, RowId)>, QueryError> {
-            let mut texts = Texts::new(&self.codebase, view);
-            let mut found = Vec::new();
-            for &(at, rows) in files {
-                found.extend(copied.row_of(rows, view, &mut texts)?.map(|row| (at, row)));
+        let mut files: Vec<(usize, &[RowId])> = Vec::new();
+        for (at, file) in ranking.files.iter().enumerate() {
+            if let Some(rows) = verbatim.by_doc.get(&file.doc).filter(|_| !file.features.file.roles.is_prose)
+            {
+                files.push((at, rows));
             }
-            Ok(found)
-        };
+        }
+        files.truncate(MAX_READ);
+
         let mut found: Vec<(usize, RowId)> = Vec::new();
         for batch in files.chunks(READ_AT_ONCE) {
             let parts: Vec<_> = batch.chunks(READ_BY_ONE).collect();
             let (n_rows, min_rows) = (view.n_rows(), self.tuning.min_parallel_rows);
-            for of_part in parallel::map(parts.len(), n_rows, min_rows, |part| read(parts[part])) {
-                found.extend(of_part?);
+            let found_in_parts = parallel::map(parts.len(), n_rows, min_rows, |part| {
+                copied.find_in(parts[part], &self.codebase, view)
+            });
+            for found_in_part in found_in_parts {
+                found.extend(found_in_part?);
             }
+
+            // Counted after each batch, so that the result does not depend on the number of threads.
             if found.len() >= ENOUGH {
                 break;
             }
         }
+
         found.truncate(ENOUGH);
         promote(ranking, &found);
         Ok(())
     }
 }
 
-/// Moves the files at the positions of `found`, which ascend, to the front of `ranking`. The row of each,
-/// which has the text, becomes its first chunk if it is one of its chunks.
+/// Moves the files at the positions of `found`, which ascend, to the front of `ranking`. The row that has the
+/// text becomes the first chunk of its file if it is one of its chunks.
 fn promote(ranking: &mut Ranking, found: &[(usize, RowId)]) {
     if found.is_empty() {
         return;
     }
+
     let (mut first, mut rest) = (Vec::new(), Vec::new());
     let mut found = found.iter().peekable();
+
     for (at, mut file) in std::mem::take(&mut ranking.files).into_iter().enumerate() {
         let Some((_, row)) = found.next_if(|(with_text, _)| *with_text == at) else {
             rest.push(file);
             continue;
         };
-        // What is shown of the file is the text.
+
+        // The text is what is shown of the file.
         if let Some(at) = file.chunks.iter().position(|chunk| chunk.id == *row) {
             file.chunks[..=at].rotate_right(1);
         }
@@ -157,22 +167,40 @@ fn promote(ranking: &mut Ranking, found: &[(usize, RowId)]) {
         file.reasons.push(REASON.to_owned());
         first.push(file);
     }
+
     ranking.files = first.into_iter().chain(rest).collect();
     ranking.strategies.push(STRATEGY);
 }
 
 /// A query as it is compared with files.
-struct Copied<'a> {
+struct CopiedText<'a> {
     /// In lower case if `is_lenient`.
     text: &'a str,
     finder: memmem::Finder<'a>,
     is_lenient: bool,
-    /// Whether it counts outside of literals, since it looks like code.
+    /// Whether the text counts outside of literals, since it looks like code.
     is_code: bool,
 }
 
-impl Copied<'_> {
-    /// The first of `rows`, which are of one file, that has the text.
+impl CopiedText<'_> {
+    /// Returns those of `files` that have the text, each with the first row that has it. A file is a position
+    /// in the ranking with its rows.
+    fn find_in(
+        &self,
+        files: &[(usize, &[RowId])],
+        codebase: &Codebase,
+        view: &View,
+    ) -> Result<Vec<(usize, RowId)>, QueryError> {
+        let mut texts = Texts::new(codebase, view);
+        let mut found = Vec::new();
+
+        for &(at, rows) in files {
+            found.extend(self.row_of(rows, view, &mut texts)?.map(|row| (at, row)));
+        }
+        Ok(found)
+    }
+
+    /// Returns the first of `rows`, which are of one file, that has the text.
     fn row_of(
         &self,
         rows: &[RowId],
@@ -185,63 +213,71 @@ impl Copied<'_> {
             let chunk = texts.of_doc(id)?.get(start..end).unwrap_or_default();
             let chunk =
                 if self.is_lenient { Cow::Owned(chunk.to_ascii_lowercase()) } else { Cow::Borrowed(chunk) };
-            let is_text = |at| {
-                self.is_lenient
-                    || self.is_code
-                    || literal_around(&chunk, at, self.text.len()).is_some_and(|l| fills(l, self.text))
-            };
-            if self.finder.find_iter(&chunk).any(is_text) {
+
+            if self.finder.find_iter(&chunk).any(|at| self.counts_at(&chunk, at)) {
                 return Ok(Some(id));
             }
         }
         Ok(None)
     }
+
+    /// Returns whether the text at `at` of `chunk` counts: by itself, or because it fills a literal.
+    fn counts_at(&self, chunk: &[u8], at: usize) -> bool {
+        self.is_lenient
+            || self.is_code
+            || literal_around(chunk, at, self.text.len()).is_some_and(|literal| fills(literal, self.text))
+    }
 }
 
-/// Whether the query may be a text that was copied: of one line, of two words or with a sign that names do
-/// not have, and searched for by its words.
+/// Returns whether the query may be a text that was copied: it has one line, and two words or a character
+/// that names do not have, and is searched for by its words.
 fn may_be_copied(request: &Request) -> bool {
     let text = request.query.trim();
-    let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | ':' | '#');
-    // A few plain words with another intent than to debug are a subject.
+
+    // A few plain words with another intent than to debug are a subject, not a message.
     let is_subject = request.intent.is_some_and(|intent| intent != Intent::Debug)
         && text.split_whitespace().count() < MIN_MESSAGE_WORDS
         && !is_like_code(text);
+
     matches!(request.mode, Mode::Hybrid | Mode::Keyword)
         && !is_subject
         && (MIN_BYTES..=MAX_BYTES).contains(&text.len())
         && !text.contains('\n')
-        && !text.chars().all(is_name)
+        && !text.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '.' | ':' | '#'))
 }
 
-/// Whether `text` has signs that code has and sentences do not.
+/// Returns whether `text` has characters that code has and sentences do not.
 fn is_like_code(text: &str) -> bool {
     text.contains(['{', '}', '[', ']', '=', ';', '<', '>', '%', '$', '|', '\\', '"'])
 }
 
-/// Whether `text` is most of a `literal` that contains it: all but blanks, a final sign and a line end, or at
-/// least [`MIN_WORDS_OF_PART`] words. A few words are in a longer text by chance.
+/// Returns whether `text` is most of a `literal` that contains it: all but blanks, a final punctuation mark
+/// and an escaped line end, or at least [`MIN_WORDS_OF_PART`] words. Fewer words occur in a longer text by
+/// chance.
 fn fills(literal: &[u8], text: &str) -> bool {
-    let is_sign = |byte: &u8| matches!(byte, b'.' | b'!' | b'?' | b':' | b',') || byte.is_ascii_whitespace();
-    let bare = |mut text: &[u8]| -> usize {
-        loop {
-            match text {
-                [rest @ .., b'\\', b'n' | b'r' | b't'] => text = rest,
-                [rest @ .., last] if is_sign(last) => text = rest,
-                _ => return text.trim_ascii_start().len(),
-            }
-        }
-    };
-    text.split_whitespace().count() >= MIN_WORDS_OF_PART || bare(literal) == bare(text.as_bytes())
+    text.split_whitespace().count() >= MIN_WORDS_OF_PART || bare_len(literal) == bare_len(text.as_bytes())
 }
 
-/// The literal of one line that the `len` bytes of `chunk` at `at` are in: what is between two equal
+/// The length of `text` without blanks around it, and without punctuation marks and escaped line ends at its
+/// end.
+fn bare_len(mut text: &[u8]) -> usize {
+    loop {
+        match text {
+            [rest @ .., b'\\', b'n' | b'r' | b't'] => text = rest,
+            [rest @ .., last] if b".!?:,".contains(last) || last.is_ascii_whitespace() => text = rest,
+            _ => return text.trim_ascii_start().len(),
+        }
+    }
+}
+
+/// Returns the literal of one line around the `len` bytes of `chunk` at `at`: the bytes between two equal
 /// quotation marks.
 fn literal_around(chunk: &[u8], at: usize, len: usize) -> Option<&[u8]> {
     let line = memchr::memrchr(b'\n', &chunk[..at]).map_or(0, |end| end + 1);
     let before = &chunk[line..at];
     let after = &chunk[at + len..];
     let after = &after[..memchr::memchr(b'\n', after).unwrap_or(after.len())];
+
     [b'"', b'\'', b'`'].into_iter().find_map(|mark| {
         let open = open_literal(before, mark)?;
         let close = memchr::memchr(mark, after)?;
@@ -249,9 +285,10 @@ fn literal_around(chunk: &[u8], at: usize, len: usize) -> Option<&[u8]> {
     })
 }
 
-/// Where the literal between `mark`s begins that is not closed at the end of `before`.
+/// Returns the position of the `mark` that opens the literal that is not closed at the end of `before`.
 fn open_literal(before: &[u8], mark: u8) -> Option<usize> {
     let mut open = None;
+
     for at in memchr::memchr_iter(mark, before) {
         let previous = at.checked_sub(1).map_or(b' ', |at| before[at]);
         open = match open {
@@ -265,7 +302,7 @@ fn open_literal(before: &[u8], mark: u8) -> Option<usize> {
     open
 }
 
-/// Rows of `scope` that have all words of `terms`, of files that have all `needles`.
+/// Returns the rows of `scope` that have all words of `terms`, of files that have all `needles`.
 fn rows_with_all(
     view: &View,
     scope: &Scope,
@@ -275,38 +312,43 @@ fn rows_with_all(
 ) -> Vec<RowId> {
     let words: Vec<&str> =
         terms.iter().filter(|term| term.is_word()).map(|term| term.term.as_str()).collect();
+
     let segments = &view.reader.segments;
     let by_segment = parallel::map(segments.len(), view.n_rows(), min_parallel_rows, |s| {
         let rows = rows_of_segment(&segments[s], &scope.rows[s], needles, &words);
         rows.into_iter().map(move |row| RowId { segment: s as u32, row })
     });
+
     by_segment.into_iter().flatten().collect()
 }
 
-/// As [`rows_with_all`], in one segment, where `wanted` are the rows of the scope.
+/// Returns rows as [`rows_with_all`] does, of one segment. `wanted` are its rows in scope.
 fn rows_of_segment(segment: &Segment, wanted: &LiveRows, needles: &[Needle], words: &[&str]) -> Vec<u32> {
     const FIELDS: [Field; 3] = [Field::Body, Field::Symbol, Field::Doc];
     let docs = docs_with_all(segment, needles);
     let Some(postings) = segment.postings().filter(|_| !docs.as_ref().is_some_and(DocSet::is_empty)) else {
         return Vec::new();
     };
+
     let mut lists: Vec<_> = words.iter().map(|word| FIELDS.map(|field| postings.get(field, word))).collect();
-    let size =
-        |lists: &[Option<PostingList<'_>>; 3]| -> u32 { lists.iter().flatten().map(PostingList::df).sum() };
-    // The rarest first, so that few rows are compared.
-    lists.sort_by_key(size);
+    // The rarest word comes first, so that few rows are compared.
+    lists.sort_by_key(n_postings);
     let Some(rarest) = lists.first() else { return Vec::new() };
-    let rows_of_docs = |docs: &DocSet| docs.iter().map(|doc| segment.doc_rows(doc).len()).sum::<usize>();
-    let is_doc =
-        |docs: &DocSet, row: u32| segment.rows().get(row as usize).is_some_and(|r| docs.contains(r.doc));
+
     let mut rows: Vec<u32> = match &docs {
         // Few files have all words; the rarest word may have many rows.
-        Some(docs) if rows_of_docs(docs) < size(rarest) as usize => {
+        Some(docs) if n_rows_of(segment, docs) < n_postings(rarest) as usize => {
             docs.iter().flat_map(|doc| segment.doc_rows(doc)).collect()
         }
-        Some(docs) => listed(rarest).into_iter().filter(|&row| is_doc(docs, row)).collect(),
+        Some(docs) => {
+            let records = segment.rows();
+            let is_in_docs =
+                |row: &u32| records.get(*row as usize).is_some_and(|record| docs.contains(record.doc));
+            listed(rarest).into_iter().filter(is_in_docs).collect()
+        }
         None => listed(rarest),
     };
+
     rows.retain(|&row| wanted.contains(row));
     for lists in &lists {
         if rows.is_empty() {
@@ -314,58 +356,76 @@ fn rows_of_segment(segment: &Segment, wanted: &LiveRows, needles: &[Needle], wor
         }
         retain_listed(&mut rows, lists);
     }
+
     rows
 }
 
-/// The rows that one of `lists` has, ascending.
+/// The number of postings in `lists`.
+fn n_postings(lists: &[Option<PostingList<'_>>; 3]) -> u32 {
+    lists.iter().flatten().map(PostingList::df).sum()
+}
+
+/// The number of rows of `docs`.
+fn n_rows_of(segment: &Segment, docs: &DocSet) -> usize {
+    docs.iter().map(|doc| segment.doc_rows(doc).len()).sum()
+}
+
+/// Returns the rows in any of `lists`, ascending.
 fn listed(lists: &[Option<PostingList<'_>>; 3]) -> Vec<u32> {
     let mut rows: Vec<u32> = Vec::new();
     for list in lists.iter().flatten() {
         list.for_each(|row, _| rows.push(row));
     }
-    // Of a few ascending runs.
+
+    // A stable sort is fast on a few ascending runs.
     rows.sort();
     rows.dedup();
     rows
 }
 
-/// The docs of `segment` that have all `needles`; `None` if its words are not stored.
+/// Returns the docs of `segment` that have all `needles`; `None` if its words are not stored.
 fn docs_with_all(segment: &Segment, needles: &[Needle]) -> Option<DocSet> {
     let words = segment.words()?;
     let mut docs: Option<DocSet> = None;
+
     for needle in needles {
         if docs.as_ref().is_some_and(DocSet::is_empty) {
             break;
         }
-        let Some(of_needle) = words.docs_with(needle) else { continue };
+        let Some(docs_with_needle) = words.docs_with(needle) else { continue };
         match &mut docs {
-            Some(docs) => docs.intersect(&of_needle),
-            None => docs = Some(of_needle),
+            Some(docs) => docs.intersect(&docs_with_needle),
+            None => docs = Some(docs_with_needle),
         }
     }
+
     let mut docs = docs?;
+    // Files whose words are not known may have all of them.
     docs.unite(&words.unknown());
     Some(docs)
 }
 
-/// The words of `text` as whole words, the longest first: few files have long words. What was copied begins
-/// and ends with a word.
+/// Returns the words of `text` as whole words, the longest first, since few files have long words. A copied
+/// text is taken to begin and end with a word.
 fn needles_of(text: &str, ignore_case: bool) -> Vec<Needle> {
-    let is_between = |c: char| c.is_ascii() && !is_word_byte(c as u8);
-    let words = text.split(is_between).filter(|word| !word.is_empty());
-    let needle = |word: &str| Needle { text: word.to_owned(), is_start: true, is_end: true, ignore_case };
-    let mut needles: Vec<Needle> = words.map(needle).collect();
+    let mut needles: Vec<Needle> = text
+        .split(|c: char| c.is_ascii() && !is_word_byte(c as u8))
+        .filter(|word| !word.is_empty())
+        .map(|word| Needle { text: word.to_owned(), is_start: true, is_end: true, ignore_case })
+        .collect();
+
     needles.sort_by_key(|needle| std::cmp::Reverse(needle.text.len()));
     needles.dedup();
     needles
 }
 
-/// Keeps those of `rows`, which ascend, that one of `lists` has.
+/// Keeps those of `rows`, which ascend, that are in any of `lists`.
 fn retain_listed(rows: &mut Vec<u32>, lists: &[Option<PostingList<'_>>]) {
     let mut is_listed = vec![false; rows.len()];
     for list in lists.iter().flatten() {
         list.for_each_of(rows, |at| is_listed[at] = true);
     }
+
     let mut is_listed = is_listed.into_iter();
     rows.retain(|_| is_listed.next() == Some(true));
 }

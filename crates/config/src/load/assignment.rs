@@ -1,4 +1,4 @@
-//! A key and its value given as text, and suggestions for unknown keys.
+//! Validates a key and its value given as text, and suggests known keys for unknown ones.
 
 use super::super::error::{did_you_mean, excerpt};
 use super::super::keys::{KeySpec, find, keys};
@@ -12,18 +12,24 @@ pub fn check_assignment(path: &str, text: &str) -> Result<(&'static KeySpec, Val
             did_you_mean(path, keys().iter().map(|spec| spec.path)).or_else(|| suggest(name, prefix));
         return Err(ValueError { message: format!("unknown key `{}`", excerpt(path)), suggestion });
     };
-    let named = |error: ValueError| ValueError {
-        message: format!("`{}`: {}", excerpt(path), error.message),
-        ..error
-    };
+
     let value = match entry {
-        None => spec.kind.check_plain(text).map_err(named)?,
-        Some(entry) => match KeyKind::Text.check_plain(text).map_err(named)? {
-            Value::Text(text) => Value::Table([(table_key(entry).map_err(named)?, text)].into()),
+        None => spec.kind.check_plain(text).map_err(|error| named(path, error))?,
+        Some(entry) => match KeyKind::Text.check_plain(text).map_err(|error| named(path, error))? {
+            Value::Text(text) => {
+                let entry = table_key(entry).map_err(|error| named(path, error))?;
+                Value::Table([(entry, text)].into())
+            }
             other => other,
         },
     };
+
     Ok((spec, value))
+}
+
+/// Adds the key to the message of an error.
+fn named(path: &str, error: ValueError) -> ValueError {
+    ValueError { message: format!("`{}`: {}", excerpt(path), error.message), ..error }
 }
 
 /// Suggests a known key for the unknown key `name` in the section `prefix`.
@@ -33,6 +39,7 @@ pub(super) fn suggest(name: &str, prefix: &str) -> Option<String> {
             if prefix.is_empty() { spec.path } else { spec.path.strip_prefix(prefix)?.strip_prefix('.')? };
         rest.split('.').next()
     });
+
     did_you_mean(name, siblings).or_else(|| {
         let elsewhere = keys().iter().find(|spec| spec.path.rsplit('.').next() == Some(name))?;
         Some(format!("did you mean `{}`?", elsewhere.path))

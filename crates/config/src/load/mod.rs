@@ -1,4 +1,4 @@
-//! Loading settings from all sources: precedence, origins, and a list of all problems.
+//! Loads settings from all sources, with their origins, and lists all problems.
 
 mod assignment;
 #[cfg(test)]
@@ -34,12 +34,14 @@ impl Settings {
     pub fn load(sources: &Sources) -> Result<Loaded, ConfigError> {
         let mut loader = Loader::new(sources);
         loader.environment(sources);
+
         if let Some(file) = &sources.user_file
             && let Some(path) = files::present(file)?
             && let Some(text) = files::read_user_file(&path)?
         {
             loader.file(&path, &text, Trust::User);
         }
+
         if let Some(file) = &sources.repository_file
             && let Some(path) = files::present(file)?
         {
@@ -51,17 +53,20 @@ impl Settings {
                 Untrusted::Absent => {}
             }
         }
+
         loader.overrides(sources);
         loader.finish()
     }
 }
 
+/// The rights of a settings file.
 #[derive(Clone, Copy, PartialEq)]
 enum Trust {
     User,
     Repository,
 }
 
+/// The settings read so far, with their origins and problems.
 struct Loader {
     settings: Settings,
     origins: BTreeMap<String, Origin>,
@@ -72,57 +77,51 @@ struct Loader {
 
 impl Loader {
     fn new(sources: &Sources) -> Self {
+        let home = sources.environment.iter().find(|(name, _)| name == "HOME");
+
         Self {
             settings: Settings::default(),
             origins: keys().iter().map(|spec| (spec.path.to_owned(), Origin::Default)).collect(),
             warnings: Vec::new(),
             problems: Vec::new(),
-            home: sources
-                .environment
-                .iter()
-                .find(|(name, _)| name == "HOME")
-                .map(|(_, home)| PathBuf::from(home)),
+            home: home.map(|(_, home)| PathBuf::from(home)),
         }
     }
 
+    /// Loads the variables of the environment. Those with the prefix override their aliases.
     fn environment(&mut self, sources: &Sources) {
         for (name, text) in &sources.environment {
             let Some((_, path)) = ALIASES.iter().find(|(alias, _)| alias == name) else { continue };
             let Some((spec, _)) = find(path) else { continue };
             let origin = Origin::Environment(name.clone());
-            match spec.kind.check_plain(text) {
-                Ok(value) => self.put(spec, value, &origin),
-                Err(error) => self.value_error(spec.path, error, &origin),
-            }
+            self.put_plain(spec, text, &origin);
         }
+
         for (name, text) in &sources.environment {
             let Some(rest) = name.strip_prefix(ENVIRONMENT_PREFIX) else { continue };
             let origin = Origin::Environment(excerpt(name));
+
             match keys().iter().find(|spec| spec.environment_name() == *name) {
-                Some(spec) => match spec.kind.check_plain(text) {
-                    Ok(value) => self.put(spec, value, &origin),
-                    Err(error) => self.value_error(spec.path, error, &origin),
-                },
+                Some(spec) => self.put_plain(spec, text, &origin),
                 // Other variables of the program share the prefix. Only names that start with a section are
                 // rejected.
-                None if sections().any(|section| {
-                    rest.strip_prefix(&section.to_ascii_uppercase()).is_some_and(|rest| rest.starts_with('_'))
-                }) =>
-                {
-                    let names: Vec<String> =
-                        keys().iter().map(|spec| spec.environment_name().to_ascii_lowercase()).collect();
-                    let suggestion = did_you_mean(name, names.iter().map(String::as_str))
-                        .map(|suggestion| {
-                            suggestion.replacen("codeweaver_", "CODEWEAVER_", 1).to_ascii_uppercase()
-                        })
-                        .map(|upper| upper.replacen("DID YOU MEAN", "did you mean", 1));
-                    self.problem(&origin, "there is no such setting".to_owned(), suggestion);
+                None if begins_with_section(rest) => {
+                    self.problem(&origin, "there is no such setting".to_owned(), similar_variable(name));
                 }
                 None => {}
             }
         }
     }
 
+    /// Sets a key to a value that is given as text.
+    fn put_plain(&mut self, spec: &KeySpec, text: &str, origin: &Origin) {
+        match spec.kind.check_plain(text) {
+            Ok(value) => self.put(spec, value, origin),
+            Err(error) => self.value_error(spec.path, error, origin),
+        }
+    }
+
+    /// Loads the settings of the command line.
     fn overrides(&mut self, sources: &Sources) {
         for (path, text) in &sources.overrides {
             match check_assignment(path, text) {
@@ -132,6 +131,7 @@ impl Loader {
         }
     }
 
+    /// Loads the content of a file.
     fn file(&mut self, path: &Path, bytes: &[u8], trust: Trust) {
         let bytes = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
         let text = match std::str::from_utf8(bytes) {
@@ -143,6 +143,8 @@ impl Loader {
                 return self.problem(&origin, "the file is not UTF-8".to_owned(), None);
             }
         };
+
+        // Both formats become the same tree.
         let is_yaml = files::is_yaml(path);
         match if is_yaml { yaml::parse(text) } else { toml::parse(text) } {
             Ok(table) => FileWalk { loader: self, path, trust, is_yaml }.table(&table, ""),
@@ -157,10 +159,13 @@ impl Loader {
             Value::Delimiters(languages) => languages.keys().cloned().collect(),
             _ => Vec::new(),
         };
+
         let value = match (spec.kind, value) {
             (KeyKind::Path, Value::Text(text)) => Value::Text(self.resolve_path(&text, origin)),
             (_, value) => value,
         };
+
+        // The kind fits by the table, but a number may be too large for `usize`.
         if !(spec.assign)(&mut self.settings, value) {
             return self.problem(
                 origin,
@@ -168,12 +173,14 @@ impl Loader {
                 None,
             );
         }
+
         self.origins.insert(spec.path.to_owned(), origin.clone());
         for entry in entries {
             self.origins.insert(format!("{}.{entry}", spec.path), origin.clone());
         }
     }
 
+    /// Resolves `~/` and paths that are relative to the directory of a file.
     fn resolve_path(&self, text: &str, origin: &Origin) -> String {
         let path = match (text.strip_prefix("~/"), &self.home) {
             (Some(rest), Some(home)) => home.join(rest),
@@ -191,6 +198,7 @@ impl Loader {
     }
 
     fn problem(&mut self, origin: &Origin, message: String, suggestion: Option<String>) {
+        // More problems would hide the first ones.
         if self.problems.len() < MAX_PROBLEMS {
             self.problems.push(Problem { origin: origin.exact(), message, suggestion });
         }
@@ -214,8 +222,10 @@ impl Loader {
                 chunker.markdown.chunk_size,
             ),
         ];
+
         for (small, value, large, bound) in pairs {
             if value >= bound {
+                // The problem is reported at a key that was set.
                 let origin = match (&self.origins[small], &self.origins[large]) {
                     (Origin::Default, other) => other.clone(),
                     (origin, _) => origin.clone(),
@@ -227,7 +237,9 @@ impl Loader {
         }
     }
 
+    /// Returns the settings, or all problems.
     fn finish(mut self) -> Result<Loaded, ConfigError> {
+        // Constraints between values are checked only if each value is valid.
         if self.problems.is_empty() {
             self.check_constraints();
         }
@@ -236,6 +248,23 @@ impl Loader {
         }
         Ok(Loaded { settings: self.settings, origins: self.origins, warnings: self.warnings })
     }
+}
+
+/// Returns whether the rest of the name of a variable begins with a section of the settings.
+fn begins_with_section(name: &str) -> bool {
+    sections().any(|section| {
+        name.strip_prefix(&section.to_ascii_uppercase()).is_some_and(|rest| rest.starts_with('_'))
+    })
+}
+
+/// Suggests the name of a variable for an unknown one.
+fn similar_variable(name: &str) -> Option<String> {
+    let names: Vec<String> = keys().iter().map(|spec| spec.environment_name().to_ascii_lowercase()).collect();
+
+    // Names are compared in lower case, and shown in upper case.
+    let suggestion = did_you_mean(name, names.iter().map(String::as_str))?;
+    let upper = suggestion.replacen("codeweaver_", "CODEWEAVER_", 1).to_ascii_uppercase();
+    Some(upper.replacen("DID YOU MEAN", "did you mean", 1))
 }
 
 fn sections() -> impl Iterator<Item = &'static str> {

@@ -1,16 +1,17 @@
-//! Circuit breaker: stops asking an API that fails again and again, so that answers do not wait for it.
+//! Circuit breaker: sends no requests to an API that fails repeatedly, so that answers do not wait for it.
 //!
-//! Closed, every request passes. After [`MAX_FAILURES`] failures in sequence it is open, and none passes for
-//! [`PAUSE`]. Then it is half open: one request passes, whose outcome closes it or opens it again. The clock
-//! is the caller's.
+//! While it is closed, every request passes. After [`MAX_FAILURES`] failures in sequence it is open, and none
+//! passes for [`PAUSE`]. Then it is half open: one request passes, whose outcome closes it or opens it again.
+//! The caller provides the clock.
 
 use std::time::{Duration, Instant};
 
-/// Failures in sequence that open it.
+/// Number of failures in sequence that open it.
 pub const MAX_FAILURES: u32 = 5;
 /// Time for which it stays open.
 pub const PAUSE: Duration = Duration::from_secs(30);
 
+/// State of a [`Breaker`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
     Closed,
@@ -19,6 +20,7 @@ pub enum State {
 }
 
 impl State {
+    /// Returns the name in output.
     pub fn name(self) -> &'static str {
         match self {
             State::Closed => "closed",
@@ -38,6 +40,7 @@ pub struct Breaker {
 }
 
 impl Breaker {
+    /// Returns the state at the time `now`.
     pub fn state(&self, now: Instant) -> State {
         match self.opened_at {
             None => State::Closed,
@@ -46,7 +49,7 @@ impl Breaker {
         }
     }
 
-    /// Whether a request may be sent. If so, [`Self::succeeded`] or [`Self::failed`] must follow.
+    /// Returns whether a request may be sent. If so, [`Self::succeeded`] or [`Self::failed`] must follow.
     pub fn admits(&mut self, now: Instant) -> bool {
         match self.state(now) {
             State::Closed => true,
@@ -55,10 +58,12 @@ impl Breaker {
         }
     }
 
+    /// Closes it after a request that succeeded.
     pub fn succeeded(&mut self) {
         *self = Breaker::default();
     }
 
+    /// Counts a failed request, which may open it.
     pub fn failed(&mut self, now: Instant) {
         self.n_failures += 1;
         if self.n_failures >= MAX_FAILURES || self.opened_at.is_some() {

@@ -1,13 +1,13 @@
-//! Figures: what became of the requests to an API, for monitors.
+//! Figures on the requests to an API, for monitors.
 
 use super::breaker::State;
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// Number of requests whose times are kept.
+/// Number of requests whose times are stored.
 const WINDOW: usize = 100;
 
-/// What became of the requests of this process.
+/// Counts of the requests of this process.
 #[derive(Debug, Default)]
 pub struct Figures {
     n_requests: u64,
@@ -16,14 +16,14 @@ pub struct Figures {
     latencies: VecDeque<Duration>,
 }
 
-/// What became of the requests to an API, since the model was opened.
+/// Figures on the requests to an API, since the model was opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApiFigures {
-    /// Requests, each with its retries.
+    /// Number of requests. A request and its retries count once.
     pub n_requests: u64,
-    /// Those that failed.
+    /// Number of requests that failed.
     pub n_errors: u64,
-    /// How often the circuit breaker has opened.
+    /// Number of times that the circuit breaker has opened.
     pub n_opened: u64,
     /// `closed`, `open` or `half_open`.
     pub breaker_state: &'static str,
@@ -36,6 +36,7 @@ impl Figures {
     pub fn requested(&mut self, time: Duration, has_failed: bool) {
         self.n_requests += 1;
         self.n_errors += u64::from(has_failed);
+
         if self.latencies.len() == WINDOW {
             self.latencies.pop_front();
         }
@@ -47,7 +48,7 @@ impl Figures {
         self.n_opened += 1;
     }
 
-    /// The figures with the present state of the breaker.
+    /// Returns the figures with the present state of the breaker.
     pub fn report(&self, state: State) -> ApiFigures {
         ApiFigures {
             n_requests: self.n_requests,

@@ -1,12 +1,12 @@
 //! Embedding by an OpenAI-compatible API: `POST {model.api_base_url}/embeddings`.
 //!
-//! The texts of chunks and queries leave the machine, so only the user's own settings can name an API, and a
-//! host other than this machine is sent nothing without the user's consent to it. What looks like a secret is
-//! not sent at all (`index::build`).
+//! The texts of chunks and queries leave the machine. So only the user's own settings can name an API, and a
+//! host other than this machine is sent nothing without the user's consent to it. Text that looks like a
+//! secret is not sent at all (`index::build`).
 //!
-//! While indexing, a request may take 30 s and is retried; at most ten are on their way. A query waits two
-//! seconds in all, and after some failures in sequence not at all ([`breaker`]): the answer is then one by
-//! words.
+//! While indexing, a request may take 30 s and is retried; at most ten are in progress at the same time. A
+//! query waits two seconds in all. After some failures in sequence it does not wait at all ([`breaker`]): the
+//! answer then rests on words alone.
 
 pub mod breaker;
 mod figures;
@@ -30,7 +30,7 @@ use std::io::Read as _;
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Environment variable with the key.
+/// Environment variable that has the key.
 pub const KEY_VARIABLE: &str = "CODEWEAVER_EMBEDDING_KEY";
 /// The names of the settings.
 pub static NAMES: ApiNames = ApiNames {
@@ -42,16 +42,16 @@ pub static NAMES: ApiNames = ApiNames {
 };
 /// The model of an API if `model.name` is not set.
 const DEFAULT_MODEL: &str = "text-embedding-3-small";
-/// Requests on their way at the same time.
+/// Maximum number of requests in progress at the same time.
 pub const MAX_REQUESTS: usize = 10;
-/// Time of a request while indexing, and of a query with its retries.
+/// Maximum time of a request while indexing, and of a query with its retries.
 const INDEX_TIMEOUT: Duration = Duration::from_secs(30);
 const QUERY_TIMEOUT: Duration = Duration::from_secs(2);
 /// Number of retries of a request.
 const MAX_RETRIES: u32 = 3;
-/// A server that asks for a longer pause gets no further request.
+/// Maximum pause. A server that asks for a longer one gets no further request.
 const MAX_PAUSE: Duration = Duration::from_secs(60);
-/// Texts of one request. Servers of one's own accept 32 by default.
+/// Maximum number of texts of one request. Self-hosted servers accept 32 by default.
 const MAX_TEXTS: usize = 32;
 /// Maximum size of a response.
 const MAX_RESPONSE_BYTES: u64 = 64 << 20;
@@ -65,25 +65,26 @@ pub(super) struct ApiModel {
     batch_tokens: usize,
     health: Mutex<Health>,
     figures: Mutex<Figures>,
-    /// Requests that may still be sent at once.
+    /// Number of requests that may still be started.
     free: Mutex<usize>,
     freed: Condvar,
 }
 
-/// How the requests so far went.
+/// Health of the API, according to the requests so far.
 #[derive(Default)]
 struct Health {
     breaker: Breaker,
-    /// Why the last failed request failed; `None` after a success.
+    /// Error of the last request; `None` after a success.
     failure: Option<ApiError>,
 }
 
-/// The name of the model at the API.
+/// Returns the name of the model at the API.
 pub(super) fn model_name(settings: &ModelSettings) -> &str {
     if settings.name == ModelSettings::BUILTIN { DEFAULT_MODEL } else { &settings.name }
 }
 
-/// The fingerprint: of the server and the model that it names, since no file can be hashed.
+/// Returns the fingerprint, which depends on the server and the model that it names, since no file can be
+/// hashed.
 pub(super) fn fingerprint(settings: &ModelSettings) -> Result<String, EmbedError> {
     let (name, dim) = (model_name(settings), dimension(settings)?);
     let base = settings.api_base_url.as_deref().unwrap_or_default().trim().trim_end_matches('/');
@@ -91,13 +92,14 @@ pub(super) fn fingerprint(settings: &ModelSettings) -> Result<String, EmbedError
     local::fingerprint(&name.to_ascii_lowercase(), [], &rest)
 }
 
+/// Returns the dimension of the vectors: the setting, or that of a known model.
 pub(super) fn dimension(settings: &ModelSettings) -> Result<usize, EmbedError> {
     let name = model_name(settings);
     let known = settings.dimension.or_else(|| known::api_dimension(name));
     known.ok_or_else(|| EmbedError::DimensionUnknown { name: name.to_owned() })
 }
 
-/// The host of the settings if texts may not be sent to it without the user's consent.
+/// Returns the host of the settings if texts may not be sent to it without the user's consent.
 pub fn wants_consent(settings: &ModelSettings) -> Option<&str> {
     let (base, is_local) = check_base(settings.api_base_url.as_deref()?).ok()?;
     let consent = settings.api_consent.as_deref().map(|url| url.trim().trim_end_matches('/'));
@@ -105,23 +107,27 @@ pub fn wants_consent(settings: &ModelSettings) -> Option<&str> {
 }
 
 impl ApiModel {
-    /// Sends nothing.
+    /// Opens the API of the settings. Sends nothing.
     pub(super) fn open(settings: &ModelSettings, key: Option<String>) -> Result<ApiModel, EmbedError> {
         let name = model_name(settings);
-        let failed = |error| EmbedError::Api { name: name.to_owned(), error };
+        let consent = wants_consent(settings);
         let endpoint = Endpoint::open(ApiSettings {
             names: &NAMES,
             base_url: settings.api_base_url.as_deref(),
             model: name,
             key,
-            key_command: settings.api_key_command.as_deref().filter(|_| wants_consent(settings).is_none()),
+            // Without consent the command that prints the key is not run either.
+            key_command: settings.api_key_command.as_deref().filter(|_| consent.is_none()),
             timeout: INDEX_TIMEOUT,
         });
-        if let Some(url) = wants_consent(settings) {
+        if let Some(url) = consent {
             return Err(EmbedError::Consent { url: url.to_owned() });
         }
-        let why = || ApiError::Setting { setting: NAMES.base_url, why: "is not set".to_owned() };
-        let endpoint = endpoint.and_then(|endpoint| endpoint.ok_or_else(why)).map_err(failed)?;
+
+        let not_set = ApiError::Setting { setting: NAMES.base_url, why: "is not set".to_owned() };
+        let endpoint = endpoint
+            .and_then(|endpoint| endpoint.ok_or(not_set))
+            .map_err(|error| EmbedError::Api { name: name.to_owned(), error })?;
         Ok(ApiModel {
             endpoint,
             name: name.to_owned(),
@@ -139,7 +145,7 @@ impl ApiModel {
         EmbedError::Api { name: self.name.clone(), error }
     }
 
-    /// The vectors of `inputs`, within `patience` in all if that is given. Passes the breaker.
+    /// Requests the vectors of `inputs`, within `patience` in all if that is given. Passes the breaker.
     fn request(&self, inputs: &[&str], patience: Option<Duration>) -> Result<Vec<Vec<f32>>, EmbedError> {
         let mut health = sync::lock(&self.health);
         if !health.breaker.admits(Instant::now()) {
@@ -147,10 +153,12 @@ impl ApiModel {
             return Err(EmbedError::CircuitOpen { url, pause: PAUSE, failure: health.failure.clone() });
         }
         drop(health);
+
         let _slot = self.slot();
         let started = Instant::now();
         let result = self.retried(inputs, patience);
         sync::lock(&self.figures).requested(started.elapsed(), result.is_err());
+
         let mut health = sync::lock(&self.health);
         let before = health.breaker.state(Instant::now());
         match &result {
@@ -159,6 +167,7 @@ impl ApiModel {
         }
         health.failure = result.as_ref().err().cloned();
         let after = health.breaker.state(Instant::now());
+
         if before != after {
             if after == State::Open {
                 sync::lock(&self.figures).opened();
@@ -171,9 +180,11 @@ impl ApiModel {
                 "the state of the embedding API has changed"
             );
         }
+
         result.map_err(|error| self.failed(error))
     }
 
+    /// Sends a request until it succeeds, its retries are used up or `patience` is over.
     fn retried(&self, inputs: &[&str], patience: Option<Duration>) -> Result<Vec<Vec<f32>>, ApiError> {
         let started = Instant::now();
         let mut n_retries = 0;
@@ -183,28 +194,32 @@ impl ApiModel {
                 Ok(vectors) => return Ok(vectors),
                 Err(failure) => failure,
             };
-            // Only while indexing is a request that took too long worth another.
-            let (error, wanted) = match failure {
+            // A query has no time for another request after one that took too long.
+            let (error, asked_pause) = match failure {
                 Failure::Final(error @ ApiError::TimedOut { .. }) if patience.is_none() => (error, None),
-                Failure::Passing(error, wanted) => (error, wanted),
+                Failure::Passing(error, pause) => (error, pause),
                 Failure::Final(error) => return Err(error),
             };
+
             let jitter = random::bits64() as f64 / u64::MAX as f64;
-            let pause = wanted.unwrap_or_else(|| backoff(n_retries, jitter));
+            let pause = asked_pause.unwrap_or_else(|| backoff(n_retries, jitter));
             let is_over = patience.is_some_and(|patience| started.elapsed() + pause >= patience);
             if n_retries == MAX_RETRIES || pause > MAX_PAUSE || is_over {
                 return Err(error);
             }
+
             n_retries += 1;
             tracing::info!(component = "embed", operation = "retry", n_retries, error = %error, "the embedding API is asked again");
             std::thread::sleep(pause);
         }
     }
 
+    /// Sends one request.
     fn attempt(&self, inputs: &[&str], timeout: Duration) -> Result<Vec<Vec<f32>>, Failure> {
         let body = json!({ "model": self.name, "input": inputs, "encoding_format": "float" });
         let total = Some(timeout);
         let response = self.endpoint.post("/embeddings", "application/json", &body, total)?;
+
         let mut bytes = Vec::new();
         let read = response.into_body().into_reader().take(MAX_RESPONSE_BYTES).read_to_end(&mut bytes);
         read.map_err(|error| self.endpoint.read_failure(&error, total))?;
@@ -221,16 +236,19 @@ impl ApiModel {
         Slot(self)
     }
 
+    /// Appends the row of a vector. A longer vector is cut if the model allows it.
     fn push(&self, vector: Vec<f32>, out: &mut Vec<i8>) -> Result<(), EmbedError> {
         let found = vector.len();
         if found != self.dim && !(found > self.dim && known::is_matryoshka(&self.name)) {
             return Err(EmbedError::Dimension { name: self.name.clone(), expected: self.dim, found });
         }
+
         quantise(&shorten(vector, self.dim, known::has_layer_norm(&self.name)), scale_for(self.dim), out);
         Ok(())
     }
 }
 
+/// The right to send one request, returned on drop.
 struct Slot<'a>(&'a ApiModel);
 
 impl Drop for Slot<'_> {
@@ -240,10 +258,11 @@ impl Drop for Slot<'_> {
     }
 }
 
-/// The `n` vectors of a response, in the order of the texts.
+/// Reads the `n` vectors of a response, in the order of the texts.
 fn vectors_in(bytes: &[u8], n: usize) -> Result<Vec<Vec<f32>>, &'static str> {
     let reply: Value = serde_json::from_slice(bytes).map_err(|_| "it is not JSON")?;
     let data = reply["data"].as_array().ok_or("it has no `data`")?;
+
     let mut vectors = vec![Vec::new(); n];
     for (position, entry) in data.iter().enumerate() {
         let index = entry["index"].as_u64().map_or(position, |index| index as usize);
@@ -253,6 +272,7 @@ fn vectors_in(bytes: &[u8], n: usize) -> Result<Vec<Vec<f32>>, &'static str> {
         *vectors.get_mut(index).ok_or("it has more vectors than texts were sent")? =
             vector.ok_or("it has what is no number")?;
     }
+
     if vectors.iter().any(Vec::is_empty) {
         Err("it has fewer vectors than texts were sent")
     } else {
@@ -260,15 +280,18 @@ fn vectors_in(bytes: &[u8], n: usize) -> Result<Vec<Vec<f32>>, &'static str> {
     }
 }
 
-/// The number of `inputs` that make up the next request: at most [`MAX_TEXTS`] with at most `batch_tokens`
-/// tokens, and at least one.
+/// Returns the number of `inputs` that make up the next request: at most [`MAX_TEXTS`] with at most
+/// `batch_tokens` tokens, and at least one.
 fn batch_len(inputs: &[&str], batch_tokens: usize) -> usize {
-    let mut n_tokens = 0;
-    let fits = |input: &&&str| {
+    let (mut n, mut n_tokens) = (0, 0);
+    for input in inputs.iter().take(MAX_TEXTS) {
         n_tokens += tokens::count(input) as usize;
-        n_tokens <= batch_tokens
-    };
-    inputs.iter().take(MAX_TEXTS).take_while(fits).count().max(1)
+        if n_tokens > batch_tokens {
+            break;
+        }
+        n += 1;
+    }
+    n.max(1)
 }
 
 impl Embedder for ApiModel {
@@ -288,14 +311,16 @@ impl Embedder for ApiModel {
         EmbedCost::Api
     }
 
-    /// One request after the other; blank texts, which APIs refuse, get the zero vector.
+    /// Sends one request after the other. Blank texts, which APIs refuse, get the zero vector.
     fn embed_documents(&self, inputs: &[&str], out: &mut Vec<i8>) -> Result<(), EmbedError> {
         let mut rest = inputs;
         while !rest.is_empty() {
             let (batch, after) = rest.split_at(batch_len(rest, self.batch_tokens));
             let sent: Vec<&str> = batch.iter().copied().filter(|text| !text.trim().is_empty()).collect();
+
             let mut vectors =
                 if sent.is_empty() { Vec::new() } else { self.request(&sent, None)? }.into_iter();
+
             for text in batch {
                 match text.trim().is_empty() {
                     true => out.resize(out.len() + self.dim, 0),

@@ -1,8 +1,8 @@
 //! Models by name: the cache of models, and the hub that they come from.
 //!
 //! A model is downloaded because the user named it, by `model get` or by `model.name` in the user's own
-//! settings, and never because a repository did. fastembed has a downloader too; it is not used, because it
-//! does not resume a file, compares no hash and cannot be pointed at a bundle.
+//! settings, and never because a repository did. The downloader of fastembed is not used, because it does not
+//! resume a file, compares no hash and cannot read a bundle.
 //!
 //! The layout of a hub: `api/models/OWNER/NAME/revision/main` names a commit,
 //! `api/models/OWNER/NAME/tree/COMMIT` its files with their sizes and hashes (SHA-256 of large ones, oids of
@@ -12,7 +12,7 @@
 //!
 //! * [`download`]: one file. [`cache`]: the folders of models, and bundles of them for machines without a
 //!   network.
-//! * [`runtime`]: ONNX Runtime out of a Python wheel.
+//! * [`runtime`]: ONNX Runtime from a Python wheel.
 
 pub mod cache;
 pub mod download;
@@ -23,7 +23,7 @@ use super::known::{KNOWN, KNOWN_RERANKERS, KNOWN_STATIC};
 use super::local;
 use cache::{Cache, Manifest};
 use codeweaver_http::{Limits, agent, check_base};
-use download::{Digest, Downloads, Fetcher, RemoteFile};
+use download::{Digest, Downloads, Failure, Fetcher, RemoteFile};
 use serde_json::Value;
 use std::io::Read as _;
 use std::path::PathBuf;
@@ -32,14 +32,14 @@ use std::time::Duration;
 const ENDPOINT: &str = "https://huggingface.co";
 /// Time until a response begins, and between two parts of it.
 const TIMEOUT: Duration = Duration::from_secs(30);
-/// The hub, the host with the files, and what is between them.
+/// Maximum number of redirects: from the hub to the host that has the files, with some between them.
 const MAX_REDIRECTS: u32 = 5;
 /// Maximum size of a list of files.
 const MAX_LIST_BYTES: u64 = 16 << 20;
 /// Number of attempts to read a list.
 const MAX_ATTEMPTS: u32 = 4;
 
-/// Why a model cannot be downloaded, or a bundle not be used.
+/// The reason why a model cannot be downloaded, or a bundle cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DownloadError {
     #[error("HF_HUB_OFFLINE forbids it")]
@@ -71,7 +71,7 @@ pub enum DownloadError {
 }
 
 impl DownloadError {
-    /// What to do about it.
+    /// Returns one sentence on the remedy.
     pub fn fix(&self) -> &'static str {
         match self {
             Self::Offline => {
@@ -86,6 +86,7 @@ impl DownloadError {
             Self::Hash { .. } => "try again; if it stays so, the server or something before it alters files",
             Self::Incomplete { .. } => "name another model: git codeweaver model list",
             Self::Platform { .. } => "pip install onnxruntime, or set `model.ort_library`",
+
             Self::Io { .. } => "make room or access there, and try again",
             Self::Bundle { .. } => "make it again with `git codeweaver model pack`",
             Self::Busy => "run the command again",
@@ -94,7 +95,7 @@ impl DownloadError {
     }
 }
 
-/// What a model is for and what runs it.
+/// Kind of a model: its use and the engine that runs it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     Transformer,
@@ -104,6 +105,7 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// Returns the name in output.
     pub fn name(self) -> &'static str {
         match self {
             Kind::Transformer => "transformer",
@@ -114,7 +116,7 @@ impl Kind {
     }
 }
 
-/// Names of models with what they are and their repositories, in the order of the tables.
+/// Names of the known models with their kinds and their repositories, in the order of the tables.
 pub fn known() -> impl Iterator<Item = (&'static str, Kind, &'static str)> {
     let transformers = KNOWN.iter().map(|known| (known.name, Kind::Transformer, known.repository));
     let statics = KNOWN_STATIC.iter().map(|(name, repository)| (*name, Kind::Static, *repository));
@@ -122,15 +124,15 @@ pub fn known() -> impl Iterator<Item = (&'static str, Kind, &'static str)> {
     transformers.chain(statics).chain(rerankers)
 }
 
-/// The name of the folder of the model `name` in the cache.
+/// Returns the name of the folder of the model `name` in the cache.
 pub fn folder_name(name: &str) -> String {
     local::short_name(name)
 }
 
-/// The repository of `name`: of a known model, or itself if it is `OWNER/NAME`.
+/// Returns the repository of `name`: that of a known model, or `name` itself if it is `OWNER/NAME`.
 ///
 /// # Errors
-/// [`EmbedError::UnknownModel`] with the known name that is like it.
+/// [`EmbedError::UnknownModel`] with the most similar known name.
 pub fn repository(name: &str) -> Result<String, EmbedError> {
     let short = local::short_name(name);
     if let Some((.., repository)) = known().find(|(known, ..)| *known == short) {
@@ -159,37 +161,40 @@ pub struct Hub {
 }
 
 impl Hub {
-    /// The hub of the environment.
+    /// Opens the hub that the environment names.
     pub fn from_environment() -> Result<Hub, DownloadError> {
         if is_offline() {
             return Err(DownloadError::Offline);
         }
-        let set = |name: &str| std::env::var(name).ok().filter(|value| !value.trim().is_empty());
-        let endpoint = set("HF_ENDPOINT").unwrap_or_else(|| ENDPOINT.to_owned());
+
+        let endpoint = variable("HF_ENDPOINT").unwrap_or_else(|| ENDPOINT.to_owned());
         let (endpoint, is_local) = check_base(&endpoint)
             .map(|(base, is_local)| (base.to_owned(), is_local))
             .map_err(|why| DownloadError::Setting { variable: "HF_ENDPOINT", why: why.to_owned() })?;
         let agent = agent(Limits { timeout: TIMEOUT, max_redirects: MAX_REDIRECTS, is_local });
-        Ok(Hub { endpoint, token: set("HF_TOKEN"), agent })
+        Ok(Hub { endpoint, token: variable("HF_TOKEN"), agent })
     }
 
-    /// Downloads the model `name` into `cache`, and returns its folder. A model that is there is left as it
-    /// is.
+    /// Downloads the model `name` into `cache`, and returns its folder. A model that exists is left as it is.
     ///
     /// # Errors
-    /// [`EmbedError::UnknownModel`], [`EmbedError::Download`]. What has arrived is kept for the next call.
+    /// [`EmbedError::UnknownModel`], [`EmbedError::Download`]. The bytes that have arrived stay for the next
+    /// call.
     pub fn get(&self, name: &str, cache: &Cache, progress: &dyn Downloads) -> Result<PathBuf, EmbedError> {
         let repository = repository(name)?;
         let short = local::short_name(name);
         let failed = |error| EmbedError::Download { name: short.clone(), error };
+
         if cache.has(&short) {
             return Ok(cache.folder(&short));
         }
+
         let staging = cache.stage(&short).map_err(failed)?;
         self.download(&repository, &short, &staging.folder, progress).map_err(failed)?;
         staging.publish().map_err(failed)
     }
 
+    /// Downloads the files of a repository that running the model needs, and writes their manifest.
     fn download(
         &self,
         repository: &str,
@@ -198,30 +203,35 @@ impl Hub {
         progress: &dyn Downloads,
     ) -> Result<(), DownloadError> {
         let commit = self.read(&format!("api/models/{repository}/revision/main"))?;
-        let url = || format!("{}/{repository}", self.endpoint);
+        let source = format!("{}/{repository}", self.endpoint);
         let commit = commit["sha"].as_str().filter(|sha| sha.bytes().all(|byte| byte.is_ascii_hexdigit()));
-        let commit = commit.ok_or(DownloadError::Unreadable { url: url(), why: "no commit" })?;
+        let commit =
+            commit.ok_or_else(|| DownloadError::Unreadable { url: source.clone(), why: "no commit" })?;
+
         let list = self.read(&format!("api/models/{repository}/tree/{commit}?recursive=true"))?;
-        let list =
-            list.as_array().ok_or(DownloadError::Unreadable { url: url(), why: "no list of files" })?;
+        let list = list
+            .as_array()
+            .ok_or_else(|| DownloadError::Unreadable { url: source.clone(), why: "no list of files" })?;
         let files: Vec<ListedFile> = list.iter().filter_map(listed).collect();
         let paths: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
         let is_static = self.is_static(repository, name, commit, &paths)?;
         let wanted = local::choose(&paths, is_static)
             .map_err(|missing| DownloadError::Incomplete { repository: repository.to_owned(), missing })?;
+
         let fetcher = Fetcher { agent: &self.agent, token: self.token.as_deref(), progress };
         for file in files.iter().filter(|file| wanted.contains(&file.path.as_str())) {
             let target = folder.join(&file.path);
             if let Some(parent) = target.parent() {
                 std::fs::create_dir_all(parent).map_err(download::io(parent))?;
             }
-            let url = format!("{}/{repository}/resolve/{commit}/{}", self.endpoint, file.path);
+            let url = format!("{source}/resolve/{commit}/{}", file.path);
             fetcher.fetch(&RemoteFile { url, digest: file.digest.clone(), size: file.size }, &target)?;
         }
-        Manifest::of(name, &format!("{}/{repository}", self.endpoint), commit, folder, &wanted)?.write(folder)
+        Manifest::of(name, &source, commit, folder, &wanted)?.write(folder)
     }
 
-    /// Whether the repository has a static model. Some of those also have an ONNX file, for other programs.
+    /// Returns whether the repository has a static model. Some of them also have an ONNX file, for other
+    /// programs.
     fn is_static(
         &self,
         repository: &str,
@@ -229,81 +239,95 @@ impl Hub {
         commit: &str,
         paths: &[&str],
     ) -> Result<bool, DownloadError> {
-        match known().find(|(known, ..)| *known == name) {
-            Some((_, kind, _)) => Ok(kind == Kind::Static),
-            None if !paths.contains(&"config.json") => Ok(false),
-            None => {
-                let config = self.read(&format!("{repository}/resolve/{commit}/config.json"))?;
-                Ok(config["model_type"].as_str() == Some(local::STATIC_TYPE))
-            }
+        if let Some((_, kind, _)) = known().find(|(known, ..)| *known == name) {
+            return Ok(kind == Kind::Static);
         }
+        if !paths.contains(&"config.json") {
+            return Ok(false);
+        }
+
+        let config = self.read(&format!("{repository}/resolve/{commit}/config.json"))?;
+        Ok(config["model_type"].as_str() == Some(local::STATIC_TYPE))
     }
 
-    /// A JSON document of the hub.
+    /// Reads a JSON document of the hub.
     fn read(&self, path: &str) -> Result<Value, DownloadError> {
         let url = format!("{}/{path}", self.endpoint);
-        let mut attempt = 0;
+        let mut n_attempts = 0;
         loop {
-            let mut request = self.agent.get(&url);
-            if let Some(token) = &self.token {
-                request = request.header("Authorization", format!("Bearer {token}"));
-            }
-            let (error, wanted) = match request.call() {
-                Err(error) => {
-                    let why = codeweaver_http::api::shortened(&error.to_string());
-                    (DownloadError::Unreachable { url: url.clone(), why }, None)
-                }
-                Ok(response) if response.status().as_u16() == 200 => {
-                    let mut bytes = Vec::new();
-                    let read =
-                        response.into_body().into_reader().take(MAX_LIST_BYTES).read_to_end(&mut bytes);
-                    let read = read.map_err(|error| error.to_string());
-                    match read.map(|_| serde_json::from_slice(&bytes)) {
-                        Ok(Ok(value)) => return Ok(value),
-                        Ok(Err(_)) => return Err(DownloadError::Unreadable { url, why: "no JSON" }),
-                        Err(why) => (DownloadError::Unreachable { url: url.clone(), why }, None),
-                    }
-                }
-                Ok(response) => {
-                    let status = response.status().as_u16();
-                    let wanted =
-                        codeweaver_http::header(&response, "retry-after").and_then(codeweaver_http::pause_of);
-                    let error = DownloadError::Status { url: url.clone(), status };
-                    match status {
-                        401 | 403 => return Err(DownloadError::Unauthorised { url, status }),
-                        408 | 429 | 500 | 502..=504 => (error, wanted),
-                        _ => return Err(error),
-                    }
-                }
+            let (error, pause) = match self.attempt(&url) {
+                Ok(value) => return Ok(value),
+                Err(Failure::Final(error)) => return Err(error),
+                Err(Failure::Passing(error, pause)) => (error, pause),
             };
-            attempt += 1;
-            if attempt == MAX_ATTEMPTS || wanted.is_some_and(|wanted| wanted > TIMEOUT) {
+
+            n_attempts += 1;
+            if n_attempts == MAX_ATTEMPTS || pause.is_some_and(|pause| pause > TIMEOUT) {
                 return Err(error);
             }
             let jitter = codeweaver_base::random::bits64() as f64 / u64::MAX as f64;
-            std::thread::sleep(wanted.unwrap_or_else(|| codeweaver_http::backoff(attempt - 1, jitter)));
+            std::thread::sleep(pause.unwrap_or_else(|| codeweaver_http::backoff(n_attempts - 1, jitter)));
         }
+    }
+
+    /// Sends one request for a JSON document.
+    fn attempt(&self, url: &str) -> Result<Value, Failure> {
+        let url = url.to_owned();
+        let mut request = self.agent.get(&url);
+        if let Some(token) = &self.token {
+            request = request.header("Authorization", format!("Bearer {token}"));
+        }
+
+        let response = match request.call() {
+            Ok(response) => response,
+            Err(error) => {
+                let why = codeweaver_http::api::shortened(&error.to_string());
+                return Err(Failure::Passing(DownloadError::Unreachable { url, why }, None));
+            }
+        };
+        let status = response.status().as_u16();
+        if status != 200 {
+            let pause = codeweaver_http::header(&response, "retry-after").and_then(codeweaver_http::pause_of);
+            return Err(match status {
+                401 | 403 => Failure::Final(DownloadError::Unauthorised { url, status }),
+                408 | 429 | 500 | 502..=504 => Failure::Passing(DownloadError::Status { url, status }, pause),
+                _ => Failure::Final(DownloadError::Status { url, status }),
+            });
+        }
+
+        let mut bytes = Vec::new();
+        let read = response.into_body().into_reader().take(MAX_LIST_BYTES).read_to_end(&mut bytes);
+        if let Err(error) = read {
+            return Err(Failure::Passing(DownloadError::Unreachable { url, why: error.to_string() }, None));
+        }
+        serde_json::from_slice(&bytes)
+            .map_err(|_| Failure::Final(DownloadError::Unreadable { url, why: "no JSON" }))
     }
 }
 
-/// Whether the user forbids downloads.
+/// The value of an environment variable, unless it is blank.
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.trim().is_empty())
+}
+
+/// Returns whether the user forbids downloads.
 pub fn is_offline() -> bool {
     std::env::var("HF_HUB_OFFLINE").is_ok_and(|value| !["", "0", "false", "no"].contains(&&*value))
 }
 
-/// A file in a list of the hub; `None` for what is no file.
+/// Parses an entry of a list of the hub; `None` if it is not a file.
 fn listed(entry: &Value) -> Option<ListedFile> {
-    let hex = |value: &Value, n: usize| {
-        value
-            .as_str()
-            .filter(|text| text.len() == n && text.bytes().all(|b| b.is_ascii_hexdigit()))
-            .map(str::to_owned)
-    };
-    let digest = match hex(&entry["lfs"]["oid"], 64) {
+    let digest = match hexadecimal(&entry["lfs"]["oid"], 64) {
         Some(oid) => Digest::Sha256(oid),
-        None => Digest::GitBlob(hex(&entry["oid"], 40)?),
+        None => Digest::GitBlob(hexadecimal(&entry["oid"], 40)?),
     };
     let is_file = entry["type"].as_str() == Some("file");
     let file = ListedFile { path: entry["path"].as_str()?.to_owned(), digest, size: entry["size"].as_u64()? };
     is_file.then_some(file)
+}
+
+/// The text of a value that consists of `n` hexadecimal digits.
+fn hexadecimal(value: &Value, n: usize) -> Option<String> {
+    let text = value.as_str()?;
+    (text.len() == n && text.bytes().all(|byte| byte.is_ascii_hexdigit())).then(|| text.to_owned())
 }

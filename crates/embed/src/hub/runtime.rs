@@ -1,11 +1,10 @@
-//! ONNX Runtime out of the Python wheel that its publisher makes: one version for each platform, with its
-//! hash.
+//! ONNX Runtime from the Python wheel of its publisher: one version for each platform, with its hash.
 //!
-//! The wheel is found by its name in a package index (`PIP_INDEX_URL`, else PyPI), so a mirror serves as
-//! well: the hash in this file decides what is taken, not the index. Of the wheel only the library and its
-//! licences are kept.
+//! The wheel is found by its name in a package index (`PIP_INDEX_URL`, else PyPI). A mirror serves as well,
+//! because the hash in this file decides which wheel is accepted. Only the library and its licences are kept
+//! from the wheel.
 
-use super::cache::{Cache, Manifest};
+use super::cache::{Cache, Manifest, zip_error};
 use super::download::{Digest, Downloads, Fetcher, RemoteFile, io};
 use super::{DownloadError, MAX_LIST_BYTES, MAX_REDIRECTS, TIMEOUT, is_offline};
 use crate::EmbedError;
@@ -32,57 +31,68 @@ static WHEELS: &[(&str, &str, &str, u64, &str)] = &[
     ("windows", "aarch64", "win_arm64", 14_740_724, "fe8b9ac1ae8e894e12c47ee82e4f6dfc1835768133687257866469fda80d0bf1"),
 ];
 
-/// Downloads the library into `cache`, and returns its folder. One that is there is left as it is.
+/// Downloads the library into `cache`, and returns its folder. A library that exists is left as it is.
 ///
 /// # Errors
-/// [`EmbedError::Download`]. What has arrived is kept for the next call.
+/// [`EmbedError::Download`]. The bytes that have arrived stay for the next call.
 pub fn get(cache: &Cache, progress: &dyn Downloads) -> Result<PathBuf, EmbedError> {
     let failed = |error| EmbedError::Download { name: NAME.to_owned(), error };
+
     if cache.has(NAME) {
         return Ok(cache.folder(NAME));
     }
     if is_offline() {
         return Err(failed(DownloadError::Offline));
     }
+
     let staging = cache.stage(NAME).map_err(failed)?;
     download(&staging.folder, progress).map_err(failed)?;
     staging.publish().map_err(failed)
 }
 
+/// Downloads the wheel and unpacks it into `folder`.
 fn download(folder: &Path, progress: &dyn Downloads) -> Result<(), DownloadError> {
     let (os, arch) = (std::env::consts::OS, std::env::consts::ARCH);
     let wheel = WHEELS.iter().find(|wheel| (wheel.0, wheel.1) == (os, arch));
     let (.., tag, size, sha256) =
         wheel.ok_or_else(|| DownloadError::Platform { platform: format!("{os} on {arch}") })?;
     let name = format!("onnxruntime-{VERSION}-cp312-cp312-{tag}.whl");
+
     let index = std::env::var("PIP_INDEX_URL").ok().filter(|url| !url.trim().is_empty());
     let index = index.as_deref().unwrap_or(INDEX);
     let (base, is_local) = check_base(index)
         .map_err(|why| DownloadError::Setting { variable: "PIP_INDEX_URL", why: why.to_owned() })?;
     let agent = agent(Limits { timeout: TIMEOUT, max_redirects: MAX_REDIRECTS, is_local });
+
     let url = wheel_url(&agent, &format!("{base}/onnxruntime/"), &name)?;
     let file = RemoteFile { url, digest: Digest::Sha256((*sha256).to_owned()), size: *size };
     let target = folder.join(&name);
     Fetcher { agent: &agent, token: None, progress }.fetch(&file, &target)?;
-    let kept = unpack(&target, folder)?;
+
+    let names = unpack(&target, folder)?;
     std::fs::remove_file(&target).map_err(io(&target))?;
-    let paths: Vec<&str> = kept.iter().map(String::as_str).collect();
+    let paths: Vec<&str> = names.iter().map(String::as_str).collect();
     Manifest::of(NAME, &format!("{base}/onnxruntime/"), VERSION, folder, &paths)?.write(folder)
 }
 
-/// The URL of the file `name` in the page `page` of an index, in JSON (PEP 691) or HTML (PEP 503).
+/// Finds the URL of the file `name` in the page `page` of an index, in JSON (PEP 691) or HTML (PEP 503).
 fn wheel_url(agent: &ureq::Agent, page: &str, name: &str) -> Result<String, DownloadError> {
     let accept = "application/vnd.pypi.simple.v1+json, text/html;q=0.2";
-    let unreachable = |why: String| DownloadError::Unreachable { url: page.to_owned(), why };
-    let response =
-        agent.get(page).header("Accept", accept).call().map_err(|error| unreachable(error.to_string()))?;
+
+    let response = agent
+        .get(page)
+        .header("Accept", accept)
+        .call()
+        .map_err(|error| unreachable(page, error.to_string()))?;
     let status = response.status().as_u16();
     if status != 200 {
         return Err(DownloadError::Status { url: page.to_owned(), status });
     }
+
     let mut text = String::new();
     let read = response.into_body().into_reader().take(MAX_LIST_BYTES).read_to_string(&mut text);
-    read.map_err(|error| unreachable(error.to_string()))?;
+    read.map_err(|error| unreachable(page, error.to_string()))?;
+
     let found = match serde_json::from_str::<Value>(&text) {
         Ok(list) => list["files"]
             .as_array()
@@ -95,40 +105,51 @@ fn wheel_url(agent: &ureq::Agent, page: &str, name: &str) -> Result<String, Down
             .find(|link| link.ends_with(name))
             .map(str::to_owned),
     };
-    let missing = || DownloadError::Incomplete { repository: page.to_owned(), missing: name.to_owned() };
-    let found = found.ok_or_else(missing)?;
-    Ok(absolute(page, &found))
+
+    match found {
+        Some(link) => Ok(absolute(page, &link)),
+        None => Err(DownloadError::Incomplete { repository: page.to_owned(), missing: name.to_owned() }),
+    }
 }
 
-/// `link` of the page at `page` as an absolute URL. Links of indexes are absolute, begin at the host, or lead
-/// up.
+/// Returns `link` of the page at `page` as an absolute URL. Links of indexes are absolute, begin at the host,
+/// or lead up.
 fn absolute(page: &str, link: &str) -> String {
     if link.contains("://") {
         return link.to_owned();
     }
+
     let host_end = page.find("://").map_or(0, |at| at + 3);
     let host_end = page[host_end..].find('/').map_or(page.len(), |at| host_end + at);
+
     if link.starts_with('/') {
         return format!("{}{link}", &page[..host_end]);
     }
+
     let (mut base, mut rest) = (page.trim_end_matches('/'), link);
     while let Some(up) = rest.strip_prefix("../") {
         base = base.rfind('/').filter(|at| *at >= host_end).map_or(base, |at| &base[..at]);
         rest = up;
     }
+
     format!("{base}/{rest}")
+}
+
+fn unreachable(url: &str, why: String) -> DownloadError {
+    DownloadError::Unreachable { url: url.to_owned(), why }
 }
 
 /// Writes the library and its licences to `folder`, and returns their names.
 fn unpack(wheel: &Path, folder: &Path) -> Result<Vec<String>, DownloadError> {
-    let failed = |why: String| DownloadError::Io { path: wheel.to_owned(), why };
     let input = File::open(wheel).map_err(io(wheel))?;
-    let mut zip = zip::ZipArchive::new(input).map_err(|error| failed(error.to_string()))?;
-    let mut kept = Vec::new();
+    let mut zip = zip::ZipArchive::new(input).map_err(zip_error(wheel))?;
+    let mut names = Vec::new();
+
     for i in 0..zip.len() {
-        let file = zip.by_index(i).map_err(|error| failed(error.to_string()))?;
+        let file = zip.by_index(i).map_err(zip_error(wheel))?;
         let Ok(path) = file.name().map(|name| name.into_owned()) else { continue };
         let Some((parent, name)) = path.rsplit_once('/') else { continue };
+
         let is_library = parent == "onnxruntime/capi"
             && (name.starts_with("libonnxruntime")
                 || name.starts_with("onnxruntime") && name.ends_with(".dll"));
@@ -136,12 +157,13 @@ fn unpack(wheel: &Path, folder: &Path) -> Result<Vec<String>, DownloadError> {
         if !is_library && !is_licence {
             continue;
         }
+
         let target = folder.join(name);
         let mut out = File::create(&target).map_err(io(&target))?;
         std::io::copy(&mut file.take(MAX_FILE_BYTES), &mut out).map_err(io(&target))?;
-        kept.push(name.to_owned());
+        names.push(name.to_owned());
     }
-    Ok(kept)
+    Ok(names)
 }
 
 #[cfg(test)]

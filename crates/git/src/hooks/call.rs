@@ -16,8 +16,8 @@ pub struct HookCall {
 impl HookCall {
     /// Parses the arguments that follow `hook` on the command line.
     ///
-    /// `None` for an unknown event, which a script of a newer version may pass: hooks never fail. Arguments
-    /// beyond those that git documents are dropped; bytes that are not UTF-8 are replaced.
+    /// Returns `None` for an unknown event, which a script of a newer version may pass: hooks never fail.
+    /// Arguments beyond those that git documents are dropped; bytes that are not UTF-8 are replaced.
     pub fn parse(args: &[OsString]) -> Option<HookCall> {
         let (event, rest) = args.split_first()?;
         let event = Event::by_name(event.to_str()?)?;
@@ -25,7 +25,7 @@ impl HookCall {
         Some(HookCall { event, args })
     }
 
-    /// Whether HEAD may have moved for good, so that the index should be updated.
+    /// Returns whether HEAD may have moved for good, so that the index should be updated.
     ///
     /// `git_dir` is the git directory of the worktree in which git ran. False for checkouts of single files,
     /// for a squash merge, which commits nothing, and inside a rebase, `am`, bisect or sequence of picks or
@@ -36,16 +36,18 @@ impl HookCall {
         match self.event {
             Event::PostCheckout if arg(2) == Some("0") => false,
             Event::PostMerge if arg(0) == Some("1") => false,
-            // Git removes the state of a rebase after this hook.
+            // Git removes the state of a rebase only after this hook.
             Event::PostRewrite if arg(0) == Some("rebase") => true,
             event => !is_inside_sequence(event, git_dir),
         }
     }
 }
 
+/// Returns whether a rebase, `am`, bisect or sequence of picks will move HEAD again.
 fn is_inside_sequence(event: Event, git_dir: &Path) -> bool {
     let exists = |name: &str| git_dir.join(name).exists();
     let read = |name: &str| std::fs::read_to_string(git_dir.join(name)).unwrap_or_default();
+
     if exists("rebase-apply") {
         return true;
     }
@@ -54,6 +56,7 @@ fn is_inside_sequence(event: Event, git_dir: &Path) -> bool {
         let todo = std::fs::metadata(git_dir.join("rebase-merge/git-rebase-todo"));
         return !(event == Event::PostCheckout && todo.is_ok_and(|todo| todo.len() == 0));
     }
+    // A sequence with a second line has another commit to pick.
     if exists("sequencer/todo") && read("sequencer/todo").lines().nth(1).is_some_and(|line| !line.is_empty())
     {
         return true;

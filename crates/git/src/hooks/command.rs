@@ -11,7 +11,7 @@ use gix::bstr::{BString, ByteSlice};
 
 use super::{HookError, HookSite, Scope};
 
-/// Variables that would make git use another repository than that of the site, or other configuration.
+/// Variables that would make git use a repository other than that of the site, or other configuration.
 const REMOVED_VARIABLES: [&str; 9] = [
     "GIT_DIR",
     "GIT_WORK_TREE",
@@ -54,37 +54,40 @@ pub struct ConfigEntry {
 }
 
 impl Git {
-    /// Output of `git --version`.
+    /// Returns the output of `git --version`.
     pub fn version_text(&self) -> Result<String, HookError> {
         let mut command = self.command();
         command.arg("--version");
         Ok(self.run(command, &[])?.to_str_lossy().trim_end().to_owned())
     }
 
-    /// The hook directory of the site: absolute, not resolved. It may not exist.
+    /// Returns the hook directory of the site: absolute, not resolved. It may not exist.
     pub fn hooks_dir(&self, site: &HookSite) -> Result<PathBuf, HookError> {
         let mut command = self.at(site);
         command.args(["rev-parse", "--git-path", "hooks"]);
+
         let output = self.run(command, &[])?;
         let path = output.strip_suffix(b"\n").unwrap_or(&output).to_path_lossy();
         Ok(site.root().join(path))
     }
 
-    /// Whether git ignores all of `paths`, which may not exist. False for tracked files, and if git cannot
-    /// tell. The paths must not lead through links.
+    /// Returns whether git ignores all of `paths`, which may not exist. False for tracked files, and if git
+    /// cannot tell. The paths must not lead through links.
     pub fn ignores(&self, site: &HookSite, paths: &[PathBuf]) -> bool {
         let mut command = self.at(site);
         command.args(["-c", "core.fsmonitor=false", "check-ignore", "--"]).args(paths);
         self.run(command, &[]).is_ok_and(|output| output.lines().count() == paths.len())
     }
 
-    /// All local and global values below `hook.<name>.`, in the order git reads them.
+    /// Reads all local and global values below `hook.<name>.`, in the order in which git reads them.
     pub fn hook_entries(&self, site: &HookSite, name: &str) -> Result<Vec<ConfigEntry>, HookError> {
         let mut command = self.at(site);
         command.args(["config", "-z", "--show-scope", "--get-regexp"]).arg(format!("^hook\\.{name}\\."));
         let output = self.run(command, &NO_SUCH_KEY)?;
+
         let mut fields = output.split(|byte| *byte == 0);
         let mut entries = Vec::new();
+
         while let (Some(scope), Some(entry)) = (fields.next(), fields.next()) {
             let scope = match scope {
                 b"local" | b"worktree" => Scope::Local,
@@ -94,6 +97,7 @@ impl Git {
             let (key, value) = entry.split_once_str("\n").unwrap_or((entry, b""));
             entries.push(ConfigEntry { scope, key: key.to_str_lossy().into_owned(), value: value.into() });
         }
+
         Ok(entries)
     }
 
@@ -111,7 +115,8 @@ impl Git {
         })
     }
 
-    /// Removes the values of `key` that match `pattern` as a whole, or all values. No such value is no error.
+    /// Removes the values of `key` that match `pattern` as a whole, or all values. It is no error if there
+    /// are none.
     pub fn unset(
         &self,
         site: &HookSite,
@@ -133,6 +138,7 @@ impl Git {
             command.arg("config").arg(scope.flag());
             arguments(&mut command);
             tries += 1;
+
             match self.run(command, &NO_SUCH_KEY) {
                 Err(HookError::GitFailed { stderr, .. }) if stderr.contains("lock") && tries < LOCK_TRIES => {
                     std::thread::sleep(LOCK_PAUSE);
@@ -142,19 +148,23 @@ impl Git {
         }
     }
 
+    /// A git command without the variables that would redirect it.
     fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
         for name in REMOVED_VARIABLES {
             command.env_remove(name);
         }
+
         command.env("LC_ALL", "C").envs(self.envs.iter().map(|(name, value)| (name, value)));
         command.stdin(Stdio::null());
         command
     }
 
+    /// A git command for the repository of the site.
     fn at(&self, site: &HookSite) -> Command {
         let mut command = self.command();
         command.arg("-C").arg(site.root());
+
         // Git checks the owner of a repository only if it finds the repository itself. So `--git-dir` is
         // passed only where git cannot find it from the worktree (GIT_DIR and GIT_WORK_TREE set by hand).
         if site.work_dir.as_ref().is_some_and(|dir| !dir.join(".git").exists()) {
@@ -163,11 +173,13 @@ impl Git {
         command
     }
 
+    /// Runs a command and returns its output. Exit codes in `accepted` count as success.
     fn run(&self, mut command: Command, accepted: &[i32]) -> Result<Vec<u8>, HookError> {
         let output = command.output().map_err(|source| HookError::GitNotStarted { source })?;
         if output.status.success() || output.status.code().is_some_and(|code| accepted.contains(&code)) {
             return Ok(output.stdout);
         }
+
         let arguments: Vec<_> = command.get_args().map(|argument| argument.to_string_lossy()).collect();
         Err(HookError::GitFailed {
             command: arguments.join(" "),
@@ -176,12 +188,12 @@ impl Git {
     }
 }
 
-/// Whether a directory of `path`, the value of `PATH`, has an executable `name`.
+/// Returns whether a directory of `path`, the value of `PATH`, has an executable `name`.
 pub(super) fn is_on_path(name: &str, path: Option<&OsStr>) -> bool {
     path.is_some_and(|path| std::env::split_paths(path).any(|dir| is_program(&dir.join(name))))
 }
 
-/// Whether `path` is an executable file.
+/// Returns whether `path` is an executable file.
 pub(super) fn is_program(path: &Path) -> bool {
     let path =
         if path.exists() { path.to_owned() } else { path.with_extension(std::env::consts::EXE_EXTENSION) };

@@ -7,7 +7,7 @@ use std::path::Path;
 use super::HookError;
 use codeweaver_base::durable::Replacement;
 
-/// Maximum size of a hook script. A larger file is taken for a program.
+/// Maximum size of a hook script. A larger file is treated as a program.
 const MAX_HOOK_BYTES: u64 = 1 << 20;
 
 /// The file at the path of a hook.
@@ -28,6 +28,7 @@ pub enum HookFile {
 }
 
 impl HookFile {
+    /// Reads the file at `path`. A link is not followed.
     pub(super) fn read(path: &Path) -> Result<HookFile, HookError> {
         let failed = |source| HookError::Read { path: path.to_owned(), source };
         let metadata = match fs::symlink_metadata(path) {
@@ -35,17 +36,21 @@ impl HookFile {
             Err(error) if is_absent(&error) => return Ok(HookFile::Missing),
             Err(error) => return Err(failed(error)),
         };
+
         if metadata.is_symlink() {
             return Ok(HookFile::Link);
         }
         if !metadata.is_file() {
             return Ok(HookFile::Other);
         }
+
         let mut bytes = Vec::new();
         let file = fs::File::open(path).map_err(failed)?;
         file.take(MAX_HOOK_BYTES).read_to_end(&mut bytes).map_err(failed)?;
+
         if metadata.len() > MAX_HOOK_BYTES {
-            bytes.push(0); // marks it as binary
+            // The missing end is replaced by a zero byte, which marks the file as binary.
+            bytes.push(0);
         }
         Ok(HookFile::Regular { bytes, executable: is_executable(&metadata) })
     }
@@ -64,6 +69,7 @@ pub(super) fn replace(path: &Path, bytes: &[u8]) -> Result<(), HookError> {
         Err(error) if is_absent(&error) => None,
         Err(error) => return Err(failed(error)),
     };
+
     let replacement = Replacement::of(path).named(".codeweaver-hook-", "").mode(NEW_FILE_MODE);
     let staged = replacement.stage(bytes).map_err(failed)?;
     if let Some(permissions) = permissions {
@@ -72,6 +78,7 @@ pub(super) fn replace(path: &Path, bytes: &[u8]) -> Result<(), HookError> {
     staged.commit().map_err(failed)
 }
 
+/// Removes a hook file, if it exists.
 pub(super) fn remove(path: &Path) -> Result<(), HookError> {
     match fs::remove_file(path) {
         Err(error) if !is_absent(&error) => Err(HookError::Write { path: path.to_owned(), source: error }),

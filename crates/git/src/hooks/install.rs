@@ -15,7 +15,7 @@ use super::{
     InstallReport, Manager, Method, Scope, file,
 };
 
-/// What [`uninstall`] changed.
+/// Changes of [`uninstall`].
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct UninstallReport {
     /// Files that we had created and that were removed.
@@ -26,7 +26,8 @@ pub struct UninstallReport {
     pub scopes: Vec<Scope>,
     /// Files that were not changed because their block was edited by hand.
     pub damaged: Vec<PathBuf>,
-    /// Files that call us and stay: our line was added to them by hand, or their directory is not written.
+    /// Files that call us and stay: our line was added to them by hand, or we do not write to their
+    /// directory.
     pub kept: Vec<PathBuf>,
 }
 
@@ -34,11 +35,11 @@ pub struct UninstallReport {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HookStatus {
     pub git: GitVersion,
-    /// How the hooks are installed, or would be with this git.
+    /// The way in which the hooks are installed, or would be with this git.
     pub method: Method,
     /// One per event of the site, in the order of [`Event::ALL`].
     pub events: Vec<(Event, EventState)>,
-    /// Where the hook directory of git is.
+    /// Location of git's hook directory.
     pub location: HooksDirLocation,
     pub managers: Vec<DetectedManager>,
     /// The program recorded in the hooks; `None` if they search `PATH`.
@@ -48,12 +49,11 @@ pub struct HookStatus {
 }
 
 impl HookStatus {
-    /// Whether the hooks of all events call us.
+    /// Returns whether the hooks of all events call us.
     pub fn is_installed(&self) -> bool {
-        let reaches = |state: &EventState| {
+        self.events.iter().all(|(_, state)| {
             matches!(state, EventState::Current | EventState::Outdated | EventState::Native(_))
-        };
-        self.events.iter().all(|(_, state)| reaches(state))
+        })
     }
 }
 
@@ -67,6 +67,7 @@ pub fn install(site: &HookSite, options: &InstallOptions) -> Result<InstallRepor
     install_with(&Git::default(), site, options)
 }
 
+/// As [`install`], with this git.
 pub(super) fn install_with(
     git: &Git,
     site: &HookSite,
@@ -91,10 +92,12 @@ pub fn uninstall(site: &HookSite, global: bool) -> Result<UninstallReport, HookE
     uninstall_with(&Git::default(), site, global)
 }
 
+/// As [`uninstall`], with this git.
 pub(super) fn uninstall_with(git: &Git, site: &HookSite, global: bool) -> Result<UninstallReport, HookError> {
     let survey = survey::survey_with(git, site)?;
     let mut changes = Vec::new();
     let mut report = UninstallReport::default();
+
     for scope in [Scope::Local, Scope::Global] {
         if scope == Scope::Local || global {
             let removal = plan_config_removal(&survey, scope);
@@ -102,20 +105,29 @@ pub(super) fn uninstall_with(git: &Git, site: &HookSite, global: bool) -> Result
             changes.extend(removal);
         }
     }
+
     for dir in BTreeSet::from([survey.hooks_dir.clone(), site.common_dir.join("hooks")]) {
         let mut files = survey::files_of(&dir, &Event::ALL)?;
         files.extend(survey::set_aside_in(&dir)?);
+
         let is_written = survey::location_of(git, site, &dir).reason_not_to_write().is_none();
-        let is_kept = |file: &SurveyedFile| {
-            if is_written { file.has_advised_line() && !file.has_block() } else { file.calls_us() }
-        };
-        report.kept.extend(files.iter().filter(|file| is_kept(file)).map(|file| file.path.clone()));
+        for file in &files {
+            // A block in a written file is removed below. Where nothing is written, every call stays.
+            let is_kept = match is_written {
+                true => file.has_advised_line() && !file.has_block(),
+                false => file.calls_us(),
+            };
+            if is_kept {
+                report.kept.push(file.path.clone());
+            }
+        }
         if !is_written {
             continue;
         }
         report.damaged.extend(files.iter().filter(|file| is_damaged(file)).map(|file| file.path.clone()));
         changes.extend(plan_file_removal(&files));
     }
+
     for change in &changes {
         apply(git, site, change)?;
         match change {
@@ -124,6 +136,7 @@ pub(super) fn uninstall_with(git: &Git, site: &HookSite, global: bool) -> Result
             _ => {}
         }
     }
+
     Ok(report)
 }
 
@@ -136,21 +149,23 @@ pub fn inspect(site: &HookSite) -> Result<HookStatus, HookError> {
     inspect_with(&Git::default(), site)
 }
 
+/// As [`inspect`], with this git.
 pub(super) fn inspect_with(git: &Git, site: &HookSite) -> Result<HookStatus, HookError> {
     let survey = survey::survey_with(git, site)?;
     let scope = [Scope::Local, Scope::Global]
         .into_iter()
         .find(|scope| survey.version.has_configured_hooks() && !values(&survey, *scope, "event").is_empty());
+
     let commands = scope.map(|scope| values(&survey, scope, "command")).unwrap_or_default();
     let command = commands.last().map(|value| value.as_bytes());
     let mut recorded = command.and_then(script::recorded_binary);
+
     let mut events = Vec::new();
     for surveyed in &survey.files {
         let state = match (scope, command) {
             (Some(_), _) if is_switched_off(&survey) => EventState::SwitchedOff,
             (Some(scope), Some(command)) if has_event(&survey, scope, surveyed.event) => {
-                let is_current = |rendering: &Rendering| rendering.command() == command;
-                if renderings(recorded.as_deref())?.iter().any(is_current) {
+                if renderings(recorded.as_deref())?.iter().any(|rendering| rendering.command() == command) {
                     EventState::Current
                 } else {
                     EventState::Outdated
@@ -168,11 +183,13 @@ pub(super) fn inspect_with(git: &Git, site: &HookSite) -> Result<HookStatus, Hoo
         };
         events.push((surveyed.event, state));
     }
+
     let default_scope = survey.version.has_configured_hooks().then_some(Scope::Local);
     let method = match scope.or(default_scope) {
         Some(scope) => Method::Configuration(scope),
         None => Method::Files(survey.hooks_dir.clone()),
     };
+
     let binary_found = recorded.as_deref().is_some_and(command::is_program)
         || command::is_on_path("git-codeweaver", std::env::var_os("PATH").as_deref());
     Ok(HookStatus {
@@ -186,15 +203,18 @@ pub(super) fn inspect_with(git: &Git, site: &HookSite) -> Result<HookStatus, Hoo
     })
 }
 
+/// Returns the state of a hook that is not configured.
 fn state_of_file(surveyed: &SurveyedFile, survey: &HookSurvey) -> Result<EventState, HookError> {
     let managers = [Manager::Husky, Manager::Lefthook, Manager::PreCommit];
     let native = managers.into_iter().find(|manager| is_called_by(survey, *manager, surveyed.event));
+
     let (bytes, executable) = match (&surveyed.file, native) {
         (HookFile::Regular { bytes, executable }, _) => (bytes, *executable),
         (_, Some(manager)) => return Ok(EventState::Native(manager)),
         (HookFile::Missing, None) => return Ok(EventState::Missing),
         (_, None) => return Ok(EventState::Foreign),
     };
+
     let is_ours = executable && matches!(script::find(bytes), Ok(Some(_)));
     if !is_ours {
         return Ok(match native {
@@ -203,26 +223,25 @@ fn state_of_file(surveyed: &SurveyedFile, survey: &HookSurvey) -> Result<EventSt
             None => EventState::Foreign,
         });
     }
+    // A file that we do not write cannot be brought up to date either.
     if survey.location.reason_not_to_write().is_some() {
         return Ok(EventState::Current);
     }
-    let is_same =
-        |rendering: &Rendering| rendering.insert(surveyed.event, bytes).is_ok_and(|new| new == *bytes);
+
     let recorded = script::recorded_binary(bytes);
-    Ok(if renderings(recorded.as_deref())?.iter().any(is_same) {
-        EventState::Current
-    } else {
-        EventState::Outdated
-    })
+    let is_current = renderings(recorded.as_deref())?
+        .iter()
+        .any(|rendering| rendering.insert(surveyed.event, bytes).is_ok_and(|new| new == *bytes));
+    Ok(if is_current { EventState::Current } else { EventState::Outdated })
 }
 
-/// What this version would write for the recorded program, in either mode.
+/// Returns the scripts that this version would write for the recorded program, in either mode.
 fn renderings(recorded: Option<&Path>) -> Result<[Rendering; 2], HookError> {
     let recorded = recorded.filter(|path| path.is_absolute());
     Ok([Rendering::new(recorded, HookMode::Background)?, Rendering::new(recorded, HookMode::Foreground)?])
 }
 
-/// Whether the user has set `hook.codeweaver.enabled = false`. The last value counts.
+/// Returns whether the user has set `hook.codeweaver.enabled = false`. The last value counts.
 fn is_switched_off(survey: &HookSurvey) -> bool {
     let last =
         [Scope::Global, Scope::Local].into_iter().flat_map(|scope| values(survey, scope, "enabled")).last();
@@ -239,6 +258,7 @@ fn is_damaged(surveyed: &SurveyedFile) -> bool {
     matches!(&surveyed.file, HookFile::Regular { bytes, .. } if script::find(bytes).is_err())
 }
 
+/// Applies one change of a plan.
 pub(super) fn apply(git: &Git, site: &HookSite, change: &Change) -> Result<(), HookError> {
     match change {
         Change::CreateDir(dir) => {
@@ -247,9 +267,11 @@ pub(super) fn apply(git: &Git, site: &HookSite, change: &Change) -> Result<(), H
         Change::WriteFile { path, bytes } => file::replace(path, bytes),
         Change::RemoveFile(path) => file::remove(path),
         Change::RemoveDirIfEmpty(dir) => {
-            let _ = fs::remove_dir(dir); // fails if it contains other files, which stay
+            // Fails if the directory contains other files, which stay.
+            let _ = fs::remove_dir(dir);
             Ok(())
         }
+
         Change::SetConfig { scope, key, value } => git.set(site, *scope, key, &value.to_os_str_lossy()),
         Change::AddConfig { scope, key, value } => git.add(site, *scope, key, value),
         Change::UnsetConfig { scope, key, value } => git.unset(site, *scope, key, *value),

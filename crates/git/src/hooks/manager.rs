@@ -1,4 +1,4 @@
-//! Hook managers: how each is recognised, and the entry that makes it call us.
+//! Hook managers: their marks, and the entry that makes each of them call us.
 //!
 //! Their files are never edited. Their configuration is tracked and belongs to the team, and they regenerate
 //! their scripts whenever they run. So the report names the exact lines to add.
@@ -31,10 +31,11 @@ pub struct Advice {
     pub optional: bool,
 }
 
+/// Properties of a manager.
 struct Traits {
     manager: Manager,
     name: &'static str,
-    /// Paths below the root of the worktree, any of which shows that the manager is used. Advice names the
+    /// Paths below the root of the worktree. Each of them shows that the manager is used. Advice names the
     /// first if none exists.
     files: &'static [&'static str],
     /// Text in the hook scripts that the manager generates.
@@ -86,36 +87,39 @@ impl Manager {
         &MANAGERS[self as usize]
     }
 
-    /// The manager that generated this hook script, if any.
+    /// Returns the manager that generated this hook script, if any.
     pub(super) fn of_script(text: &[u8]) -> Option<Manager> {
-        let generated = |traits: &&Traits| traits.signatures.iter().any(|words| text.contains_str(words));
-        MANAGERS.iter().find(generated).map(|traits| traits.manager)
+        let generated = MANAGERS
+            .iter()
+            .find(|traits| traits.signatures.iter().any(|signature| text.contains_str(signature)));
+        generated.map(|traits| traits.manager)
     }
 
-    /// Whether the manager writes this hook directory and would overwrite our files in it.
+    /// Returns whether the manager writes this hook directory and would overwrite our files in it.
     pub(super) fn owns_dir(self, hooks_dir: &Path) -> bool {
         self == Manager::Husky && (hooks_dir.ends_with(".husky/_") || hooks_dir.ends_with(".husky"))
     }
 
-    /// The file for the entry of `event`.
+    /// Returns the file for the entry of `event`.
     fn entry_file(self, found: &Path, event: Event) -> PathBuf {
         if self == Manager::Husky { found.join(event.name()) } else { found.to_owned() }
     }
 
-    /// Whether the entry of `event` exists. Reads at most [`MAX_HOOK_BYTES`](super::file) of one file. A link
-    /// counts as a file without entry, since a hostile repository could let it point anywhere.
+    /// Returns whether the entry of `event` exists. Reads at most [`MAX_HOOK_BYTES`](super::file) of one
+    /// file. A link counts as a file without entry, since a hostile repository could let it point anywhere.
     pub(super) fn has_entry(self, found: &Path, event: Event) -> bool {
         let call = format!("git-codeweaver hook {}", event.name());
         let file = HookFile::read(&self.entry_file(found, event));
         matches!(file, Ok(HookFile::Regular { bytes, .. }) if bytes.contains_str(call))
     }
 
-    /// The entries that make the manager call us for `events`.
+    /// Returns the entries that make the manager call us for `events`.
     pub(super) fn advice(self, found: &Path, events: &[Event], optional: bool) -> Vec<Advice> {
-        let advise = |file, text, then| Advice { manager: Some(self), file, text, then, optional };
         if events.is_empty() {
             return Vec::new();
         }
+
+        let advise = |file, text, then| Advice { manager: Some(self), file, text, then, optional };
         match self {
             Manager::Husky => events
                 .iter()
@@ -135,21 +139,26 @@ impl Manager {
     }
 }
 
-/// The managers in use in a worktree. `hooks_dir` is the hook directory of git.
+/// Finds the managers in use in a worktree. `hooks_dir` is the hook directory of git.
 pub(super) fn detect(work_dir: Option<&Path>, hooks_dir: &Path) -> Vec<DetectedManager> {
     let Some(root) = work_dir else { return Vec::new() };
     let mut found = Vec::new();
+
     for traits in &MANAGERS {
-        let shown = traits.files.iter().map(|file| root.join(file)).find(|file| file.exists());
-        let owned = || traits.manager.owns_dir(hooks_dir).then(|| root.join(traits.files[0]));
-        if let Some(file) = shown.or_else(owned) {
+        let existing = traits.files.iter().map(|file| root.join(file)).find(|file| file.exists());
+        let file = match existing {
+            None if traits.manager.owns_dir(hooks_dir) => Some(root.join(traits.files[0])),
+            existing => existing,
+        };
+        if let Some(file) = file {
             found.push(DetectedManager { manager: traits.manager, file });
         }
     }
+
     found
 }
 
-/// One line for any POSIX shell script. Does nothing and prints nothing if the program is missing, since the
+/// A line for any POSIX shell script. Does nothing and prints nothing if the program is missing, since the
 /// streams are redirected before the shell searches for it. The program itself checks for a running rebase or
 /// bisect.
 pub(super) fn plain_line(event: Event) -> String {
@@ -161,9 +170,11 @@ fn background_call(event: Event, args: &str) -> String {
     format!("(git-codeweaver hook {}{space}{args} </dev/null >/dev/null 2>&1 &)", event.name())
 }
 
+/// An entry for the configuration of lefthook, in the format of the file.
 fn lefthook_entry(event: Event, file: &Path) -> String {
     let (event_name, call) =
         (event.name(), background_call(event, if event.n_args() > 0 { "{0}" } else { "" }));
+
     match file.extension().and_then(|extension| extension.to_str()) {
         Some("toml") => format!("[{event_name}.commands.codeweaver]\nrun = '{call}'\n"),
         Some("json") => format!(
@@ -173,7 +184,7 @@ fn lefthook_entry(event: Event, file: &Path) -> String {
     }
 }
 
-/// pre-commit passes the arguments of git in environment variables.
+/// An entry for pre-commit, which passes the arguments of git in environment variables.
 fn pre_commit_entry(event: Event) -> String {
     let args = match event {
         Event::PostCommit | Event::PostReceive => "",
@@ -181,6 +192,7 @@ fn pre_commit_entry(event: Event) -> String {
         Event::PostMerge => "$PRE_COMMIT_IS_SQUASH_MERGE",
         Event::PostRewrite => "$PRE_COMMIT_REWRITE_COMMAND",
     };
+
     let (name, call) = (event.name(), background_call(event, args));
     format!(
         "      - id: codeweaver-{name}\n        name: codeweaver {name}\n        language: system\n        \

@@ -13,17 +13,17 @@
 //! configuration is written, and hook managers do not matter. With older git a marked block is added to the
 //! hook files in the directory that git reports. `core.hooksPath` is never set. A hook is left alone if it is
 //! not a plain shell script or is a link, or if its directory belongs to a hook manager or to other
-//! repositories, or is in the worktree and not ignored by git: what git tracks is the team's. The report then
-//! says which line to add by hand.
+//! repositories, or is in the worktree and not ignored by git: tracked files belong to the team. The report
+//! then names the line to add by hand.
 //!
-//! # What they do
+//! # Effect
 //!
 //! The scripts in `hooks/` check in the shell whether HEAD moved for good: not within a rebase, bisect or
 //! sequence of picks, and not for a checkout of single files. If so, they start `git-codeweaver hook <event>
 //! [arguments]` in the background. Nothing from the repository is run. The program is the one recorded at
 //! installation, else the one on `PATH`.
 //!
-//! # What they cost
+//! # Cost
 //!
 //! Medians of 200 runs of `git commit` of one file, on Linux with dash and two cores; 2.6 ms without hooks:
 //!
@@ -99,7 +99,7 @@ impl Event {
     pub const OF_WORKTREES: [Event; 4] =
         [Event::PostCommit, Event::PostCheckout, Event::PostMerge, Event::PostRewrite];
 
-    /// The events that are installed for a site. A bare repository is pushed to and may have linked
+    /// The events that are installed for a site. A bare repository receives pushes and may have linked
     /// worktrees, so it has all of them.
     pub fn of(site: &HookSite) -> &'static [Event] {
         match site.work_dir {
@@ -113,6 +113,7 @@ impl Event {
         self.row().0
     }
 
+    /// Returns the event with this name.
     pub fn by_name(name: &str) -> Option<Event> {
         Event::ALL.into_iter().find(|event| event.name() == name)
     }
@@ -127,6 +128,7 @@ impl Event {
         self.row().2
     }
 
+    /// Name, number of arguments and script.
     fn row(self) -> (&'static str, usize, &'static str) {
         match self {
             Event::PostCommit => ("post-commit", 0, include_str!("../../hooks/post-commit")),
@@ -138,8 +140,8 @@ impl Event {
     }
 }
 
-/// Whether a git command waits until the index is updated. Recorded in the script;
-/// `CODEWEAVER_HOOKS=foreground|background|off` in the environment overrides it.
+/// Mode in which git runs the hooks: whether a git command waits until the index is updated. Recorded in the
+/// script; `CODEWEAVER_HOOKS=foreground|background|off` in the environment overrides it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum HookMode {
     #[default]
@@ -150,9 +152,9 @@ pub enum HookMode {
 /// The configuration file that names the hooks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Scope {
-    /// That of the repository, shared by its worktrees.
+    /// The configuration of the repository, shared by its worktrees.
     Local,
-    /// That of the user, for every repository.
+    /// The configuration of the user, for every repository.
     Global,
 }
 
@@ -176,12 +178,13 @@ pub struct InstallOptions {
 }
 
 impl InstallOptions {
+    /// Options of an installation in one repository, with hooks in the background.
     pub fn new(binary: impl Into<PathBuf>) -> Self {
         InstallOptions { global: false, binary: binary.into(), mode: HookMode::Background }
     }
 }
 
-/// How git finds our hooks.
+/// The way in which git finds our hooks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Method {
     /// `hook.codeweaver.command` and `.event`.
@@ -204,11 +207,11 @@ pub enum Outcome {
     Unchanged,
     /// An entry in the configuration of a hook manager calls us already.
     Native(Manager),
-    /// Not installed, for this reason. An [`Advice`] of the report says what to add.
+    /// Not installed, for this reason. An [`Advice`] of the report has the lines to add.
     Advised(Reason),
 }
 
-/// Why a hook was not changed.
+/// The reason why a hook was not changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum Reason {
     #[error("the hook is written by {}", .0.name())]
@@ -231,7 +234,7 @@ pub enum Reason {
     InWorktree,
 }
 
-/// What an installation changed, or would change.
+/// Changes of an installation, or those that it would make.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InstallReport {
     pub git: GitVersion,
@@ -278,7 +281,7 @@ pub enum HookError {
 }
 
 impl HookError {
-    /// One sentence on what the user can do.
+    /// Returns one sentence on what the user can do.
     pub fn fix(&self) -> String {
         match self {
             HookError::GitNotStarted { .. } => "install git, or put it on the PATH".into(),
@@ -292,6 +295,7 @@ impl HookError {
             HookError::GitFailed { .. } | HookError::UnknownVersion { .. } => {
                 "run the command by hand to see the problem, or use `git codeweaver init --no-hooks`".into()
             }
+
             HookError::GlobalNeedsNewerGit { .. } => {
                 "update git, or run `git codeweaver init` in each repository".into()
             }

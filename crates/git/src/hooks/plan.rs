@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use gix::bstr::BString;
 
-use super::manager::{Advice, DetectedManager, Manager, plain_line};
+use super::manager::{Advice, Manager, plain_line};
 use super::script::{self, Origin, Rendering};
 use super::survey::{HookSurvey, NAME, SurveyedFile};
 use super::{
@@ -74,12 +74,16 @@ pub fn plan(
     if survey.version.has_configured_hooks() {
         return plan_configuration(site, survey, options);
     }
+
+    // Older git has no hooks in the configuration, so those of the user cannot be installed.
     if options.global {
         return Err(HookError::GlobalNeedsNewerGit { found: survey.version });
     }
+
     plan_files(site, survey, options)
 }
 
+/// Plans an installation in the configuration.
 fn plan_configuration(
     site: &HookSite,
     survey: &HookSurvey,
@@ -87,6 +91,7 @@ fn plan_configuration(
 ) -> Result<InstallPlan, HookError> {
     let scope = if options.global { Scope::Global } else { Scope::Local };
     let command = Rendering::new(Some(&options.binary), options.mode)?.command();
+
     let mut changes = Vec::new();
     let existing = values(survey, scope, "command");
     let outcome = match existing.as_slice() {
@@ -94,16 +99,19 @@ fn plan_configuration(
         [only] if *only == &command => Outcome::Unchanged,
         _ => Outcome::Updated,
     };
+
     if outcome != Outcome::Unchanged {
         changes.push(Change::SetConfig { scope, key: key("command"), value: command });
     }
     if values(survey, scope, "parallel").is_empty() {
         changes.push(Change::SetConfig { scope, key: key("parallel"), value: "true".into() });
     }
+
     let present = values(survey, scope, "event");
     let mut events = Vec::new();
-    // Those of the user serve bare repositories too.
+    // The hooks of the user serve bare repositories too.
     let wanted = if options.global { &Event::ALL } else { Event::of(site) };
+
     for &event in wanted {
         let is_new = !present.iter().any(|value| *value == event.name());
         if is_new {
@@ -111,9 +119,12 @@ fn plan_configuration(
         }
         events.push((event, if is_new { Outcome::Created } else { outcome.clone() }));
     }
+
+    // Blocks of an earlier installation would run in addition to the configured hooks.
     if survey.location.reason_not_to_write().is_none() {
         changes.extend(plan_file_removal(survey.files.iter().chain(&survey.set_aside)));
     }
+
     let report = InstallReport {
         git: survey.version,
         method: Method::Configuration(scope),
@@ -123,6 +134,7 @@ fn plan_configuration(
     Ok(InstallPlan { changes, report })
 }
 
+/// Plans an installation in hook files.
 fn plan_files(
     site: &HookSite,
     survey: &HookSurvey,
@@ -143,6 +155,7 @@ fn plan_files(
                 None => decide_file(surveyed, &rendering, origin),
             },
         };
+
         let outcome = match decided {
             Ok((outcome, None)) => outcome,
             Ok((outcome, Some(bytes))) => {
@@ -156,6 +169,7 @@ fn plan_files(
         };
         events.push((surveyed.event, outcome));
     }
+
     let advice = advise(site, survey, &events);
     let mut changes = Vec::new();
     if !survey.hooks_dir_exists && !writes.is_empty() {
@@ -166,7 +180,7 @@ fn plan_files(
     Ok(InstallPlan { changes, report: InstallReport { git: survey.version, method, events, advice } })
 }
 
-/// The outcome for one event in a directory that is not written, for this reason.
+/// Decides on one event in a directory that is not written, for this reason.
 fn decide_unwritten_file(
     surveyed: &SurveyedFile,
     reason: Reason,
@@ -179,7 +193,7 @@ fn decide_unwritten_file(
     }
 }
 
-/// What to write for one event, or why nothing may be written.
+/// Decides on one event: the outcome with the bytes to write, or the reason why nothing may be written.
 fn decide_file(
     surveyed: &SurveyedFile,
     rendering: &Rendering,
@@ -191,6 +205,7 @@ fn decide_file(
         HookFile::Other => return Err(Reason::NotAFile),
         HookFile::Regular { bytes, executable } => (bytes, *executable),
     };
+
     let block = script::find(bytes).map_err(|_| Reason::Damaged)?;
     if block.is_none() {
         if let Some(manager) = Manager::of_script(bytes) {
@@ -200,10 +215,12 @@ fn decide_file(
             return Err(Reason::NotShell);
         }
     }
+
     if !executable {
         // Making it executable would enable other parts of a hook that the user has disabled.
         return Err(Reason::NotExecutable);
     }
+
     let with = rendering.insert(surveyed.event, bytes).map_err(|_| Reason::Damaged)?;
     Ok(match block {
         _ if with == *bytes => (Outcome::Unchanged, None),
@@ -212,45 +229,53 @@ fn decide_file(
     })
 }
 
-/// What to add by hand: entries for hook managers, and the plain line for other hooks that were not changed.
+/// Lists the lines to add by hand: entries for hook managers, and the plain line for other hooks that were
+/// not changed.
 fn advise(site: &HookSite, survey: &HookSurvey, events: &[(Event, Outcome)]) -> Vec<Advice> {
     let mut advice = Vec::new();
     for found in &survey.managers {
-        let missing = |event: &Event| !found.manager.has_entry(&found.file, *event);
-        let needed = |outcome: &Outcome| *outcome == Outcome::Advised(Reason::Managed(found.manager));
-        let (required, optional): (Vec<_>, Vec<_>) =
-            events.iter().filter(|(event, _)| missing(event)).partition(|(_, outcome)| needed(outcome));
+        // An entry is required where the manager's hook stays as it is. Elsewhere it serves the rest of the
+        // team.
+        let unchanged = Outcome::Advised(Reason::Managed(found.manager));
+        let (required, optional): (Vec<_>, Vec<_>) = events
+            .iter()
+            .filter(|(event, _)| !found.manager.has_entry(&found.file, *event))
+            .partition(|(_, outcome)| *outcome == unchanged);
         for (part, is_optional) in [(required, false), (optional, true)] {
             let part: Vec<Event> = part.into_iter().map(|(event, _)| *event).collect();
             advice.extend(found.manager.advice(&found.file, &part, is_optional));
         }
     }
+
     for ((event, outcome), surveyed) in events.iter().zip(&survey.files) {
         let is_covered = match outcome {
             // The script of a manager whose configuration is missing gets the plain line.
             Outcome::Advised(Reason::Managed(manager)) => {
                 survey.managers.iter().any(|f| f.manager == *manager)
             }
-            Outcome::Advised(reason) => *reason == Reason::NoDirectory, // no file to name
+            // There is no file to name.
+            Outcome::Advised(reason) => *reason == Reason::NoDirectory,
             _ => true,
         };
-        if !is_covered {
-            let file = surveyed.path.strip_prefix(site.root()).map_or(surveyed.path.clone(), PathBuf::from);
-            let line = plain_line(*event);
-            let (text, then) = match surveyed.file {
-                HookFile::Missing => (
-                    format!("{}{line}", script::SHEBANG),
-                    Some(format!("chmod +x {}", shell_argument(&file))),
-                ),
-                _ => (line, None),
-            };
-            advice.push(Advice { manager: None, file, text, then, optional: false });
+        if is_covered {
+            continue;
         }
+
+        let file = surveyed.path.strip_prefix(site.root()).map_or(surveyed.path.clone(), PathBuf::from);
+        let line = plain_line(*event);
+        let (text, then) = match surveyed.file {
+            HookFile::Missing => {
+                (format!("{}{line}", script::SHEBANG), Some(format!("chmod +x {}", shell_argument(&file))))
+            }
+            _ => (line, None),
+        };
+        advice.push(Advice { manager: None, file, text, then, optional: false });
     }
+
     advice
 }
 
-/// `path` as an argument of a shell command, in single quotes if it needs them.
+/// Quotes `path` as an argument of a shell command, in single quotes if it needs them.
 fn shell_argument(path: &Path) -> String {
     let text = path.to_string_lossy();
     if text.chars().all(|c| c.is_alphanumeric() || "/._-".contains(c)) {
@@ -259,12 +284,11 @@ fn shell_argument(path: &Path) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 
-/// Whether the manager calls us for `event`.
+/// Returns whether the manager calls us for `event`.
 pub(super) fn is_called_by(survey: &HookSurvey, manager: Manager, event: Event) -> bool {
-    let is_entry =
-        |found: &&DetectedManager| found.manager == manager && manager.has_entry(&found.file, event);
     let is_legacy = manager == Manager::PreCommit && survey.is_run_by_pre_commit(event);
-    is_legacy || survey.managers.iter().any(|found| is_entry(&found))
+    let mut detected = survey.managers.iter().filter(|found| found.manager == manager);
+    is_legacy || detected.any(|found| manager.has_entry(&found.file, event))
 }
 
 /// Plans the removal of our blocks from `files`. Files without a block, or with a damaged one, are not
@@ -272,6 +296,7 @@ pub(super) fn is_called_by(survey: &HookSurvey, manager: Manager, event: Event) 
 pub(super) fn plan_file_removal<'a>(files: impl IntoIterator<Item = &'a SurveyedFile>) -> Vec<Change> {
     let mut changes = Vec::new();
     let mut created_dir = None;
+
     for surveyed in files {
         let HookFile::Regular { bytes, .. } = &surveyed.file else { continue };
         let Ok(Some(block)) = script::find(bytes) else { continue };
@@ -279,10 +304,12 @@ pub(super) fn plan_file_removal<'a>(files: impl IntoIterator<Item = &'a Surveyed
             Some(rest) => Change::WriteFile { path: surveyed.path.clone(), bytes: rest },
             None => Change::RemoveFile(surveyed.path.clone()),
         });
+
         if block.origin == Origin::CreatedDir {
             created_dir = surveyed.path.parent();
         }
     }
+
     changes.extend(created_dir.map(|dir| Change::RemoveDirIfEmpty(dir.to_owned())));
     changes
 }
@@ -295,6 +322,7 @@ pub(super) fn plan_config_removal(survey: &HookSurvey, scope: Scope) -> Vec<Chan
     let mut changes = Vec::new();
     let present = values(survey, scope, "event");
     let mut n_other = present.len();
+
     for event in Event::ALL {
         let n_ours = present.iter().filter(|value| **value == event.name()).count();
         n_other -= n_ours;
@@ -302,15 +330,17 @@ pub(super) fn plan_config_removal(survey: &HookSurvey, scope: Scope) -> Vec<Chan
             changes.push(Change::UnsetConfig { scope, key: key("event"), value: Some(event.name()) });
         }
     }
+
     for name in ["parallel", "command"] {
         if n_other == 0 && !values(survey, scope, name).is_empty() {
             changes.push(Change::UnsetConfig { scope, key: key(name), value: None });
         }
     }
+
     changes
 }
 
-/// The values of `hook.codeweaver.<name>` in one configuration file.
+/// Returns the values of `hook.codeweaver.<name>` in one configuration file.
 pub(super) fn values<'a>(survey: &'a HookSurvey, scope: Scope, name: &str) -> Vec<&'a BString> {
     let key = key(name);
     survey.configured.iter().filter(|e| e.scope == scope && e.key == key).map(|e| &e.value).collect()

@@ -13,7 +13,7 @@ const BEGIN: &str = "# >>> codeweaver >>>";
 const END: &str = "# <<< codeweaver <<<";
 pub(super) const SHEBANG: &str = "#!/bin/sh\n";
 /// Suffixes of the first line of a block whose file, or file and directory, we created. `deinit` recognises
-/// blocks of earlier versions by these and the markers, so they never change.
+/// blocks of earlier versions by these suffixes and the markers, so they never change.
 const CREATED_FILE: &str = " (file made by codeweaver)";
 const CREATED_DIR: &str = " (file and directory made by codeweaver)";
 
@@ -43,7 +43,7 @@ pub(super) struct Rendering {
     mode: HookMode,
 }
 
-/// What we created, so that removal of the block restores the state before.
+/// Files and directories that we created, so that removal of the block restores the state before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Origin {
     Existing,
@@ -65,17 +65,18 @@ pub(super) struct Block {
 pub(super) struct Damaged;
 
 impl Rendering {
-    /// `binary` must be absolute; `None` searches `PATH`.
+    /// Prepares the scripts for a program. `binary` must be absolute; `None` searches `PATH`.
     pub fn new(binary: Option<&Path>, mode: HookMode) -> Result<Rendering, HookError> {
         let binary = binary.map(shell_word).transpose()?;
         Ok(Rendering { binary, mode })
     }
 
-    /// The block: the template from marker to marker, with its final newline.
+    /// Renders the block: the template from marker to marker, with its final newline.
     fn block(&self, event: Event, origin: Origin) -> BString {
         let template = event.template();
         let body = template.strip_prefix(SHEBANG).unwrap_or(template);
         let (first, rest) = body.split_once('\n').unwrap_or((body, ""));
+
         let mut block = BString::from(first);
         block.push_str(match origin {
             Origin::Existing => "",
@@ -83,18 +84,20 @@ impl Rendering {
             Origin::CreatedDir => CREATED_DIR,
         });
         block.push_byte(b'\n');
+
         block.push_str(self.with_settings(rest));
         block
     }
 
-    /// A new hook file with the block.
+    /// Renders a new hook file with the block.
     pub fn file(&self, event: Event, origin: Origin) -> BString {
         let mut file = BString::from(SHEBANG);
         file.push_str(self.block(event, origin));
         file
     }
 
-    /// The value of `hook.<name>.command`: one script for all events, without comments and indentation.
+    /// Renders the value of `hook.<name>.command`: one script for all events, without comments and
+    /// indentation.
     ///
     /// Git appends ` "$@"` and passes the value to a shell, so it is a function definition followed by a
     /// call.
@@ -107,6 +110,7 @@ impl Rendering {
             .filter(|line| *line != ") || :" && !line.starts_with("set -- "))
             .flat_map(|line| [line.split(" # ").next().unwrap_or(line).trim_end(), "\n"])
             .collect();
+
         let mut command = BString::from("codeweaver() (\n");
         command.push_str(EVENT_FROM_ARGUMENTS);
         command.push_str(self.with_setting_lines(&lines, BINARY_LINE.trim_start(), MODE_LINE.trim_start()));
@@ -118,11 +122,13 @@ impl Rendering {
         self.with_setting_lines(text, BINARY_LINE, MODE_LINE)
     }
 
+    /// Replaces the lines that set the binary and the mode.
     fn with_setting_lines(&self, text: &str, binary_line: &str, mode_line: &str) -> BString {
         let mut text = text.to_owned();
         if self.mode == HookMode::Foreground {
             text = text.replacen(mode_line, &mode_line.replace("background", "foreground"), 1);
         }
+
         let Some(binary) = &self.binary else { return text.into() };
         let line = binary_line.replace("git-codeweaver", "");
         let mut replacement = BString::from(line.trim_end());
@@ -131,8 +137,8 @@ impl Rendering {
         text.as_bytes().replacen(binary_line, &replacement, 1).into()
     }
 
-    /// `text` with our block: replaced where it is, else added below the shebang, since an `exit` or `exec`
-    /// could keep a later block from running. All other bytes stay.
+    /// Returns `text` with our block: replaced in its place, or else added below the shebang, since an `exit`
+    /// or `exec` could keep a later block from running. All other bytes stay.
     pub fn insert(&self, event: Event, text: &[u8]) -> Result<BString, Damaged> {
         let (before, after, origin) = match find(text)? {
             Some(block) => (&text[..block.start], &text[block.end..], block.origin),
@@ -141,6 +147,7 @@ impl Rendering {
                 (&text[..at], &text[at..], Origin::Existing)
             }
         };
+
         let mut out = BString::from(before);
         let block = self.block(event, origin);
         if before.last().is_some_and(|byte| *byte != b'\n') {
@@ -150,6 +157,7 @@ impl Rendering {
         } else {
             out.push_str(block);
         }
+
         out.push_str(after);
         Ok(out)
     }
@@ -160,6 +168,7 @@ pub(super) fn find(text: &[u8]) -> Result<Option<Block>, Damaged> {
     let mut open: Option<(usize, Origin)> = None;
     let mut found = None;
     let mut start = 0;
+
     while start < text.len() {
         let end = line_end(text, start);
         let line = text[start..end].trim_end();
@@ -174,40 +183,45 @@ pub(super) fn find(text: &[u8]) -> Result<Option<Block>, Damaged> {
             let begin = if no_newline { begin.saturating_sub(1) } else { begin };
             found = Some(Block { start: begin, end, origin });
         }
+
         start = end;
     }
+
     if open.is_some() { Err(Damaged) } else { Ok(found) }
 }
 
-/// `text` without the block; `None` if the file should be removed because we created all of it.
+/// Returns `text` without the block; `None` if the file should be removed because we created all of it.
 pub(super) fn without(text: &[u8], block: Block) -> Option<BString> {
     let rest: BString = [&text[..block.start], &text[block.end..]].concat().into();
     (block.origin == Origin::Existing || rest != SHEBANG).then_some(rest)
 }
 
-/// The program recorded in an installed script or command; `None` if it searches `PATH`.
+/// Returns the program recorded in an installed script or command; `None` if it searches `PATH`.
 pub(super) fn recorded_binary(text: &[u8]) -> Option<std::path::PathBuf> {
     let line = text.lines().find_map(|line| line.trim_start().strip_prefix(b"binary='"))?;
     let word = line.strip_suffix(b"'")?;
     Some(word.replace(r"'\''", "'").into_path_buf_lossy())
 }
 
-/// Whether a POSIX shell runs this file, so that it may contain our block. True for a text without shebang,
-/// which git passes to `sh`.
+/// Returns whether a POSIX shell runs this file, so that it may contain our block. True for a text without
+/// shebang, which git passes to `sh`.
 pub(super) fn is_shell_script(text: &[u8]) -> bool {
     if text.contains(&0) {
         return false;
     }
     let Some(shebang) = text.strip_prefix(b"#!") else { return text.to_str().is_ok() };
     let line = shebang[..line_end(shebang, 0)].to_str_lossy();
+
     let mut words = line.split_whitespace();
-    let name =
-        |word: &str| word.rsplit(['/', '\\']).next().unwrap_or(word).trim_end_matches(".exe").to_owned();
-    let mut program = words.next().map(name);
-    if program.as_deref() == Some("env") {
-        program = words.find(|word| !word.starts_with('-') && !word.contains('=')).map(name);
+    let mut program = words.next().map(program_name);
+    if program == Some("env") {
+        program = words.find(|word| !word.starts_with('-') && !word.contains('=')).map(program_name);
     }
-    program.is_some_and(|program| SHELLS.contains(&program.as_str()))
+    program.is_some_and(|program| SHELLS.contains(&program))
+}
+
+fn program_name(word: &str) -> &str {
+    word.rsplit(['/', '\\']).next().unwrap_or(word).trim_end_matches(".exe")
 }
 
 fn origin_of(line: &[u8]) -> Origin {
@@ -218,15 +232,17 @@ fn origin_of(line: &[u8]) -> Origin {
     }
 }
 
+/// The position behind the newline that ends the line from `start` on.
 fn line_end(text: &[u8], start: usize) -> usize {
     text[start..].find_byte(b'\n').map_or(text.len(), |at| start + at + 1)
 }
 
-/// `path` in single quotes, inside which a shell treats no character as special.
+/// Quotes `path` in single quotes, inside which a shell treats no character as special.
 fn shell_word(path: &Path) -> Result<BString, HookError> {
     let bytes = <[u8]>::from_path(path)
         .filter(|bytes| path.is_absolute() && !bytes.iter().any(|byte| b"\n\r\0".contains(byte)))
         .ok_or_else(|| HookError::UnusableBinaryPath { path: path.to_owned() })?;
+
     let separators = if cfg!(windows) { bytes.replace("\\", "/") } else { bytes.to_owned() };
     let mut word = BString::from("'");
     word.push_str(separators.replace("'", r"'\''"));

@@ -32,7 +32,8 @@ pub enum HooksDirLocation {
 }
 
 impl HooksDirLocation {
-    /// Why nothing is written to a directory at this location; `None` if hooks may be installed there.
+    /// Returns the reason why nothing is written to a directory at this location; `None` if hooks may be
+    /// installed there.
     pub(super) fn reason_not_to_write(self) -> Option<Reason> {
         match self {
             HooksDirLocation::Repository | HooksDirLocation::Ignored => None,
@@ -52,18 +53,18 @@ pub struct SurveyedFile {
 }
 
 impl SurveyedFile {
-    /// Whether git runs this hook and it contains the line that an [`Advice`](super::Advice) names.
+    /// Returns whether git runs this hook and it contains the line that an [`Advice`](super::Advice) names.
     pub(super) fn has_advised_line(&self) -> bool {
         let call = format!("git-codeweaver hook {}", self.event.name());
         matches!(&self.file, HookFile::Regular { bytes, executable: true } if bytes.contains_str(call))
     }
 
-    /// Whether this hook contains the advised line or our block.
+    /// Returns whether this hook contains the advised line or our block.
     pub(super) fn calls_us(&self) -> bool {
         self.has_advised_line() || self.has_block()
     }
 
-    /// Whether this hook contains our block.
+    /// Returns whether this hook contains our block.
     pub(super) fn has_block(&self) -> bool {
         matches!(&self.file, HookFile::Regular { bytes, .. } if matches!(script::find(bytes), Ok(Some(_))))
     }
@@ -79,8 +80,8 @@ pub struct HookSurvey {
     pub location: HooksDirLocation,
     /// One per event of the site, in the order of [`Event::ALL`].
     pub files: Vec<SurveyedFile>,
-    /// Existing hooks that a manager has renamed: to `.legacy` (pre-commit, which still runs them) or to
-    /// `.old` (lefthook, which does not).
+    /// Hooks that a manager has renamed: to `.legacy` (pre-commit, which still runs them) or to `.old`
+    /// (lefthook, which does not).
     pub set_aside: Vec<SurveyedFile>,
     /// Values of `hook.codeweaver.*`, local and global.
     pub configured: Vec<ConfigEntry>,
@@ -95,9 +96,11 @@ pub fn survey(site: &HookSite) -> Result<HookSurvey, HookError> {
     survey_with(&Git::default(), site)
 }
 
+/// As [`survey`], with this git.
 pub(super) fn survey_with(git: &Git, site: &HookSite) -> Result<HookSurvey, HookError> {
     let hooks_dir = git.hooks_dir(site)?;
     let files = files_of(&hooks_dir, Event::of(site))?;
+
     Ok(HookSurvey {
         version: GitVersion::of(git)?,
         hooks_dir_exists: hooks_dir.is_dir(),
@@ -111,7 +114,7 @@ pub(super) fn survey_with(git: &Git, site: &HookSite) -> Result<HookSurvey, Hook
 }
 
 impl HookSurvey {
-    /// Whether pre-commit has renamed our hook and runs it after its own.
+    /// Returns whether pre-commit has renamed our hook and runs it after its own.
     pub(super) fn is_run_by_pre_commit(&self, event: Event) -> bool {
         self.set_aside.iter().any(|surveyed| {
             surveyed.event == event
@@ -122,12 +125,12 @@ impl HookSurvey {
     }
 }
 
-/// The hook files of `events` in `dir`, missing ones included.
+/// Reads the hook files of `events` in `dir`, missing ones included.
 pub(super) fn files_of(dir: &Path, events: &[Event]) -> Result<Vec<SurveyedFile>, HookError> {
     events.iter().map(|event| read_hook(*event, dir.join(event.name()))).collect()
 }
 
-/// The renamed hooks that exist in `dir`.
+/// Reads the renamed hooks that exist in `dir`.
 pub(super) fn set_aside_in(dir: &Path) -> Result<Vec<SurveyedFile>, HookError> {
     let mut files = Vec::new();
     for event in Event::ALL {
@@ -135,6 +138,7 @@ pub(super) fn set_aside_in(dir: &Path) -> Result<Vec<SurveyedFile>, HookError> {
             files.push(read_hook(event, dir.join(event.name()).with_extension(suffix))?);
         }
     }
+
     files.retain(|surveyed| surveyed.file != HookFile::Missing);
     Ok(files)
 }
@@ -143,9 +147,10 @@ fn read_hook(event: Event, path: PathBuf) -> Result<SurveyedFile, HookError> {
     HookFile::read(&path).map(|file| SurveyedFile { event, path, file })
 }
 
-/// Compares resolved paths, since `hooks` may be a link.
+/// Determines the location of a hook directory. Compares resolved paths, since `hooks` may be a link.
 pub(super) fn location_of(git: &Git, site: &HookSite, hooks_dir: &Path) -> HooksDirLocation {
     let dir = resolved(hooks_dir);
+
     if dir.exists() && !dir.is_dir() {
         HooksDirLocation::Nowhere
     } else if dir.starts_with(resolved(&site.common_dir)) || dir.starts_with(resolved(&site.git_dir)) {
@@ -158,7 +163,7 @@ pub(super) fn location_of(git: &Git, site: &HookSite, hooks_dir: &Path) -> Hooks
     }
 }
 
-/// `path` without links and `..`. If it does not exist, its nearest existing parent is resolved.
+/// Resolves links and `..` in `path`. If it does not exist, its nearest existing parent is resolved.
 fn resolved(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| match (path.parent(), path.file_name()) {
         (Some(parent), Some(name)) => resolved(parent).join(name),

@@ -37,7 +37,7 @@ impl GitVersion {
         Some(GitVersion { major: numbers.next()?.ok()?, minor: numbers.next()?.ok()? })
     }
 
-    /// Whether hooks can be named in the configuration.
+    /// Returns whether hooks can be named in the configuration.
     pub fn has_configured_hooks(self) -> bool {
         self >= GitVersion::CONFIGURED_HOOKS
     }

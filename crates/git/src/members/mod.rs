@@ -1,13 +1,11 @@
 //! Members of a catalogue: repositories whose trees make up the tree of another, bare one.
 //!
 //! The tree of a catalogue has the tree of each member under the member's name, without a copy of its
-//! objects, and a file [`MEMBERS_FILE`] that lists the members. `stores` finds the objects; this module knows
-//! the list.
+//! objects, and a file [`MEMBERS_FILE`] that lists the members. This module reads the list, `stores` finds
+//! the objects, `probe` looks up the present commit of a member, and `commit` writes the list with the tree.
 //!
-//! `probe` looks at a member, `commit` writes the list with the tree.
-//!
-//! A repository is a catalogue because its own configuration says so ([`CATALOGUE_KEY`]), which no clone or
-//! push can do: a list of members in a foreign tree opens nothing.
+//! A repository is a catalogue because its own configuration says so ([`CATALOGUE_KEY`]). No clone and no
+//! push can set that, so a list of members in a foreign tree opens nothing.
 
 mod commit;
 mod name;
@@ -31,7 +29,7 @@ pub const CATALOGUE_KEY: &str = "codeweaver.catalogue";
 /// The only version of [`MEMBERS_FILE`].
 const VERSION: u32 = 1;
 
-/// What was found at a member when the catalogue was last brought up to date.
+/// The state of a member when the catalogue was last brought up to date.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MemberState {
@@ -49,12 +47,12 @@ pub enum MemberState {
 }
 
 impl MemberState {
-    /// Whether files are missing from the catalogue because of it.
+    /// Returns whether files are missing from the catalogue because of this state.
     pub fn is_problem(self) -> bool {
         matches!(self, MemberState::Missing | MemberState::NoRef | MemberState::Unreadable)
     }
 
-    /// The name in output.
+    /// Returns the name in output.
     pub fn name(self) -> &'static str {
         match self {
             MemberState::Indexed => "indexed",
@@ -86,10 +84,10 @@ pub struct Member {
     /// When its commit or its state last changed here, in seconds since 1970.
     #[serde(default)]
     pub updated: u64,
-    /// What was found at its path.
+    /// The state of the repository at its path.
     #[serde(default, skip_serializing_if = "is_indexed")]
     pub state: MemberState,
-    /// Why it is not `Indexed`.
+    /// The reason why it is not `Indexed`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub error: String,
 }
@@ -119,23 +117,27 @@ struct Header {
 }
 
 impl Members {
-    /// The list of these members.
+    /// Sorts and checks the members.
     ///
     /// # Errors
     /// A name is invalid or taken, or names a directory of another member.
     pub fn new(mut all: Vec<Member>) -> Result<Members, NameError> {
         all.sort_by(|a, b| a.name.cmp(&b.name));
         let members = Members { all };
+
         for (at, member) in members.all.iter().enumerate() {
             check_name(&member.name)?;
+
             let other = match members.of_path(member.name.as_bytes()) {
                 Some((other, rest)) if !rest.is_empty() => Some(other),
                 _ => members.all.get(at + 1).filter(|next| next.name == member.name),
             };
+
             if let Some(other) = other {
                 return Err(NameError::Taken { name: member.name.clone(), by: other.path.clone() });
             }
         }
+
         Ok(members)
     }
 
@@ -150,9 +152,11 @@ impl Members {
             Some(Err(error)) => return Err(format!("its first line has no version: {error}")),
             None => return Err("it is empty".to_owned()),
         };
+
         if header.version != VERSION {
             return Err(format!("it has version {}, this program reads {VERSION}", header.version));
         }
+
         let all: Result<Vec<Member>, _> = lines.map(serde_json::from_slice).collect();
         Members::new(all.map_err(|error| error.to_string())?).map_err(|error| error.to_string())
     }
@@ -176,20 +180,20 @@ impl Members {
         &self.all
     }
 
-    /// The member with this name.
+    /// Returns the member with this name.
     pub fn get(&self, name: &str) -> Option<&Member> {
         let at = self.all.binary_search_by(|member| member.name.as_str().cmp(name)).ok()?;
         self.all.get(at)
     }
 
-    /// The member that a path of the catalogue belongs to, and the path within it. Cost: a binary search for
-    /// each leading directory.
+    /// Finds the member that a path of the catalogue belongs to, and the path within it. Cost: a binary
+    /// search for each leading directory.
     pub fn of_path<'p>(&self, path: &'p [u8]) -> Option<(&Member, &'p [u8])> {
         let member = &self.all[self.position(path)?];
         Some((member, path.get(member.name.len() + 1..).unwrap_or_default()))
     }
 
-    /// The position in [`Self::all`] of the member that a path of the catalogue belongs to.
+    /// Finds the position in [`Self::all`] of the member that a path of the catalogue belongs to.
     pub fn position(&self, path: &[u8]) -> Option<usize> {
         let mut ends = path.find_iter("/").chain([path.len()]);
         ends.find_map(|end| self.all.binary_search_by(|member| member.name.as_bytes().cmp(&path[..end])).ok())
@@ -197,12 +201,12 @@ impl Members {
 }
 
 impl Repo {
-    /// Whether this is a catalogue, whose tree is made of those of its members.
+    /// Returns whether this is a catalogue, whose tree is made of those of its members.
     pub fn is_catalogue(&self) -> bool {
         self.member_stores().is_some()
     }
 
-    /// The members of a catalogue at HEAD. No members in an ordinary repository, and in a catalogue without
+    /// Reads the members of a catalogue at HEAD. An ordinary repository has none, like a catalogue without
     /// any.
     ///
     /// # Errors
@@ -217,7 +221,7 @@ impl Repo {
         }
     }
 
-    /// The members of a catalogue in `tree`, which may be that of an older commit.
+    /// Reads the members of a catalogue in `tree`, which may be that of an older commit.
     ///
     /// # Errors
     /// As [`Self::members`].
@@ -227,16 +231,17 @@ impl Repo {
     }
 }
 
-/// Whether the configuration of `repo` itself, not that of the user, makes it a catalogue.
+/// Returns whether the configuration of `repo` itself, not that of the user, makes it a catalogue.
 pub(super) fn is_catalogue(repo: &gix::Repository) -> bool {
     let config = repo.config_snapshot();
     let is_own =
         |meta: &gix::config::file::Metadata| meta.source.kind() == gix::config::source::Kind::Repository;
+
     repo.workdir().is_none()
         && matches!(config.plumbing().boolean_filter(CATALOGUE_KEY, is_own), Ok(Some(true)))
 }
 
-/// The list of members in the root tree `tree`, read from the catalogue's own objects.
+/// Reads the list of members in the root tree `tree`, from the catalogue's own objects.
 fn read_members(repo: &gix::Repository, tree: &Oid) -> Result<Members, String> {
     let mut buffer = Vec::new();
     let found = repo.objects.try_find(tree, &mut buffer).map_err(|error| error.to_string())?;
@@ -244,6 +249,7 @@ fn read_members(repo: &gix::Repository, tree: &Oid) -> Result<Members, String> {
     else {
         return Ok(Members::default());
     };
+
     let mut buffer = Vec::new();
     let found = repo.objects.try_find(&list, &mut buffer).map_err(|error| error.to_string())?;
     let bytes = found.ok_or_else(|| format!("object {list} is missing"))?.data;
@@ -261,7 +267,7 @@ fn objects_of(git_dir: &Path) -> PathBuf {
     git_dir.join("objects")
 }
 
-/// Members by the tree that they have in the catalogue.
+/// Object directories of the members by the tree that they have in the catalogue.
 fn by_tree(members: &Members) -> FxHashMap<Oid, Vec<PathBuf>> {
     let mut trees: FxHashMap<Oid, Vec<PathBuf>> = FxHashMap::default();
     for member in &members.all {

@@ -5,18 +5,18 @@ use std::path::PathBuf;
 /// Maximum length of a name in bytes.
 const MAX_LEN: usize = 512;
 
-/// Why a member cannot have a name.
+/// The reason why a member cannot have a name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
-    /// It is no path that git could check out, or not fit to be printed and typed.
+    /// It is not a path that git could check out, or not fit to be printed and typed.
     #[error("{name:?} cannot be the name of a member: {reason}")]
     Invalid {
         /// The name.
         name: String,
-        /// What is wrong with it.
+        /// The rule that it violates.
         reason: &'static str,
     },
-    /// It is that of another member, or names a directory within one.
+    /// The name is that of another member, or names a directory within one.
     #[error("the name {name:?} collides with that of the member at {}", by.display())]
     Taken {
         /// The name.
@@ -38,14 +38,17 @@ pub fn check_name(name: &str) -> Result<(), NameError> {
     } else {
         name.split('/').find_map(wrong_component)
     };
+
     match reason {
         None => Ok(()),
         Some(reason) => Err(NameError::Invalid { name: name.to_owned(), reason }),
     }
 }
 
+/// Returns the rule that a component of a name violates.
 fn wrong_component(component: &str) -> Option<&'static str> {
     let lower = component.trim_end_matches(['.', ' ']).to_ascii_lowercase();
+
     match () {
         () if component.is_empty() => Some("a component is empty"),
         () if matches!(component, "." | "..") => Some("it has the component `.` or `..`"),
@@ -57,7 +60,7 @@ fn wrong_component(component: &str) -> Option<&'static str> {
     }
 }
 
-/// Characters without a width, and those that change the direction of text.
+/// Returns whether a character has no width or changes the direction of text.
 fn is_invisible(c: char) -> bool {
     matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }

@@ -1,7 +1,7 @@
-//! A look at a member: the commit that its branch or tag points to now.
+//! Looks up the commit that the branch or tag of a member points to now.
 //!
-//! Nothing of its configuration is read. Its files are looked at before they are opened, so that a pipe in
-//! place of a reference does not stop the look.
+//! Nothing of the member's configuration is read. The types of its files are checked before they are opened,
+//! so that a pipe in place of a reference does not block the look-up.
 
 use super::MemberState;
 use crate::error::one_line;
@@ -29,9 +29,10 @@ pub enum Found {
     Nothing(MemberState, String),
 }
 
-/// What `member` points to. The object store is read only if that is another commit than the known one.
+/// Finds the commit that `member` points to. The object store is read only if it is not the known commit.
 pub fn probe(member: &Member) -> Found {
     let git_dir = &member.path;
+
     match std::fs::canonicalize(git_dir) {
         Ok(real) if real == *git_dir => {}
         Ok(real) => {
@@ -40,13 +41,16 @@ pub fn probe(member: &Member) -> Found {
         }
         Err(error) => return Found::Nothing(MemberState::Missing, error.to_string()),
     }
+
     if !git_dir.join("HEAD").exists() || !git_dir.join("objects").is_dir() {
         return Found::Nothing(MemberState::Missing, "there is no git repository".to_owned());
     }
+
     let unreadable = |reason: String| Found::Nothing(MemberState::Unreadable, reason);
     if git_dir.join("reftable").exists() {
         return unreadable("the reftable reference format is not supported".to_owned());
     }
+
     let id = match follow(git_dir, &member.reference) {
         Ok(Some(id)) => id,
         Ok(None) if member.reference == "HEAD" => {
@@ -57,10 +61,13 @@ pub fn probe(member: &Member) -> Found {
         }
         Err(reason) => return unreadable(reason),
     };
+
+    // The usual case costs no look at the object store.
     let is_known = member.state == MemberState::Indexed && member.tree.is_some();
     if is_known && member.commit.as_ref().and_then(|known| Oid::from_hex(known.as_bytes()).ok()) == Some(id) {
         return Found::Unchanged;
     }
+
     match peel(git_dir, id) {
         Ok((_, tree)) if tree.is_empty_tree() => {
             Found::Nothing(MemberState::Empty, "its commit has no files".to_owned())
@@ -70,22 +77,26 @@ pub fn probe(member: &Member) -> Found {
     }
 }
 
-/// The full name of the branch or tag that `short` names in the repository with this git directory; `None` if
-/// it has none.
+/// Finds the full name of the branch or tag that `short` names in the repository with this git directory;
+/// `None` if it has none.
 pub fn find_reference(git_dir: &Path, short: &str) -> Option<String> {
     let store = file::Store::at(git_dir.to_owned(), gix::hash::Kind::Sha1);
+
     let names = match short.starts_with("refs/") {
         true => vec![short.to_owned()],
         false => vec![format!("refs/heads/{short}"), format!("refs/tags/{short}")],
     };
+
     names.into_iter().find(|name| matches!(store.try_find(name.as_str()), Ok(Some(_))))
 }
 
-/// The object that a reference points to, unpeeled; `None` if there is none.
+/// Returns the object that a reference points to, unpeeled; `None` if there is none.
 fn follow(git_dir: &Path, reference: &str) -> Result<Option<Oid>, String> {
     check_is_file(&git_dir.join("packed-refs"))?;
     let store = file::Store::at(git_dir.to_owned(), gix::hash::Kind::Sha1);
+
     let mut name = reference.to_owned();
+
     for _ in 0..MAX_STEPS {
         check_is_file(&git_dir.join(&name))?;
         let found = store.try_find(name.as_str()).map_err(|error| format!("{name}: {}", one_line(&error)))?;
@@ -95,10 +106,12 @@ fn follow(git_dir: &Path, reference: &str) -> Result<Option<Oid>, String> {
             Some(Target::Symbolic(next)) => name = next.as_bstr().to_string(),
         }
     }
+
     Err(format!("{reference} is a cycle of symbolic references"))
 }
 
-/// Refuses what is there and cannot be read as a file. A directory in place of a reference is none.
+/// Refuses a path that exists and is neither a file nor a directory. A directory in place of a reference
+/// counts as no reference.
 fn check_is_file(path: &Path) -> Result<(), String> {
     match std::fs::metadata(path) {
         Ok(found) if found.is_file() || found.is_dir() => Ok(()),
@@ -108,15 +121,18 @@ fn check_is_file(path: &Path) -> Result<(), String> {
     }
 }
 
-/// The commit that `id` is or tags, and its tree.
+/// Returns the commit that `id` is or tags, and its tree.
 fn peel(git_dir: &Path, id: Oid) -> Result<(Oid, Oid), String> {
     check_is_file(&git_dir.join("objects/info/alternates"))?;
     let objects = gix::odb::at(git_dir.join("objects"), id.kind()).map_err(|error| one_line(&error))?;
+
     let mut buffer = Vec::new();
     let mut id = id;
+
     for _ in 0..MAX_STEPS {
         let found = objects.try_find(&id, &mut buffer).map_err(|error| one_line(&error))?;
         let found = found.ok_or_else(|| format!("object {id} is missing"))?;
+
         match found.kind {
             Kind::Commit => {
                 let tree = CommitRefIter::from_bytes(found.data, id.kind()).tree_id();
@@ -129,5 +145,6 @@ fn peel(git_dir: &Path, id: Oid) -> Result<(Oid, Oid), String> {
             kind => return Err(format!("object {id} is a {kind}, not a commit")),
         }
     }
+
     Err("too many tags in a row".to_owned())
 }

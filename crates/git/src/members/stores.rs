@@ -1,8 +1,8 @@
 //! The object stores of the members of a catalogue, opened when an object of theirs is read.
 //!
-//! Which member has an object follows from the graph of objects. The list of members names their trees, and
-//! whatever a tree names is where the tree was found. So a walk needs no paths, and only the repositories are
-//! opened whose trees it enters. Who reads a blob without walking tells in which member it is
+//! The graph of objects tells which member has an object: the list of members names their trees, and the
+//! objects that a tree names are in the same store as the tree. So a walk needs no paths, and opens only the
+//! repositories whose trees it enters. A caller that reads a blob without a walk names its member first
 //! ([`MemberStores::place`]).
 //!
 //! Members are opened as bare object stores: no configuration of theirs is read, and none of their
@@ -31,10 +31,11 @@ pub type Place = u32;
 pub struct MemberStores {
     places: Mutex<Places>,
     open: Mutex<Open>,
-    /// By root tree, the most recently used last.
+    /// Lists of members by root tree, the most recently used last.
     lists: Mutex<Vec<(Oid, Arc<Members>)>>,
 }
 
+/// The object directories that objects were found in.
 #[derive(Default)]
 struct Places {
     directories: Vec<Arc<Path>>,
@@ -45,10 +46,12 @@ struct Places {
 }
 
 impl Places {
+    /// Returns the number of an object directory, which is new if it was not known.
     fn number(&mut self, directory: PathBuf) -> Place {
         if let Some(&number) = self.numbers.get(&directory) {
             return number;
         }
+
         let number = self.directories.len() as Place;
         self.directories.push(directory.as_path().into());
         self.numbers.insert(directory, number);
@@ -56,6 +59,7 @@ impl Places {
     }
 }
 
+/// The open object stores, with the time of their last use.
 #[derive(Default)]
 struct Open {
     stores: FxHashMap<Place, (Arc<Store>, u64)>,
@@ -64,7 +68,7 @@ struct Open {
 }
 
 impl MemberStores {
-    /// The members in the root tree `tree` of the catalogue `repo`, whose trees can be read from now on.
+    /// Reads the members in the root tree `tree` of the catalogue `repo` and makes their trees readable.
     pub fn members_of(&self, repo: &gix::Repository, tree: &Oid) -> Result<Arc<Members>, String> {
         {
             let mut lists = sync::lock(&self.lists);
@@ -75,8 +79,10 @@ impl MemberStores {
                 return Ok(members);
             }
         }
+
         let members = Arc::new(read_members(repo, tree)?);
         let mut places = sync::lock(&self.places);
+
         for (tree, directories) in by_tree(&members) {
             for directory in directories {
                 let place = places.number(directory);
@@ -89,30 +95,34 @@ impl MemberStores {
         }
         places.several.retain(|_, places| places.len() > 1);
         drop(places);
+
         let mut lists = sync::lock(&self.lists);
+        // The first one is the least recently used.
         if lists.len() >= MAX_LISTS {
             lists.remove(0);
         }
         lists.push((*tree, members.clone()));
+
         Ok(members)
     }
 
-    /// Tells that the repository with the git directory `git_dir` has an object.
+    /// Records that the repository with the git directory `git_dir` has an object.
     pub fn place(&self, oid: &Oid, git_dir: &Path) {
         let mut places = sync::lock(&self.places);
         let place = places.number(objects_of(git_dir));
         places.of_object.insert(*oid, place);
     }
 
-    /// Where an object is, best guess first; nothing if it is not known to be a member's.
+    /// Places that may have an object, the most recently learnt first; none if no member is known to have it.
     pub fn places_of(&self, oid: &Oid) -> Vec<Place> {
         let places = sync::lock(&self.places);
         let Some(&first) = places.of_object.get(oid) else { return Vec::new() };
+
         let others = places.several.get(oid).into_iter().flatten().filter(|&&other| other != first);
         std::iter::once(first).chain(others.copied()).collect()
     }
 
-    /// Notes that what the tree with this `data` names is where the tree is.
+    /// Records that the objects named by the tree with this `data` are at the place of the tree.
     pub fn note_children(&self, data: &[u8], tree: &Oid, place: Place) {
         let mut places = sync::lock(&self.places);
         for entry in TreeRefIter::from_bytes(data, tree.kind()).filter_map(Result::ok) {
@@ -131,7 +141,7 @@ impl MemberStores {
         }
     }
 
-    /// The object store at `place`.
+    /// Opens the object store at `place`.
     ///
     /// # Errors
     /// The directory does not exist or cannot be read.
@@ -139,10 +149,13 @@ impl MemberStores {
         let mut open = sync::lock(&self.open);
         open.clock += 1;
         let now = open.clock;
+
         if let Some((store, used)) = open.stores.get_mut(&place) {
             *used = now;
             return Ok(store.clone());
         }
+
+        // Other threads may go on while this one opens the store.
         drop(open);
         let directory = sync::lock(&self.places).directories[place as usize].clone();
         let store = Arc::new(Store::at_opts(
@@ -151,11 +164,13 @@ impl MemberStores {
             &mut std::iter::empty(),
             Default::default(),
         )?);
+
         let mut open = sync::lock(&self.open);
         if open.stores.len() >= MAX_OPEN {
             let oldest = open.stores.iter().min_by_key(|(_, (_, used))| *used).map(|(&place, _)| place);
             oldest.and_then(|place| open.stores.remove(&place));
         }
+
         open.stores.insert(place, (store.clone(), now));
         Ok(store)
     }

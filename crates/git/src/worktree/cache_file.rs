@@ -22,7 +22,7 @@ impl CacheBytes {
         checksum
     }
 
-    /// Whether the file was cut after it was checked, so that what was decoded from it must not be used.
+    /// Returns whether the file was truncated after it was checked, so that decoded values must not be used.
     pub fn has_failed(&self) -> bool {
         self.0.has_failed()
     }
@@ -36,7 +36,7 @@ impl Deref for CacheBytes {
     }
 }
 
-/// Maps the cache file at `path`. `None` if it is missing, damaged or has another magic.
+/// Maps the cache file at `path`; `None` if it is missing, damaged or has another magic.
 pub fn read(path: &Path, magic: &[u8]) -> Option<CacheBytes> {
     let map = Mapped::open(path).ok()?;
     let (bytes, checksum) = map.split_at_checked(map.len().checked_sub(CHECKSUM_BYTES)?)?;

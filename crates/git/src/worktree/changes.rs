@@ -2,9 +2,12 @@
 
 use crate::{BStr, BString, ByteSlice as _, Mode, Oid};
 
-/// Where the content of a changed file differs: in git's index, in the working tree only, or untracked.
+/// Relation of a changed file to git's index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(
+    description = "Where the content of a changed file differs: in git's index, in the working tree only, or untracked."
+)]
 pub enum FileState {
     /// The index differs from the commit, the file equals the index.
     Staged,
@@ -57,12 +60,12 @@ pub struct WorktreeChanges {
 }
 
 impl WorktreeChanges {
-    /// Whether every path was found to be as committed, of those that were compared.
+    /// Returns whether every path that was compared is as committed.
     pub fn is_clean(&self) -> bool {
         self.changes.is_empty() && self.filtered.is_empty() && !self.has_unreadable()
     }
 
-    /// Whether `other` is the same difference, however many paths were compared.
+    /// Returns whether `other` is the same difference, regardless of the number of compared paths.
     pub fn agrees_with(&self, other: &WorktreeChanges) -> bool {
         self.changes == other.changes
             && self.filtered == other.filtered
@@ -70,22 +73,25 @@ impl WorktreeChanges {
             && self.unlisted == other.unlisted
     }
 
-    /// Whether anything was left out because this process may not read it.
+    /// Returns whether anything was left out because this process may not read it.
     pub fn has_unreadable(&self) -> bool {
         !self.unreadable.is_empty() || !self.unlisted.is_empty()
     }
 
-    /// Whether the file at `path`, or a directory that it is in, cannot be read.
+    /// Returns whether the file at `path`, or a directory that it is in, cannot be read.
     pub fn is_unreadable(&self, path: &BStr) -> bool {
         !self.unreadable.is_empty() && is_below_any(path, &self.unreadable)
     }
 }
 
-/// Whether the sorted `places` have `path`, or a directory (which ends in a slash) that contains it.
+/// Returns whether the sorted `places` have `path`, or a directory (which ends in a slash) that contains it.
 pub(super) fn is_below_any(path: &[u8], places: &[BString]) -> bool {
-    let has = |place: &[u8]| places.binary_search_by(|known| known.as_slice().cmp(place)).is_ok();
     // The root is the empty path.
-    has(b"") || has(path) || path.find_iter("/").any(|slash| has(&path[..=slash]))
+    has(places, b"") || has(places, path) || path.find_iter("/").any(|slash| has(places, &path[..=slash]))
+}
+
+fn has(places: &[BString], place: &[u8]) -> bool {
+    places.binary_search_by(|known| known.as_slice().cmp(place)).is_ok()
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! Classification: which scanned paths differ from the commit, and whether they are staged, modified, deleted
 //! or untracked.
 //!
-//! Content decides. It is read only where neither git's index nor the stat cache proves what a file contains.
+//! Content decides. It is read only where neither git's index nor the stat cache proves the content of a
+//! file.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -30,9 +31,10 @@ pub(super) fn classify(
     let key = conversion_key(context.repo, context.root, index, &scan.untracked.pattern_files);
     let unchecked = scan.unchecked();
     let old_cache = StatCache::load(context.cache_file);
-    // An incomplete walk may have missed attribute files, so its key may be wrong: entries under another key
-    // are kept.
+    // An incomplete walk may have missed attribute files, so its key may be wrong. Entries under another key
+    // are kept then.
     let may_store = scan.untracked.unchecked == 0 || old_cache.has_key(key);
+
     let mut classifier = Classifier {
         context,
         index,
@@ -45,11 +47,13 @@ pub(super) fn classify(
         may_store,
         result: WorktreeChanges { checked: scan.tracked.checked, unchecked, ..Default::default() },
     };
+
     classifier.tracked(&scan.tracked)?;
     classifier.missing_from_index()?;
     classifier.untracked(&scan.untracked.paths)?;
     classifier.result.unreadable.extend_from_slice(&scan.untracked.unreadable);
     classifier.result.unlisted.clone_from(&scan.untracked.unlisted);
+
     Ok(classifier.finish())
 }
 
@@ -62,62 +66,82 @@ fn conversion_key(
     index: &gix::index::State,
     pattern_files: &[BString],
 ) -> [u8; 16] {
-    const NAME: &[u8] = b".gitattributes";
-    let is_attributes =
-        |path: &[u8]| path.strip_suffix(NAME).is_some_and(|dir| dir.is_empty() || dir.ends_with(b"/"));
-    let mut hasher = blake3::Hasher::new();
-    // Whether any conversion is configured.
-    let mut converts = false;
-    let local = repo.local();
-    let config = local.config_snapshot();
-    for key in ["core.autocrlf", "core.eol", "core.attributesFile"] {
-        if let Some(value) = config.string(key) {
-            converts = true;
-            hasher.update(key.as_bytes()).update(&value).update(b"\0");
-        }
-    }
-    let mut file = |path: &Path, may_be_link: bool| {
-        let meta = if may_be_link { std::fs::metadata(path) } else { std::fs::symlink_metadata(path) };
-        let is_file = meta.is_ok_and(|meta| meta.is_file());
-        if let Some(bytes) = is_file.then(|| std::fs::read(path).ok()).flatten() {
-            converts = true;
-            hasher.update(path.as_os_str().as_encoded_bytes()).update(blake3::hash(&bytes).as_bytes());
-        }
-    };
-    file(Path::new(SYSTEM_ATTRIBUTES), true);
-    file(&repo.common_dir().join("info").join("attributes"), true);
+    let mut inputs = ConversionInputs { hasher: blake3::Hasher::new(), converts: false };
+    inputs.add_settings(repo);
+    inputs.add_file(Path::new(SYSTEM_ATTRIBUTES), true);
+    inputs.add_file(&repo.common_dir().join("info").join("attributes"), true);
     if let Some(path) = user_config_file(repo, "core.attributesFile", "attributes") {
-        file(&path, true);
+        inputs.add_file(&path, true);
     }
+
     let tracked = index.entries().iter().map(|entry| entry.path(index));
-    for path in
-        tracked.chain(pattern_files.iter().map(|path| path.as_ref())).filter(|path| is_attributes(path))
-    {
-        if let Ok(path) = gix::path::from_bstr(path) {
-            file(&root.join(path), false);
+    for path in tracked.chain(pattern_files.iter().map(|path| path.as_ref())) {
+        if is_attributes_file(path)
+            && let Ok(path) = gix::path::from_bstr(path)
+        {
+            inputs.add_file(&root.join(path), false);
         }
     }
-    for entry in index.entries().iter().filter(|entry| is_attributes(entry.path(index))) {
-        // Attributes in the index apply where the file itself does not exist.
-        converts = true;
-        hasher.update(entry.id.as_slice());
+    // Attributes in the index apply where the file itself does not exist.
+    for entry in index.entries().iter().filter(|entry| is_attributes_file(entry.path(index))) {
+        inputs.converts = true;
+        inputs.hasher.update(entry.id.as_slice());
     }
-    if converts {
-        // A key for each file would be invalidated less often, but the stat cache has few entries: stat data
-        // in the index covers nearly all files.
+
+    // A key for each file would be invalidated less often, but the stat cache has few entries: stat data in
+    // the index covers nearly all files.
+    if inputs.converts {
         for entry in index.entries() {
-            hasher.update(entry.id.as_slice());
+            inputs.hasher.update(entry.id.as_slice());
         }
     }
     let mut key = [0; 16];
-    key.copy_from_slice(&hasher.finalize().as_bytes()[..16]);
+    key.copy_from_slice(&inputs.hasher.finalize().as_bytes()[..16]);
     key
+}
+
+fn is_attributes_file(path: &[u8]) -> bool {
+    let directory = path.strip_suffix(b".gitattributes");
+    directory.is_some_and(|directory| directory.is_empty() || directory.ends_with(b"/"))
+}
+
+/// Hash of the settings and files that configure conversions.
+struct ConversionInputs {
+    hasher: blake3::Hasher,
+    /// Whether any conversion is configured.
+    converts: bool,
+}
+
+impl ConversionInputs {
+    /// Adds the keys of git's configuration.
+    fn add_settings(&mut self, repo: &Repo) {
+        let local = repo.local();
+        let config = local.config_snapshot();
+        for key in ["core.autocrlf", "core.eol", "core.attributesFile"] {
+            if let Some(value) = config.string(key) {
+                self.converts = true;
+                self.hasher.update(key.as_bytes()).update(&value).update(b"\0");
+            }
+        }
+    }
+
+    /// Adds an attribute file, if it exists. Git follows links to those outside of the working tree only.
+    fn add_file(&mut self, path: &Path, may_be_link: bool) {
+        let meta = if may_be_link { std::fs::metadata(path) } else { std::fs::symlink_metadata(path) };
+        if !meta.is_ok_and(|meta| meta.is_file()) {
+            return;
+        }
+        if let Ok(bytes) = std::fs::read(path) {
+            self.converts = true;
+            self.hasher.update(path.as_os_str().as_encoded_bytes()).update(blake3::hash(&bytes).as_bytes());
+        }
+    }
 }
 
 /// The content of a path of the working tree.
 enum Content {
     Blob(WorktreeBlob),
-    /// No file or link.
+    /// There is no file or link.
     Absent,
     /// The path has a filter driver, or cannot be read.
     Unknown,
@@ -130,54 +154,69 @@ struct Classifier<'a> {
     head: HeadDiff,
     /// Opened when the first file has to be read.
     reader: Option<WorktreeReader>,
-    /// No path was left out for lack of time.
+    /// Whether no path was left out for lack of time.
     is_complete: bool,
     /// The stat cache as loaded.
     old_cache: StatCache,
     /// The entries of this run.
     new_cache: StatCache,
-    /// Whether `new_cache` has entries that `old_cache` has not.
+    /// Whether `new_cache` has entries that `old_cache` does not have.
     has_new_entries: bool,
     may_store: bool,
     result: WorktreeChanges,
 }
 
 impl Classifier<'_> {
+    /// Classifies the paths of the index.
     fn tracked(&mut self, tracked: &TrackedScan) -> Result<(), GitError> {
+        self.conflicted(&tracked.conflicted)?;
+        self.deleted(&tracked.deleted);
+        self.maybe_modified(&tracked.maybe_modified)?;
+        let examined = tracked.deleted.iter().chain(&tracked.maybe_modified).copied().collect();
+        self.staged(&examined)
+    }
+
+    /// Classifies paths with the stages of an unresolved merge.
+    fn conflicted(&mut self, positions: &[usize]) -> Result<(), GitError> {
         let index = self.index;
-        let mut examined: FxHashSet<usize> = FxHashSet::default();
-        for &position in &tracked.conflicted {
+        for &position in positions {
             let path = index.entries()[position].path(index);
             let committed = self.head.missing.remove(path);
-            let real = SymlinkCheck::new(self.context.root).full_path(path).is_some();
-            let content = if real { self.content(path)? } else { Content::Absent };
+            let is_real = SymlinkCheck::new(self.context.root).full_path(path).is_some();
+            let content = if is_real { self.content(path)? } else { Content::Absent };
             self.change(path, content, committed, FileState::Dirty, true);
         }
-        for &position in &tracked.deleted {
-            examined.insert(position);
+        Ok(())
+    }
+
+    /// Adds paths of the index whose file does not exist.
+    fn deleted(&mut self, positions: &[usize]) {
+        let index = self.index;
+        for &position in positions {
+            let path = index.entries()[position].path(index);
             let committed = self.committed(position);
-            self.change(
-                index.entries()[position].path(index),
-                Content::Absent,
-                committed,
-                FileState::Dirty,
-                false,
-            );
+            self.change(path, Content::Absent, committed, FileState::Dirty, false);
         }
-        for &position in &tracked.maybe_modified {
-            examined.insert(position);
+    }
+
+    /// Classifies files that stat data does not prove to be as staged, by their content.
+    fn maybe_modified(&mut self, positions: &[usize]) -> Result<(), GitError> {
+        let index = self.index;
+        for &position in positions {
             if self.skip_if_late() {
                 continue;
             }
+
             let entry = &index.entries()[position];
             let path = entry.path(index);
             let content = self.content(path)?;
-            let intended = entry.flags.contains(Flags::INTENT_TO_ADD);
+            let is_intended = entry.flags.contains(Flags::INTENT_TO_ADD);
+
             let state = match &content {
                 Content::Blob(blob)
                     if blob.oid == entry.id
                         && (blob.mode == Mode::Symlink) == (entry.mode == EntryMode::SYMLINK)
-                        && !intended =>
+                        && !is_intended =>
                 {
                     FileState::Staged
                 }
@@ -186,10 +225,17 @@ impl Classifier<'_> {
             let committed = self.committed(position);
             self.change(path, content, committed, state, false);
         }
-        // Files that differ from the commit, with stat data that proves they are as staged.
+        Ok(())
+    }
+
+    /// Adds files that differ from the commit and that stat data proves to be as staged. The content of those
+    /// at the positions `examined` is known already.
+    fn staged(&mut self, examined: &FxHashSet<usize>) -> Result<(), GitError> {
+        let index = self.index;
         let mut staged: Vec<_> =
             self.head.changed.keys().copied().filter(|at| !examined.contains(at)).collect();
         staged.sort_unstable();
+
         for position in staged {
             let entry = &index.entries()[position];
             if entry.flags.intersects(Flags::SKIP_WORKTREE | Flags::ASSUME_VALID)
@@ -197,6 +243,7 @@ impl Classifier<'_> {
             {
                 continue;
             }
+
             let path = entry.path(index);
             let size = self.context.repo.blobs().size(&entry.id)?.unwrap_or(0);
             let mode = match entry.mode {
@@ -204,6 +251,7 @@ impl Classifier<'_> {
                 EntryMode::FILE_EXECUTABLE => Mode::Executable,
                 _ => Mode::File,
             };
+
             let content = Content::Blob(WorktreeBlob { oid: entry.id, mode, size });
             let committed = self.committed(position);
             self.change(path, content, committed, FileState::Staged, false);
@@ -215,20 +263,25 @@ impl Classifier<'_> {
     fn missing_from_index(&mut self) -> Result<(), GitError> {
         let mut missing: Vec<_> = std::mem::take(&mut self.head.missing).into_iter().collect();
         missing.sort_by(|a, b| a.0.cmp(&b.0));
+
         for (path, committed) in missing {
-            let real = SymlinkCheck::new(self.context.root).full_path(path.as_ref()).is_some();
-            let content = if real { self.content(path.as_ref())? } else { Content::Absent };
+            let is_real = SymlinkCheck::new(self.context.root).full_path(path.as_ref()).is_some();
+            let content = if is_real { self.content(path.as_ref())? } else { Content::Absent };
+
             let state =
                 if matches!(content, Content::Absent) { FileState::Staged } else { FileState::Untracked };
+            // Kept for `untracked`, which skips these paths.
             self.head.missing.insert(path.clone(), committed);
             self.change(path.as_ref(), content, Some(committed), state, false);
         }
         Ok(())
     }
 
+    /// Classifies files that are not in the index.
     fn untracked(&mut self, paths: &[BString]) -> Result<(), GitError> {
         let mut paths: Vec<&BString> = paths.iter().collect();
         paths.sort();
+
         for path in paths {
             if self.head.missing.contains_key(path) {
                 continue; // classified by `missing_from_index`
@@ -238,6 +291,7 @@ impl Classifier<'_> {
                 self.is_complete = false;
                 continue;
             }
+
             self.result.checked += 1;
             let content = self.content(path.as_ref())?;
             if !matches!(content, Content::Absent) {
@@ -255,9 +309,11 @@ impl Classifier<'_> {
             }
             self.new_cache.store(self.context.cache_file);
         }
+
         self.result.changes.sort_by(|a, b| a.path.cmp(&b.path));
         self.result.filtered.sort();
         self.result.filtered.dedup();
+
         let unreadable = &mut self.result.unreadable;
         unreadable.sort();
         unreadable.dedup();
@@ -272,7 +328,7 @@ impl Classifier<'_> {
         self.result
     }
 
-    /// Whether the deadline has passed. If so, moves one path from checked to unchecked.
+    /// Returns whether the deadline has passed. If so, moves one path from checked to unchecked.
     fn skip_if_late(&mut self) -> bool {
         let is_late = self.context.is_late();
         if is_late {
@@ -311,6 +367,7 @@ impl Classifier<'_> {
                 Some(blob)
             }
         };
+
         self.result.changes.push(WorktreeChange { path: path.to_owned(), state, conflicted, bytes });
     }
 
@@ -323,20 +380,23 @@ impl Classifier<'_> {
             Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
                 return Ok(self.unreadable(&path[..path.rfind_byte(b'/').map_or(0, |slash| slash + 1)]));
             }
-            // It says nothing about other files: the name is too long for the file system, or the disk is
+            // This says nothing about other files: the name may be too long for the file system, or the disk
             // damaged.
             Err(_) => return Ok(self.unreadable(path)),
         };
+
         let mode = match Kind::of(&meta) {
             Kind::Directory | Kind::Other => return Ok(Content::Absent),
             Kind::Symlink => Mode::Symlink,
             Kind::File { executable: true } => Mode::Executable,
             Kind::File { executable: false } => Mode::File,
         };
+
         if let Some(known) = self.old_cache.get(path, &FileStat::of(&meta)) {
             self.new_cache.insert(path.to_owned(), known);
             return Ok(Content::Blob(WorktreeBlob { oid: known.oid, mode, size: known.converted_size }));
         }
+
         let reader = match &mut self.reader {
             Some(reader) => reader,
             None => {
@@ -344,11 +404,13 @@ impl Classifier<'_> {
                 self.reader.insert(WorktreeReader::with_index(self.context.repo, index)?)
             }
         };
+
         let observed = Time::now();
         match reader.convert_checked(path) {
             Ok((stat, Conversion::Blob { bytes, mode })) => {
                 let oid = hash_blob(&bytes, self.index.object_hash());
                 let size = bytes.len() as u64;
+                // Racy stat data could be the same after another write, so it is not cached.
                 if let Some(stat) = stat.filter(|stat| !stat.mtime.is_racy(observed)) {
                     self.has_new_entries = true;
                     self.new_cache.insert(path.to_owned(), CachedBlob { stat, oid, converted_size: size });
@@ -371,7 +433,7 @@ impl Classifier<'_> {
         }
     }
 
-    /// Notes that `place`, a file or a directory with its slash, cannot be read.
+    /// Records that `place`, a file or a directory with its slash, cannot be read.
     fn unreadable(&mut self, place: &[u8]) -> Content {
         self.result.unreadable.push(place.into());
         Content::Unknown

@@ -1,4 +1,4 @@
-//! What the steps of a status run share: repository, target, limits.
+//! Input shared by the steps of a status run: repository, target, limits.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -21,7 +21,10 @@ pub(super) struct StatusContext<'a> {
 }
 
 impl<'a> StatusContext<'a> {
-    /// Errors: [`GitError::Bare`] if the repository has no working tree.
+    /// Creates the context of a run that may last until `deadline`.
+    ///
+    /// # Errors
+    /// [`GitError::Bare`] if the repository has no working tree.
     pub fn new(
         repo: &'a Repo,
         head_tree: Option<&'a Oid>,
@@ -38,7 +41,7 @@ impl<'a> StatusContext<'a> {
         self.root.join(path.to_path_lossy())
     }
 
-    /// Whether the time budget is used up.
+    /// Returns whether the time budget is used up.
     pub fn is_late(&self) -> bool {
         Instant::now() > self.deadline
     }

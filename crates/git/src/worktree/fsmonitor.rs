@@ -44,10 +44,10 @@ mod linux {
 
     /// Maximum number of watched directories.
     const MAX_DIRECTORIES: usize = 32_768;
-    /// At most this part of the watches of a user is taken, a quarter: editors need watches too.
+    /// The part of a user's watches that is used at most is one over this number: editors need watches too.
     const WATCH_LIMIT_DIVISOR: usize = 4;
-    /// Maximum number of touched files that are reported one by one. For more files a full scan, on all
-    /// cores, takes no longer.
+    /// Maximum number of touched files that are reported one by one. A full scan, on all cores, is as fast
+    /// for more files.
     pub const MAX_TOUCHED_FILES: usize = 2_000;
 
     /// Watches the directories of one working tree.
@@ -60,19 +60,21 @@ mod linux {
         directories: FxHashMap<i32, BString>,
         /// Watched directories that are walked for untracked files.
         walked: FxHashSet<BString>,
-        /// A directory could not be watched, or has moved.
+        /// Whether a directory could not be watched, or has moved.
         is_broken: bool,
     }
 
     impl FsMonitor {
-        /// `None` where events are not reliable.
+        /// Creates a monitor without watches; `None` where events are not reliable.
         pub fn new(root: &Path) -> Option<FsMonitor> {
             let device = fs_kind::device(root)?;
             let limit = std::fs::read_to_string("/proc/sys/fs/inotify/max_user_watches").ok()?;
             let limit: usize = limit.trim().parse().ok()?;
+
             let queue = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC);
             let queue =
                 queue.inspect_err(|error| tracing::debug!(%error, "cannot watch directories")).ok()?;
+
             let monitor = FsMonitor {
                 queue,
                 root: root.to_owned(),
@@ -82,6 +84,7 @@ mod linux {
                 walked: FxHashSet::default(),
                 is_broken: false,
             };
+
             (!monitor.has_mounts()).then_some(monitor)
         }
 
@@ -97,25 +100,28 @@ mod linux {
             self.walked.insert(prefix.to_owned());
         }
 
-        /// Takes back that a directory is walked: it belongs to a nested repository.
+        /// Removes the mark that a directory is walked: it belongs to a nested repository.
         pub fn unmark_walked(&mut self, prefix: &BStr) {
             self.walked.remove(prefix);
         }
 
-        /// Whether every requested directory is watched.
+        /// Returns whether every requested directory is watched.
         pub fn is_complete(&self) -> bool {
             !self.is_broken
         }
 
+        /// Adds a watch for a directory.
         fn add(&mut self, prefix: &BStr, may_be_unreadable: bool) {
             if self.is_broken {
                 return;
             }
+
             let is_root = prefix.is_empty();
             let full = match prefix.strip_suffix(b"/") {
                 Some(directory) => self.root.join(directory.as_bstr().to_path_lossy()),
                 None => self.root.clone(),
             };
+
             let mut flags = WatchFlags::MODIFY
                 | WatchFlags::CLOSE_WRITE
                 | WatchFlags::ATTRIB
@@ -125,33 +131,37 @@ mod linux {
                 | WatchFlags::MOVE_SELF
                 | WatchFlags::ONLYDIR;
             flags.set(WatchFlags::DONT_FOLLOW, !is_root);
+
             let failure = match inotify::add_watch(&self.queue, &full, flags) {
                 Ok(watch) => {
                     let known = self.directories.entry(watch).or_insert_with(|| prefix.to_owned());
                     // One directory under two names, or a directory that has moved.
                     let is_other = known != prefix;
-                    let is_elsewhere = || {
-                        std::fs::metadata(&full).is_ok_and(|meta| fs_kind::device_of(&meta) != self.device)
-                    };
-                    (is_other || self.directories.len() > self.max_directories || is_elsewhere()).then_some(
+                    let is_too_much = self.directories.len() > self.max_directories;
+                    (is_other || is_too_much || self.is_elsewhere(&full)).then_some(
                         "too many directories, a moved directory or another file system".to_owned(),
                     )
                 }
-                // No directory. If one is created, the watch of its parent reports it.
+                // If a directory is created here, the watch of its parent reports it.
                 Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) if !is_root => None,
                 // The walk skips an unreadable directory, and the watch of its parent reports when it becomes
-                // readable. Changes of tracked files in it would not be reported, so it is an error for
-                // those.
+                // readable. Changes of tracked files in it would go unreported, so for those it is an error.
                 Err(Errno::ACCESS) if may_be_unreadable && !is_root => None,
                 Err(error) => Some(error.to_string()),
             };
+
             if let Some(reason) = failure {
                 tracing::debug!(path = %full.display(), reason, "cannot watch a directory");
                 self.is_broken = true;
             }
         }
 
-        /// Whether anything is mounted below the root. Changes inside a mount are not reported.
+        /// Returns whether a directory is on another file system than the root.
+        fn is_elsewhere(&self, directory: &Path) -> bool {
+            std::fs::metadata(directory).is_ok_and(|meta| fs_kind::device_of(&meta) != self.device)
+        }
+
+        /// Returns whether anything is mounted below the root. Changes inside a mount are not reported.
         fn has_mounts(&self) -> bool {
             let Ok(mounts) = std::fs::read("/proc/self/mountinfo") else { return true };
             let Ok(root) = self.root.canonicalize() else { return true };
@@ -159,6 +169,7 @@ mod linux {
             if !root.ends_with(b"/") {
                 root.push(b'/');
             }
+
             mounts.lines().any(|line| {
                 line.split(|&byte| byte == b' ')
                     .nth(4)
@@ -166,14 +177,16 @@ mod linux {
             })
         }
 
-        /// Drains the event queue.
+        /// Drains the event queue and returns the touched files.
         pub fn take_touched(&mut self) -> Touched {
             if self.is_broken || self.has_mounts() {
                 return Touched::Unknown;
             }
+
             let mut files = FxHashSet::default();
             let mut buffer = [MaybeUninit::<u8>::uninit(); 64 << 10];
             let mut events = inotify::Reader::new(&self.queue, &mut buffer);
+
             loop {
                 match events.next() {
                     Ok(event) => {
@@ -199,16 +212,19 @@ mod linux {
     fn unescaped(point: &[u8]) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(point.len());
         let mut rest = point;
+
+        // A backslash that begins no octal escape stands for itself.
         while let Some((&first, tail)) = rest.split_first() {
             let octal = tail.get(..3).filter(|_| first == b'\\');
             let number = octal.and_then(|octal| u8::from_str_radix(octal.to_str().ok()?, 8).ok());
             bytes.push(number.unwrap_or(first));
             rest = if number.is_some() { &tail[3..] } else { tail };
         }
+
         bytes
     }
 
-    /// What an event means for the status.
+    /// Effect of an event on the status.
     enum Effect {
         None,
         /// This file may have changed.
@@ -217,9 +233,15 @@ mod linux {
         Unknown,
     }
 
+    /// Classifies an event of the file `name` in a watched directory, or of the directory if `name` is empty.
     fn effect_of(directory: &BString, name: &[u8], event: ReadFlags) -> Effect {
         let is_store = directory.is_empty() && name.eq_ignore_ascii_case(STORE_DIR.as_bytes());
         if is_store {
+            return Effect::None;
+        }
+
+        // An event of the directory itself, which the watch of its parent reports too.
+        if name.is_empty() && event == ReadFlags::ATTRIB | ReadFlags::ISDIR && !directory.is_empty() {
             return Effect::None;
         }
         let is_git_file = is_pattern_file(name) || name.eq_ignore_ascii_case(b".git");
@@ -228,20 +250,17 @@ mod linux {
             | ReadFlags::MOVE_SELF
             | ReadFlags::UNMOUNT
             | ReadFlags::QUEUE_OVERFLOW;
-        if name.is_empty() && event == ReadFlags::ATTRIB | ReadFlags::ISDIR && !directory.is_empty() {
-            // An event of the directory itself, which the watch of its parent reports too.
-            return Effect::None;
-        }
         if name.is_empty() || is_git_file || event.intersects(of_directory) {
             return Effect::Unknown;
         }
+
         let mut file = directory.clone();
         file.extend_from_slice(name);
         Effect::File(file)
     }
 
     impl FsMonitor {
-        /// Whether the directory of `file` is walked for untracked files.
+        /// Returns whether the directory of `file` is walked for untracked files.
         pub fn is_walked(&self, file: &BStr) -> bool {
             let prefix = &file[..file.rfind_byte(b'/').map_or(0, |slash| slash + 1)];
             self.walked.contains(prefix.as_bstr())

@@ -1,44 +1,47 @@
-//! The answer of git's own file-system monitor (`git fsmonitor--daemon`), where `core.fsmonitor` is on.
+//! Client of git's own file-system monitor (`git fsmonitor--daemon`), where `core.fsmonitor` is on.
 //!
-//! The daemon collects the paths that change. A client tells the token of an earlier answer and gets the
+//! The daemon collects the paths that change. A client sends the token of an earlier answer and gets the
 //! paths that have changed since. Before the daemon answers, it waits for the events of everything that
-//! happened before the question, so what it does not name is unchanged, as far as git relies on that too.
+//! happened before the request. So a path that it does not name is unchanged, as far as git relies on that
+//! too.
 //!
 //! Only a daemon that runs already is asked. None is started, and a program that `core.fsmonitor` names is
 //! never run, since a repository could name any. Unix only: the daemon listens on a socket in the git
-//! directory; a question and its answer are packet lines that end with a flush packet (git's `simple-ipc.h`
-//! and `fsmonitor-ipc.h`).
+//! directory; requests and answers are packet lines that end with a flush packet (git's `simple-ipc.h` and
+//! `fsmonitor-ipc.h`).
 
 use crate::{BString, Repo};
 
 /// An answer of the daemon.
 pub(super) struct Answer {
-    /// Names the time of the answer.
+    /// Token that stands for the time of the answer.
     pub token: BString,
     /// The paths that have changed; `None` if the daemon does not know them. A path of a directory ends with
     /// a slash and stands for everything below it.
     pub changed: Option<Vec<BString>>,
 }
 
-/// Asks what has changed since the answer with `token`, or for a token alone. `None` if `core.fsmonitor` is
-/// not on or no daemon answers in time.
+/// Requests the paths that have changed since the answer with `token`, or only a token. `None` if
+/// `core.fsmonitor` is not on or no daemon answers in time.
 pub(super) fn ask(repo: &Repo, token: Option<&[u8]>) -> Option<Answer> {
     let is_on = repo.local().config_snapshot().boolean("core.fsmonitor");
     if is_on != Some(true) {
         return None;
     }
-    let asked = transport::ask(&repo.git_dir().join(SOCKET), token.unwrap_or(NO_TOKEN));
+
+    let answer = transport::ask(&repo.git_dir().join(SOCKET), token.unwrap_or(NO_TOKEN));
     let answer =
-        asked.inspect_err(|error| tracing::debug!(%error, "git's fsmonitor does not answer")).ok()?;
+        answer.inspect_err(|error| tracing::debug!(%error, "git's fsmonitor does not answer")).ok()?;
     decode(&answer)
 }
 
 /// Name of the socket in the git directory.
 const SOCKET: &str = "fsmonitor--daemon.ipc";
-/// What git asks with if it has no token.
+/// The token that git sends if it has none.
 const NO_TOKEN: &[u8] = b"builtin:fake";
 
-/// Splits an answer: the token and the paths, each ended by a zero byte. A path `/` stands for all.
+/// Splits an answer into the token and the paths, each ended by a zero byte. The path `/` stands for all
+/// paths.
 fn decode(answer: &[u8]) -> Option<Answer> {
     let mut parts = answer.split(|&byte| byte == 0);
     let token = BString::from(parts.next().filter(|token| !token.is_empty())?);
@@ -54,12 +57,12 @@ mod transport {
     use std::path::Path;
     use std::time::Duration;
 
-    /// How long the daemon is waited for. Without its answer, every path is looked at, which takes about as
+    /// Maximum time to wait for the daemon. Without its answer every path is checked, which takes about as
     /// long in a large repository.
     const TIMEOUT: Duration = Duration::from_millis(50);
-    /// Maximum length of an answer. With more changed paths, everything is looked at.
+    /// Maximum length of an answer. With more changed paths everything is checked.
     const MAX_BYTES: usize = 1 << 20;
-    /// Length of the length of a packet, which includes it.
+    /// Number of digits of the length of a packet. The length includes them.
     const HEADER: usize = 4;
 
     /// Sends `question` to the socket at `path` and returns the answer.
@@ -67,14 +70,18 @@ mod transport {
         let mut stream = UnixStream::connect(path)?;
         stream.set_read_timeout(Some(TIMEOUT))?;
         stream.set_write_timeout(Some(TIMEOUT))?;
+
         let header = format!("{:04x}", question.len() + HEADER);
         stream.write_all(&[header.as_bytes(), question, b"0000"].concat())?;
+
         let mut answer = Vec::new();
         loop {
             let mut header = [0; HEADER];
             stream.read_exact(&mut header)?;
+
             let text = std::str::from_utf8(&header).ok();
             let len = text.and_then(|text| usize::from_str_radix(text, 16).ok());
+
             match len.ok_or(ErrorKind::InvalidData)? {
                 0 => return Ok(answer),
                 len if len < HEADER || answer.len() + len > MAX_BYTES => {

@@ -16,21 +16,23 @@ pub(super) struct LazyIndex {
 }
 
 impl LazyIndex {
+    /// An index that is parsed already.
     pub fn of(state: Arc<gix::index::State>) -> LazyIndex {
         LazyIndex { state: state.into() }
     }
 
-    /// The parsed index.
+    /// Returns the parsed index, which the first call reads.
     pub fn get(&self, repo: &Repo) -> Result<Arc<gix::index::State>, GitError> {
         if let Some(state) = self.state.get() {
             return Ok(state.clone());
         }
+
         let state = Arc::new(repo.read_index()?);
         Ok(self.state.get_or_init(|| state).clone())
     }
 }
 
-/// All parent directories of tracked files with their slash, each once; the root is empty.
+/// All parent directories of tracked files with their slash, each once; the root is the empty path.
 pub(super) fn directories(index: &gix::index::State) -> impl Iterator<Item = &BStr> {
     let mut last: &BStr = "".into();
     let below_root = index.entries().iter().flat_map(move |entry| {
@@ -43,6 +45,7 @@ pub(super) fn directories(index: &gix::index::State) -> impl Iterator<Item = &BS
             .filter(move |&end| end > common)
             .map(|end| path[..end].as_bstr())
     });
+
     std::iter::once("".into()).chain(below_root)
 }
 
@@ -64,8 +67,8 @@ pub(super) struct HeadDiff {
 }
 
 impl HeadDiff {
-    /// Whether every committed path is in the index. Others are read in each run, since their directories may
-    /// not be scanned.
+    /// Returns whether every committed path is in the index. Other committed files are read in each run,
+    /// since their directories may not be scanned.
     pub fn all_in_index(&self) -> bool {
         self.missing.is_empty()
     }
@@ -105,6 +108,7 @@ fn collect_tree(
         items.push(TreeItem::UnchangedDirectory(prefix.clone()));
         return Ok(());
     }
+
     let bad = |reason: String| GitError::BadObject { oid: *tree, expected: "tree", reason };
     let mut buffer = Vec::new();
     let data = if tree.is_empty_tree() {
@@ -113,6 +117,7 @@ fn collect_tree(
         let found = repo.objects.try_find(tree, &mut buffer).map_err(|error| bad(error.to_string()))?;
         found.ok_or(GitError::ObjectMissing { oid: *tree })?.data
     };
+
     let base = prefix.len();
     for entry in TreeRefIter::from_bytes(data, tree.kind()) {
         let entry = entry.map_err(|error| bad(error.to_string()))?;
@@ -134,27 +139,32 @@ fn collect_tree(
         }
         prefix.truncate(base);
     }
+
     Ok(())
 }
 
 /// Relation of an index entry to the committed tree.
 enum EntryState {
     Same,
-    /// Something else is committed at the path, or nothing.
+    /// Another file is committed at the path, or none.
     Differs(Option<CommittedFile>),
 }
 
+/// Walks the index and the committed tree in path order, side by side.
 fn merge(index: &gix::index::State, items: Vec<TreeItem>) -> HeadDiff {
     let mut diff = HeadDiff::default();
     let mut items = items.into_iter().peekable();
+
     for (position, entry) in index.entries().iter().enumerate() {
         let path = entry.path(index);
         if entry.stage() != Stage::Unconflicted || entry.mode == EntryMode::COMMIT {
             continue;
         }
+
         let is_sparse = entry.mode == EntryMode::DIR;
         let is_intent_to_add = entry.flags.contains(Flags::INTENT_TO_ADD);
         let mut state = EntryState::Differs(None);
+
         while let Some(next) = items.peek() {
             match next {
                 TreeItem::UnchangedDirectory(prefix) if path.starts_with(prefix) => {
@@ -185,14 +195,17 @@ fn merge(index: &gix::index::State, items: Vec<TreeItem>) -> HeadDiff {
                 _ => break,
             }
         }
+
         if let EntryState::Differs(committed) = state {
             diff.changed.insert(position, committed);
         }
     }
+
     for rest in items {
         if let TreeItem::File(path, committed) = rest {
             diff.missing.insert(path, committed);
         }
     }
+
     diff
 }

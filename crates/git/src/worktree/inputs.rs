@@ -12,7 +12,7 @@ pub(super) const SYSTEM_ATTRIBUTES: &str = "/etc/gitattributes";
 /// Names of per-directory files whose patterns apply to other files of the working tree.
 pub(super) const PATTERN_FILES: [&str; 2] = [".gitignore", ".gitattributes"];
 
-/// Whether `name` is the name of an ignore or attribute file.
+/// Returns whether `name` is the name of an ignore or attribute file.
 pub(super) fn is_pattern_file(name: &[u8]) -> bool {
     PATTERN_FILES.iter().any(|pattern_file| name.eq_ignore_ascii_case(pattern_file.as_bytes()))
 }
@@ -22,13 +22,13 @@ pub(super) struct InputFile {
     pub path: PathBuf,
     /// `None` if the file did not exist.
     pub stat: Option<FileStat>,
-    /// When the stat data was taken.
+    /// Time at which the stat data was taken.
     pub observed: Time,
 }
 
 impl InputFile {
-    /// Git's index and the files outside of the working tree that decide what is ignored and how files are
-    /// converted.
+    /// Observes git's index and the files outside of the working tree that decide what is ignored and how
+    /// files are converted.
     pub fn all(repo: &Repo) -> Vec<InputFile> {
         input_paths(repo).into_iter().map(InputFile::observe).collect()
     }
@@ -39,14 +39,14 @@ impl InputFile {
         InputFile { path, stat, observed }
     }
 
-    /// Whether the file is unchanged since it was observed. Racy stat data counts as changed.
+    /// Returns whether the file is unchanged since it was observed. Racy stat data counts as changed.
     pub fn is_unchanged(&self) -> bool {
         let stat = stat(&self.path);
         stat == self.stat && !stat.is_some_and(|stat| stat.mtime.max(stat.ctime).is_racy(self.observed))
     }
 }
 
-/// Whether `inputs` are the input files of `repo`, all unchanged.
+/// Returns whether `inputs` are the input files of `repo`, all unchanged.
 pub(super) fn are_current(inputs: &[InputFile], repo: &Repo) -> bool {
     let paths = input_paths(repo);
     inputs.len() == paths.len()
@@ -57,20 +57,31 @@ fn stat(path: &Path) -> Option<FileStat> {
     std::fs::metadata(path).ok().map(|meta| FileStat::of(&meta))
 }
 
+/// Paths of the input files of `repo`, which may not exist.
 fn input_paths(repo: &Repo) -> Vec<PathBuf> {
     let info = repo.common_dir().join("info");
     let mut paths = vec![repo.local().index_path(), info.join("exclude"), info.join("attributes")];
+
     paths.push(SYSTEM_ATTRIBUTES.into());
     paths.extend(user_config_file(repo, "core.excludesFile", "ignore"));
     paths.extend(user_config_file(repo, "core.attributesFile", "attributes"));
+
     paths
 }
 
-/// The file that the configuration `key` names, or the file `name` in git's directory of the user's
+/// Returns the file that the configuration `key` names, or the file `name` in git's directory of the user's
 /// configuration.
 pub(super) fn user_config_file(repo: &Repo, key: &'static str, name: &str) -> Option<PathBuf> {
     let configured = repo.local().config_snapshot().trusted_path(key).ok().flatten();
-    let directory = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let user = || directory("XDG_CONFIG_HOME").or_else(|| directory("HOME").map(|home| home.join(".config")));
-    configured.or_else(|| Some(user()?.join("git").join(name)))
+    configured.or_else(|| Some(user_config_directory()?.join("git").join(name)))
+}
+
+/// `$XDG_CONFIG_HOME`, or else `~/.config`.
+fn user_config_directory() -> Option<PathBuf> {
+    directory_variable("XDG_CONFIG_HOME")
+        .or_else(|| directory_variable("HOME").map(|home| home.join(".config")))
+}
+
+fn directory_variable(name: &str) -> Option<PathBuf> {
+    std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
 }

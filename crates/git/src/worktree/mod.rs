@@ -1,4 +1,4 @@
-//! Status engine: how the working tree differs from a committed tree.
+//! Status engine: the differences between the working tree and a committed tree.
 //!
 //! In: a repository, a tree, a time budget. Out: the changed paths with the oid that git would give to their
 //! content. Stat data decides where git's index has it. The content of other files (touched by a build, racy,
@@ -26,12 +26,12 @@
 //!
 //! # Modules, in the order of their dependencies
 //!
-//! * [`changes`]: the result. [`context`]: what the steps of a run share, with the thresholds.
+//! * [`changes`]: the result. [`context`]: the shared input of the steps of a run, with the thresholds.
 //! * [`cache_file`], [`fs_kind`], [`stat`]: cache files, file systems, stat data and the stat cache.
 //! * [`inputs`], [`index`], [`to_git`]: files that affect others, git's index, conversion.
-//! * [`git_fsmonitor`]: what git's own monitor reports.
-//! * [`tracked`], [`fsmonitor`], [`untracked_cache`], [`untracked`], [`scan`]: what is found without reading
-//!   content.
+//! * [`git_fsmonitor`]: the reports of git's own monitor.
+//! * [`tracked`], [`fsmonitor`], [`untracked_cache`], [`untracked`], [`scan`]: everything that is
+//!   found without reading content.
 //! * [`classify`]: from a scan to changes.
 //! * [`run`], [`status_cache`], [`status_delta`], [`status`]: reuse of an earlier run, by another process or
 //!   by this one.
@@ -67,7 +67,7 @@ pub use changes::{FileState, WorktreeBlob, WorktreeChange, WorktreeChanges};
 pub use status::{StatusEngine, WorktreeStatus};
 pub use to_git::{WorktreeFile, WorktreeReader};
 
-/// Finds what differs between `head_tree` and the working tree.
+/// Finds the differences between `head_tree` and the working tree.
 ///
 /// Content decides: a touched file, a changed mode or an edit that was undone is no change. Paths marked
 /// skip-worktree (sparse checkout) or assume-unchanged count as committed, and so do submodules. `cache_file`
@@ -84,13 +84,13 @@ pub fn worktree_changes(
     Ok(Arc::unwrap_or_clone(status.changes))
 }
 
-/// The converted bytes of a file of the working tree, or the target of a link. `None` if there is neither, if
-/// the path has a filter driver, or if the file exceeds 64 MiB.
+/// Reads the converted bytes of a file of the working tree, or the target of a link. `None` if there is
+/// neither, if the path has a filter driver, or if the file exceeds 64 MiB.
 ///
 /// Cost: parsing git's index. For several files use one [`WorktreeReader`].
 ///
-/// Errors: [`GitError::PathEscapes`] for paths that are absolute, contain `..` or `.git`, or lead through a
-/// link.
+/// # Errors
+/// [`GitError::PathEscapes`] for paths that are absolute, contain `..` or `.git`, or lead through a link.
 pub fn read_worktree_file(repo: &Repo, path: &BStr) -> Result<Option<Vec<u8>>, GitError> {
     WorktreeReader::open(repo)?.read(path)
 }

@@ -28,34 +28,34 @@ pub(super) struct StatusRun {
 pub(super) struct Outcome {
     /// The tree that the working tree was compared with.
     pub head_tree: Option<Oid>,
-    /// Every committed path is in the index. Otherwise files were read that the scan does not cover.
+    /// Whether every committed path is in the index. Otherwise files were read that the scan does not cover.
     pub all_in_index: bool,
     pub changes: Arc<WorktreeChanges>,
 }
 
 impl StatusRun {
-    /// Whether no path was left out for lack of time.
+    /// Returns whether no path was left out for lack of time.
     pub fn is_complete(&self) -> bool {
         self.scan.unchecked() == 0 && self.outcome.changes.unchecked == 0
     }
 
-    /// Whether later runs can rely on a file monitor: this run is complete, and at most
+    /// Returns whether later runs can rely on a file monitor: this run is complete, and at most
     /// [`MAX_TOUCHED_FILES`] files have several hard links. A monitor misses writes under another name, so
     /// each run checks these files.
     pub fn is_watchable(&self) -> bool {
         self.is_complete() && self.scan.tracked.hard_linked.len() <= MAX_TOUCHED_FILES
     }
 
-    /// Whether the outcome holds while no file is touched. Files in conflict, and committed files that are
-    /// not in the index, are read in each run.
+    /// Returns whether the outcome holds while no file is touched. Files in conflict, and committed files
+    /// that are not in the index, are read in each run.
     pub fn is_reusable(&self) -> bool {
         self.outcome.all_in_index && self.scan.tracked.conflicted.is_empty()
     }
 
-    /// This run with the files of `touched` checked again; `None` if a full scan is needed.
+    /// Returns this run with the files of `touched` checked again; `None` if a full scan is needed.
     ///
-    /// `is_walked` tells whether an untracked file at a path belongs to the result: its directory is neither
-    /// ignored nor part of another repository.
+    /// `is_walked` returns whether an untracked file at a path belongs to the result: its directory is
+    /// neither ignored nor part of another repository.
     pub fn update(
         mut self,
         context: &StatusContext,
@@ -66,6 +66,7 @@ impl StatusRun {
         if touched.is_empty() && self.is_reusable() && self.outcome.head_tree.as_ref() == head_tree {
             return Ok(Some(self));
         }
+
         let index = self.index.get(repo)?;
         // The scan refers to entries by position, which is valid only for the index that was scanned.
         let is_same_index =
@@ -73,6 +74,7 @@ impl StatusRun {
         if !is_same_index || !self.rescan(context, &index, &touched, is_walked)? {
             return Ok(None);
         }
+
         let head = index::diff_head(repo, &index, head_tree)?;
         let all_in_index = head.all_in_index();
         let changes = Arc::new(classify::classify(context, &index, head, &self.scan)?);
@@ -80,7 +82,7 @@ impl StatusRun {
         Ok(Some(self))
     }
 
-    /// Checks the files of `touched` again; false if a full scan is needed.
+    /// Checks the files of `touched` again. Returns false if a full scan is needed.
     fn rescan(
         &mut self,
         context: &StatusContext,
@@ -88,13 +90,15 @@ impl StatusRun {
         touched: &FxHashSet<BString>,
         is_walked: impl Fn(&BStr) -> bool,
     ) -> Result<bool, GitError> {
-        /// Path comparisons that take as long as a full scan.
+        /// Number of path comparisons that take as long as a full scan.
         const MAX_COMPARISONS: usize = 4_000_000;
+
         let tracked = &self.scan.tracked;
         let n_listed = tracked.deleted.len() + tracked.maybe_modified.len() + tracked.hard_linked.len();
         if touched.len() * (n_listed + self.scan.untracked.paths.len()) > MAX_COMPARISONS {
             return Ok(false);
         }
+
         let local = context.repo.local();
         let mut excludes = None;
         for path in touched {
@@ -106,13 +110,14 @@ impl StatusRun {
                     let tracked = &mut self.scan.tracked;
                     let was_hard_linked = tracked.hard_linked.contains(&position);
                     tracked.rescan(context, index, position);
-                    // A new hard link: the other name can be any file of the working tree.
+                    // The other name of a new hard link can be any file of the working tree.
                     if !was_hard_linked && tracked.hard_linked.contains(&position) {
                         return Ok(false);
                     }
                 }
                 continue;
             }
+
             let untracked = &mut self.scan.untracked.paths;
             untracked.retain(|known| known != path);
             let Ok(meta) = std::fs::symlink_metadata(context.full_path(path)) else { continue };
@@ -122,6 +127,7 @@ impl StatusRun {
                 Kind::Directory => return Ok(false),
                 Kind::Other => continue,
             }
+            // Opening the ignore rules costs more than checking a few tracked files.
             let excludes = match &mut excludes {
                 Some(excludes) => excludes,
                 None => excludes.insert(Excludes::new(context.repo, &local, index)?),
@@ -130,6 +136,7 @@ impl StatusRun {
                 untracked.push(path.to_owned());
             }
         }
+
         Ok(self.scan.unchecked() == 0)
     }
 }

@@ -8,7 +8,7 @@ use super::tracked::{self, TrackedScan};
 use super::untracked::{self, UntrackedScan};
 use crate::{BString, GitError};
 
-/// What is known of the working tree from stat data and directory contents alone.
+/// Stat data of tracked files and contents of directories, from before any file is read.
 pub(super) struct WorktreeScan {
     pub tracked: TrackedScan,
     pub untracked: UntrackedScan,
@@ -28,7 +28,7 @@ impl WorktreeScan {
     }
 }
 
-/// The `lstat` result of every path that a scan rests on.
+/// The `lstat` result of every path that a scan depends on.
 pub(super) struct StatObservations {
     /// Tracked files by position in the index; `None` for files that do not exist.
     pub files: Vec<(usize, Option<FileStat>)>,
@@ -47,6 +47,7 @@ pub(super) fn scan(
         let untracked = scope.spawn(move || untracked::scan(context, index, monitor));
         let tracked = tracked::scan(context, index);
         let head = index::diff_head(context.repo, index, context.head_tree);
+
         let untracked = untracked.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         Ok((WorktreeScan { tracked, untracked: untracked? }, head?))
     })

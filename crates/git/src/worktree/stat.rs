@@ -29,25 +29,48 @@ pub struct Time {
 }
 
 impl Time {
+    /// The time of a file; that of 1970 if the system does not know it.
     pub fn of(time: std::io::Result<SystemTime>) -> Time {
         let since = time.ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok()).unwrap_or_default();
         Time { seconds: since.as_secs(), nanos: since.subsec_nanos() }
     }
 
+    /// The present time.
     pub fn now() -> Time {
         Time::of(Ok(SystemTime::now()))
     }
 
-    /// Whether this change time is racy: a change after the observation at `observed` could leave the same
-    /// time.
+    /// Returns whether this change time is racy: a change after the observation at `observed` could leave the
+    /// same time.
     ///
     /// File systems record the time of the last kernel tick, and some of them whole or even seconds.
     pub fn is_racy(self, observed: Time) -> bool {
         const TICK: Duration = Duration::from_millis(20);
         const COARSE: Duration = Duration::from_secs(2);
         let margin = if self.nanos == 0 { COARSE } else { TICK };
-        let at = |time: Time| Duration::new(time.seconds, time.nanos);
-        at(self) + margin >= at(observed)
+        self.since_epoch() + margin >= observed.since_epoch()
+    }
+
+    fn since_epoch(self) -> Duration {
+        Duration::new(self.seconds, self.nanos)
+    }
+
+    /// Returns whether a time of git's index is this one. Git stores the low 32 bits of the seconds, and may
+    /// leave the nanoseconds zero.
+    fn matches_index(self, indexed: gix::index::entry::stat::Time) -> bool {
+        self.seconds as u32 == indexed.secs && (indexed.nsecs == 0 || self.nanos == indexed.nsecs)
+    }
+
+    /// Removes seconds u64 and nanoseconds u32, little endian, from the front of `rest`.
+    fn take(rest: &mut &[u8]) -> Option<Time> {
+        let seconds = u64::from_le_bytes(take(rest)?);
+        Some(Time { seconds, nanos: u32::from_le_bytes(take(rest)?) })
+    }
+
+    /// A time as `lstat` gives it.
+    #[cfg(unix)]
+    fn of_parts(seconds: i64, nanos: i64) -> Time {
+        Time { seconds: u64::try_from(seconds).unwrap_or(0), nanos: u32::try_from(nanos).unwrap_or(0) }
     }
 }
 
@@ -64,14 +87,10 @@ impl FileStat {
     #[cfg(unix)]
     pub fn of(meta: &Metadata) -> FileStat {
         use std::os::unix::fs::MetadataExt as _;
-        let time = |seconds: i64, nanos: i64| Time {
-            seconds: u64::try_from(seconds).unwrap_or(0),
-            nanos: u32::try_from(nanos).unwrap_or(0),
-        };
         FileStat {
             size: meta.len(),
-            mtime: time(meta.mtime(), meta.mtime_nsec()),
-            ctime: time(meta.ctime(), meta.ctime_nsec()),
+            mtime: Time::of_parts(meta.mtime(), meta.mtime_nsec()),
+            ctime: Time::of_parts(meta.ctime(), meta.ctime_nsec()),
             inode: meta.ino(),
         }
     }
@@ -99,23 +118,16 @@ impl FileStat {
     /// Removes the output of [`Self::put`] from the front of `rest`.
     pub fn take(rest: &mut &[u8]) -> Option<FileStat> {
         let size = u64::from_le_bytes(take(rest)?);
-        let mut time = || {
-            let seconds = u64::from_le_bytes(take(rest)?);
-            Some(Time { seconds, nanos: u32::from_le_bytes(take(rest)?) })
-        };
-        let (mtime, ctime) = (time()?, time()?);
+        let (mtime, ctime) = (Time::take(rest)?, Time::take(rest)?);
         Some(FileStat { size, mtime, ctime, inode: u64::from_le_bytes(take(rest)?) })
     }
 
-    /// Whether the stat data in an index entry is that of this file. Fields that git left zero are not
-    /// compared.
+    /// Returns whether the stat data in an index entry is that of this file. Fields that git left zero are
+    /// not compared.
     pub fn matches_index(&self, indexed: &gix::index::entry::Stat, trust_ctime: bool) -> bool {
-        let same = |ours: Time, theirs: gix::index::entry::stat::Time| {
-            ours.seconds as u32 == theirs.secs && (theirs.nsecs == 0 || ours.nanos == theirs.nsecs)
-        };
         self.size as u32 == indexed.size
-            && same(self.mtime, indexed.mtime)
-            && (!trust_ctime || same(self.ctime, indexed.ctime))
+            && self.mtime.matches_index(indexed.mtime)
+            && (!trust_ctime || self.ctime.matches_index(indexed.ctime))
             && (indexed.ino == 0 || self.inode as u32 == indexed.ino)
     }
 }
@@ -163,7 +175,7 @@ pub(super) struct CachedBlob {
 #[derive(Default)]
 pub(super) struct StatCache {
     entries: FxHashMap<BString, CachedBlob>,
-    /// Identity of what the converted bytes depend on besides the file.
+    /// Hash of everything besides the file that its converted bytes depend on.
     conversion_key: [u8; 16],
 }
 
@@ -175,12 +187,13 @@ impl StatCache {
         StatCache { entries: FxHashMap::default(), conversion_key }
     }
 
+    /// Returns whether the cache is valid for this conversion key.
     pub fn has_key(&self, conversion_key: [u8; 16]) -> bool {
         self.conversion_key == conversion_key
     }
 
-    /// This cache if it has this key, else an empty one: other attributes convert the same file to other
-    /// bytes.
+    /// Returns this cache if it has this key, else an empty one: other attributes convert the same file to
+    /// other bytes.
     pub fn for_key(self, conversion_key: [u8; 16]) -> StatCache {
         if self.has_key(conversion_key) { self } else { StatCache::new(conversion_key) }
     }
@@ -194,10 +207,12 @@ impl StatCache {
     fn try_load(path: &Path) -> Option<StatCache> {
         let bytes = cache_file::read(path, MAGIC)?;
         let written = FileStat::of(&std::fs::symlink_metadata(path).ok()?).mtime;
+
         let rest = &mut bytes.get(MAGIC.len()..)?;
         let conversion_key = take(rest)?;
         let oid_bytes = usize::from(take::<1>(rest)?[0]);
         let count = u32::from_le_bytes(take(rest)?);
+
         let mut entries = FxHashMap::default();
         for _ in 0..count {
             let path = cache_file::take_path(rest)?;
@@ -208,10 +223,11 @@ impl StatCache {
                 entries.insert(path, CachedBlob { stat, oid, converted_size });
             }
         }
+
         (!bytes.has_failed()).then_some(StatCache { entries, conversion_key })
     }
 
-    /// The entry of `path`, if it is valid for `stat`.
+    /// Returns the entry of `path`, if it is valid for `stat`.
     pub fn get(&self, path: &BStr, stat: &FileStat) -> Option<CachedBlob> {
         self.entries.get(path).filter(|known| known.stat == *stat).copied()
     }
@@ -230,18 +246,22 @@ impl StatCache {
     /// Replaces the cache file. Best effort.
     pub fn store(&self, path: &Path) {
         let mut bytes = [MAGIC.as_slice(), &self.conversion_key].concat();
+
         let mut entries: Vec<_> =
             self.entries.iter().filter(|(path, _)| path.len() <= usize::from(u16::MAX)).collect();
         entries.sort_by(|a, b| a.0.cmp(b.0));
+
         let oid_bytes = entries.first().map_or(0, |(_, known)| known.oid.as_slice().len());
         bytes.push(oid_bytes as u8);
         bytes.extend_from_slice(&(entries.len() as u32).to_le_bytes());
+
         for (path, CachedBlob { stat, oid, converted_size }) in entries {
             cache_file::put_path(&mut bytes, path.as_ref());
             stat.put(&mut bytes);
             bytes.extend_from_slice(&converted_size.to_le_bytes());
             bytes.extend_from_slice(oid.as_slice());
         }
+
         cache_file::write(path, bytes);
     }
 }

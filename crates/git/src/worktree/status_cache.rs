@@ -1,13 +1,13 @@
 //! On-disk status cache: the `lstat` result of every input to a status run, and the outcome.
 //!
-//! A one-shot process would otherwise pay for an index of megabytes and for a walk through thousands of
-//! directories and their ignore rules. As long as `lstat` returns the cached result for every path, none of
-//! this can have another outcome. If it differs for files alone, those files are checked again; if it differs
-//! for a directory or a pattern file, everything is scanned ([`super::status`]).
+//! Without it, each process would parse an index of megabytes and walk through thousands of directories and
+//! their ignore rules. As long as `lstat` returns the cached result for every path, none of this can have
+//! another outcome. If only results of files differ, those files are checked again; if that of a directory or
+//! a pattern file differs, everything is scanned ([`super::status`]).
 //!
-//! Nothing is cached that could change unnoticed: no run with a file or directory that changed within one
-//! tick before the scan began, by the clock of the file system, and no run on a file system where directories
-//! do not record new names in their times.
+//! A run is not cached if one of its inputs could change unnoticed: a file or directory that changed within
+//! one tick before the scan began, by the clock of the file system, or a file system where directories do not
+//! record new names in their times.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -35,7 +35,7 @@ use crate::{BStr, BString, ByteSlice as _, ByteVec as _, Mode, Oid, Repo, STORE_
 /// Maximum number of changes and untracked files in a cached run. Larger results are not cached.
 const MAX_CHANGES: usize = 10_000;
 
-/// Maximum number of touched files that are checked one by one. From there on everything is scanned.
+/// Maximum number of touched files that are checked one by one. For more files everything is scanned.
 pub(super) const MAX_TOUCHED: usize = 200;
 
 /// The `lstat` result that a path must still have.
@@ -43,13 +43,13 @@ pub(super) const MAX_TOUCHED: usize = 200;
 pub(super) enum ExpectedStat {
     /// No such file.
     Absent,
-    /// A directory, whatever it contains.
+    /// A directory with any content.
     Directory,
     Exactly(FileStat),
 }
 
 impl ExpectedStat {
-    /// The current state of `path`; `None` if it cannot be determined.
+    /// Observes the current state of `path`; `None` if it cannot be determined.
     pub fn observe(path: &Path) -> Option<ExpectedStat> {
         match std::fs::symlink_metadata(path) {
             Ok(meta) => Some(ExpectedStat::Exactly(FileStat::of(&meta))),
@@ -58,12 +58,12 @@ impl ExpectedStat {
         }
     }
 
-    /// Whether a change after `observed` could leave the same stat data.
+    /// Returns whether a change after `observed` could leave the same stat data.
     pub fn is_racy(&self, observed: Time) -> bool {
         matches!(self, ExpectedStat::Exactly(stat) if stat.mtime.max(stat.ctime).is_racy(observed))
     }
 
-    /// Whether `path` has this state now.
+    /// Returns whether `path` has this state now.
     pub fn holds_at(&self, path: &Path) -> bool {
         match (self, std::fs::symlink_metadata(path)) {
             (ExpectedStat::Absent, Err(error)) => is_absent(&error),
@@ -116,20 +116,20 @@ impl ExpectedStat {
 ///
 /// A file with any other content is treated as absent; losing it costs time only.
 pub(super) struct StatusCache {
-    /// With what [`StatusDelta`] has changed.
+    /// The cached run, updated by the [`StatusDelta`].
     pub run: StatusRun,
-    /// Files that [`StatusDelta`] has other stat data of.
+    /// Files for which the [`StatusDelta`] has other stat data.
     pub touched: Vec<(BString, ExpectedStat)>,
-    /// Since when [`git_fsmonitor`] knows what has changed; empty if it does not.
+    /// Token for which [`git_fsmonitor`] reports later changes; empty if it did not answer.
     token: BString,
     bytes: CacheBytes,
-    /// Where the blocks are in `bytes`.
+    /// Ranges of the blocks in `bytes`.
     blocks: Vec<Range<usize>>,
 }
 
 const MAGIC: &[u8; 8] = b"CWSEEN02";
 
-/// Which inputs of a cached run changed.
+/// Inputs of a cached run that changed.
 pub(super) struct Revalidation {
     pub touched: Touched,
     /// Number of paths that were not reached before the deadline.
@@ -137,14 +137,16 @@ pub(super) struct Revalidation {
 }
 
 impl StatusCache {
-    /// The cache beside `cache_file`, if it is of this working tree under the current configuration.
+    /// Loads the cache beside `cache_file`, if it is of this working tree under the current configuration.
     pub fn load(repo: &Repo, cache_file: &Path) -> Option<StatusCache> {
         let bytes = cache_file::read(&status_cache_path(cache_file), MAGIC)?;
         let (mut run, token, blocks) = decode(&bytes, &identity(repo)?)?;
+
         let mut touched = Vec::new();
         if let Some(delta) = StatusDelta::load(cache_file, &bytes.checksum()) {
             (run.scan, run.outcome, touched) = (delta.scan, delta.outcome, delta.touched);
         }
+
         (!bytes.has_failed()).then_some(StatusCache { run, touched, token, bytes, blocks })
     }
 
@@ -153,8 +155,8 @@ impl StatusCache {
         self.bytes.checksum()
     }
 
-    /// Whether the files that were touched last, which are those most likely to be touched again, are as they
-    /// were.
+    /// Returns whether the files that were touched last are as they were. They are the most likely ones to be
+    /// touched again.
     pub fn is_as_touched(&self, root: &Path) -> bool {
         self.touched.iter().all(|(path, expected)| expected.holds_at(&root.join(path.to_path_lossy())))
     }
@@ -167,89 +169,95 @@ impl StatusCache {
         }
     }
 
-    /// The touched files according to git's fsmonitor; `None` if it does not answer, or has seen changes of
-    /// other things than cached files.
+    /// Returns the touched files according to git's fsmonitor; `None` if it does not answer, or reports
+    /// changes of anything but cached files.
     fn reported(&self, context: &StatusContext) -> Option<FxHashSet<BString>> {
         // A write under another hard link is reported with that name.
         let is_useful = !self.token.is_empty() && self.run.scan.tracked.hard_linked.is_empty();
         let token = is_useful.then_some(self.token.as_slice())?;
         let changed = git_fsmonitor::ask(context.repo, Some(token))?.changed?;
-        let is_store = |path: &[u8]| {
-            let first = path.split(|&byte| byte == b'/').next().unwrap_or_default();
-            first.eq_ignore_ascii_case(STORE_DIR.as_bytes())
-        };
-        let mut changed: FxHashSet<BString> = changed.into_iter().filter(|path| !is_store(path)).collect();
-        let is_file = |path: &BString| is_inside(path.as_ref()) && !is_pattern_file(name_of(path.as_ref()));
-        if changed.len() > MAX_TOUCHED || !changed.iter().all(is_file) {
+        let mut changed: FxHashSet<BString> = changed.into_iter().filter(|path| !is_in_store(path)).collect();
+        if changed.len() > MAX_TOUCHED || !changed.iter().all(is_plain_file) {
             return None;
         }
+
         let mut touched = FxHashSet::default();
-        let holds =
-            |path: &BString, expected: &ExpectedStat| expected.holds_at(&context.full_path(path.as_ref()));
         if !changed.is_empty() {
             for block in &self.blocks {
                 each_path(&self.bytes[block.clone()], |path, expected| {
-                    if changed.remove(path) && !holds(path, expected) {
+                    if changed.remove(path) && !expected.holds_at(&context.full_path(path.as_ref())) {
                         touched.insert(path.clone());
                     }
                     Some(())
                 })?;
             }
         }
-        // Unless it is gone again, what is left is new.
+
+        // The paths that are left are not cached, so they are new unless they are gone again.
         if changed.iter().any(|path| !ExpectedStat::Absent.holds_at(&context.full_path(path.as_ref()))) {
             return None;
         }
+
         for (path, expected) in &self.touched {
-            match holds(path, expected) {
+            match expected.holds_at(&context.full_path(path.as_ref())) {
                 true => touched.remove(path),
                 false => touched.insert(path.clone()),
             };
         }
+
         (!self.bytes.has_failed()).then_some(touched)
     }
 
     /// Stats every cached path, on all cores.
     fn revalidate_all(&self, context: &StatusContext) -> Revalidation {
-        // Relative paths are shorter for the kernel to resolve, eighty thousand times. No thread of this
-        // process leaves a current directory that exists.
+        // The kernel resolves relative paths faster, for eighty thousand files. No thread of this process
+        // leaves a current directory that exists.
         let is_current_dir = std::env::current_dir().is_ok_and(|current| current == context.root);
         let root = if is_current_dir { Path::new("") } else { context.root };
+
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let n_threads = cores.min(self.blocks.len()).max(1);
-        let (next, n_done, is_unknown) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicBool::new(false));
-        let work = || {
-            let mut touched = Vec::new();
-            while let Some(block) = self.blocks.get(next.fetch_add(1, Ordering::Relaxed)) {
-                if is_unknown.load(Ordering::Relaxed) || context.is_late() {
-                    break;
-                }
-                if self.check_block(&self.bytes[block.clone()], root, &mut touched).is_none()
-                    || touched.len() > MAX_TOUCHED
-                {
-                    is_unknown.store(true, Ordering::Relaxed);
-                }
-                n_done.fetch_add(1, Ordering::Relaxed);
-            }
-            touched
-        };
+        let progress = Progress::default();
+
         let touched: FxHashSet<BString> = std::thread::scope(|scope| {
-            let others: Vec<_> = (1..n_threads).map(|_| scope.spawn(work)).collect();
-            let mut touched: FxHashSet<BString> = work().into_iter().collect();
+            let check = || self.check_blocks(context, root, &progress);
+            let others: Vec<_> = (1..n_threads).map(|_| scope.spawn(check)).collect();
+            let mut touched: FxHashSet<BString> = check().into_iter().collect();
             for other in others {
                 touched.extend(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
             }
-            let again = self
+
+            let touched_again = self
                 .touched
                 .iter()
                 .filter(|(path, expected)| !expected.holds_at(&root.join(path.to_path_lossy())));
-            touched.extend(again.map(|(path, _)| path.clone()));
+            touched.extend(touched_again.map(|(path, _)| path.clone()));
             touched
         });
-        let unchecked = (self.blocks.len() - n_done.into_inner()) * context.tuning.paths_per_block;
-        let is_unknown = is_unknown.into_inner() || touched.len() > MAX_TOUCHED || self.bytes.has_failed();
+
+        let n_blocks_left = self.blocks.len() - progress.n_done.into_inner();
+        let unchecked = n_blocks_left * context.tuning.paths_per_block;
+        let is_unknown =
+            progress.is_unknown.into_inner() || touched.len() > MAX_TOUCHED || self.bytes.has_failed();
         let touched = if is_unknown { Touched::Unknown } else { Touched::Files(touched) };
         Revalidation { touched, unchecked }
+    }
+
+    /// Checks the next block until none is left, and returns the touched files of these blocks.
+    fn check_blocks(&self, context: &StatusContext, root: &Path, progress: &Progress) -> Vec<BString> {
+        let mut touched = Vec::new();
+        while let Some(block) = self.blocks.get(progress.next.fetch_add(1, Ordering::Relaxed)) {
+            if progress.is_unknown.load(Ordering::Relaxed) || context.is_late() {
+                break;
+            }
+
+            let checked = self.check_block(&self.bytes[block.clone()], root, &mut touched);
+            if checked.is_none() || touched.len() > MAX_TOUCHED {
+                progress.is_unknown.store(true, Ordering::Relaxed);
+            }
+            progress.n_done.fetch_add(1, Ordering::Relaxed);
+        }
+        touched
     }
 
     /// Adds the files of a block whose stat data changed to `touched`. `None` if a directory or a pattern
@@ -259,6 +267,7 @@ impl StatusCache {
         each_path(block, |path, expected| {
             full.clear();
             full.push(root);
+
             // `lstat` follows a link that is named with a trailing slash.
             let name = path.strip_suffix(b"/").unwrap_or(path);
             if !name.is_empty() && !is_inside(name.as_bstr()) {
@@ -268,6 +277,7 @@ impl StatusCache {
             if full.as_os_str().is_empty() {
                 full.push(".");
             }
+
             if !expected.holds_at(&full) {
                 let is_directory = path.is_empty() || path.ends_with(b"/");
                 if is_directory || is_pattern_file(name_of(path.as_ref())) {
@@ -277,16 +287,40 @@ impl StatusCache {
                     touched.push(path.clone());
                 }
             }
+
             Some(())
         })
     }
 }
 
-/// Calls `visit` with every path of a block. `None` if that returns `None`, or if the block cannot be
+/// State shared by the threads of a revalidation.
+#[derive(Default)]
+struct Progress {
+    /// Position of the next block to check.
+    next: AtomicUsize,
+    n_done: AtomicUsize,
+    /// Whether everything must be scanned, so that the other blocks do not matter.
+    is_unknown: AtomicBool,
+}
+
+/// Returns whether a path is in the store directory, which is no part of the result.
+fn is_in_store(path: &BString) -> bool {
+    let first = path.split(|&byte| byte == b'/').next().unwrap_or_default();
+    first.eq_ignore_ascii_case(STORE_DIR.as_bytes())
+}
+
+/// Returns whether a path is of a file whose patterns apply to no other file. Paths of directories end with a
+/// slash and are not inside.
+fn is_plain_file(path: &BString) -> bool {
+    is_inside(path.as_ref()) && !is_pattern_file(name_of(path.as_ref()))
+}
+
+/// Calls `visit` with every path of a block. `None` if a call returns `None`, or if the block cannot be
 /// decoded.
 fn each_path(mut block: &[u8], mut visit: impl FnMut(&BString, &ExpectedStat) -> Option<()>) -> Option<()> {
     let rest = &mut block;
     let mut path = BString::default();
+
     while !rest.is_empty() {
         let shared = usize::from(u16::from_le_bytes(take(rest)?));
         let len = usize::from(u16::from_le_bytes(take(rest)?));
@@ -301,23 +335,22 @@ fn name_of(path: &BStr) -> &[u8] {
     &path[path.rfind_byte(b'/').map_or(0, |slash| slash + 1)..]
 }
 
-/// When a scan began: by the clock, and by the token of git's fsmonitor, which is empty if that did not
-/// answer.
+/// Start of a scan: its time, and the token of git's fsmonitor, which is empty if that did not answer.
 pub(super) struct ScanStart {
     at: Time,
     token: BString,
 }
 
 impl ScanStart {
-    /// Now.
+    /// The present moment.
     pub fn now(repo: &Repo) -> ScanStart {
         let token = git_fsmonitor::ask(repo, None).map(|answer| answer.token);
         ScanStart { at: Time::now(), token: token.unwrap_or_default() }
     }
 }
 
-/// Stores a run whose scan began at `start`. Best effort. Stores nothing if a later change could look the
-/// same.
+/// Stores a run whose scan began at `start`. Best effort. Stores nothing if an input could change later
+/// without a change of its stat data.
 pub(super) fn store(
     context: &StatusContext,
     run: &StatusRun,
@@ -328,13 +361,14 @@ pub(super) fn store(
         return;
     }
     let Some(identity) = identity(context.repo) else { return };
+
     let is_stable = run.inputs.iter().all(InputFile::is_unchanged);
     if let Some(bytes) = is_stable.then(|| encode(context, run, observations, start, &identity)).flatten() {
         cache_file::write(&status_cache_path(context.cache_file), bytes);
     }
 }
 
-/// Whether a later process can start from `run`.
+/// Returns whether a later process can start from `run`.
 pub(super) fn fits(run: &StatusRun) -> bool {
     let is_cacheable = run.is_complete() && run.is_reusable() && !run.outcome.changes.has_unreadable();
     let n_changes = run.outcome.changes.changes.len() + run.scan.untracked.paths.len();
@@ -347,20 +381,23 @@ fn status_cache_path(cache_file: &Path) -> PathBuf {
     path.into()
 }
 
-/// Hash of this program's version, the working tree and everything that git is configured to do, in files or
+/// Hash of this program's version, the working tree and everything that is configured for git, in files or
 /// by the environment.
 fn identity(repo: &Repo) -> Option<[u8; 16]> {
     let mut hasher = blake3::Hasher::new();
     hasher.update(env!("CARGO_PKG_VERSION").as_bytes()).update(b"\0");
+
     let without_system = std::env::var_os("GIT_ATTR_NOSYSTEM").unwrap_or_default();
     hasher.update(without_system.as_encoded_bytes()).update(b"\0");
+
     hasher.update(repo.work_dir()?.as_os_str().as_encoded_bytes()).update(b"\0");
     hasher.update(repo.git_dir().as_os_str().as_encoded_bytes()).update(b"\0");
     hasher.update(&repo.local().config_snapshot().plumbing().to_bstring());
+
     hasher.finalize().as_bytes().first_chunk().copied()
 }
 
-/// Encodes a run; `None` if an input could change and look the same.
+/// Encodes a run; `None` if an input could change without a change of its stat data.
 fn encode(
     context: &StatusContext,
     run: &StatusRun,
@@ -371,58 +408,84 @@ fn encode(
     let index = run.index.get(context.repo).ok()?;
     let mut bytes = [MAGIC.as_slice(), identity].concat();
     put_path(&mut bytes, start.token.as_ref())?;
+
     bytes.push(u8::try_from(run.inputs.len()).ok()?);
     for input in &run.inputs {
         put_path(&mut bytes, gix::path::into_bstr(input.path.as_path()).ok()?.as_ref())?;
         input.stat.map_or(ExpectedStat::Absent, ExpectedStat::Exactly).put(&mut bytes);
     }
+
     put_outcome(&mut bytes, run, index.object_hash())?;
 
-    let mut blocks = Blocks::new(start.at, context.tuning.paths_per_block);
-    let full_path = |path: &BStr| Some(context.root.join(gix::path::from_bstr(path).ok()?));
-    let observe = |path: &BStr| ExpectedStat::observe(&full_path(path)?);
-    // Inputs whose change makes a full scan necessary come first, so that revalidation stops early.
-    for (prefix, stat) in &observations.directories {
-        blocks.put(prefix.as_ref(), ExpectedStat::Exactly(*stat))?;
-    }
-    // Pattern files apply even if they are sparse or assumed unchanged.
-    let unchecked = index.entries().iter().filter(|entry| !is_checked(entry));
-    let pattern_files =
-        unchecked.map(|entry| entry.path(&index)).filter(|path| is_pattern_file(name_of(path)));
-    for path in pattern_files.chain(run.scan.untracked.pattern_files.iter().map(|path| path.as_ref())) {
-        blocks.put(path, observe(path)?)?;
-    }
-    // Tracked files can be in directories that are not walked, such as ignored ones.
-    let walked: FxHashSet<&BStr> =
-        observations.directories.iter().map(|(prefix, _)| prefix.as_ref()).collect();
-    for prefix in directories(&index).filter(|prefix| !walked.contains(prefix)) {
-        // `lstat` follows a link that is named with a trailing slash.
-        let name = prefix.strip_suffix(b"/").unwrap_or(prefix).as_bstr();
-        let is_directory = ExpectedStat::Directory.holds_at(&full_path(name)?);
-        blocks.put(prefix, if is_directory { ExpectedStat::Directory } else { observe(name)? })?;
-        for name in PATTERN_FILES {
-            let path = BString::from([prefix, name.as_bytes()].concat());
-            blocks.put(path.as_ref(), observe(path.as_ref())?)?;
-        }
-    }
-    for path in &run.scan.untracked.paths {
-        blocks.put(path.as_ref(), observe(path.as_ref())?)?;
-    }
-    for (position, stat) in &observations.files {
-        let path = index.entries()[*position].path(&index);
-        blocks.put(path, stat.map_or(ExpectedStat::Absent, ExpectedStat::Exactly))?;
-    }
+    let blocks = encode_blocks(context, run, &index, observations, start)?;
     bytes.extend_from_slice(&(blocks.blocks.len() as u32).to_le_bytes());
     for block in &blocks.blocks {
         bytes.extend_from_slice(&(block.len() as u32).to_le_bytes());
     }
     bytes.extend(blocks.blocks.concat());
+
     Some(bytes)
+}
+
+/// Encodes the expected stats of all paths. Inputs whose change makes a full scan necessary come first, so
+/// that revalidation stops early.
+fn encode_blocks(
+    context: &StatusContext,
+    run: &StatusRun,
+    index: &gix::index::State,
+    observations: &StatObservations,
+    start: &ScanStart,
+) -> Option<Blocks> {
+    let root = context.root;
+    let mut blocks = Blocks::new(start.at, context.tuning.paths_per_block);
+    for (prefix, stat) in &observations.directories {
+        blocks.put(prefix.as_ref(), ExpectedStat::Exactly(*stat))?;
+    }
+
+    // Pattern files apply even if they are sparse or assumed unchanged.
+    let unchecked = index.entries().iter().filter(|entry| !is_checked(entry));
+    let pattern_files =
+        unchecked.map(|entry| entry.path(index)).filter(|path| is_pattern_file(name_of(path)));
+    for path in pattern_files.chain(run.scan.untracked.pattern_files.iter().map(|path| path.as_ref())) {
+        blocks.put(path, observe(root, path)?)?;
+    }
+
+    // Tracked files can be in directories that are not walked, such as ignored ones.
+    let walked: FxHashSet<&BStr> =
+        observations.directories.iter().map(|(prefix, _)| prefix.as_ref()).collect();
+    for prefix in directories(index).filter(|prefix| !walked.contains(prefix)) {
+        // `lstat` follows a link that is named with a trailing slash.
+        let name = prefix.strip_suffix(b"/").unwrap_or(prefix).as_bstr();
+        let is_directory = ExpectedStat::Directory.holds_at(&native_path(root, name)?);
+        blocks.put(prefix, if is_directory { ExpectedStat::Directory } else { observe(root, name)? })?;
+        for name in PATTERN_FILES {
+            let path = BString::from([prefix, name.as_bytes()].concat());
+            blocks.put(path.as_ref(), observe(root, path.as_ref())?)?;
+        }
+    }
+
+    for path in &run.scan.untracked.paths {
+        blocks.put(path.as_ref(), observe(root, path.as_ref())?)?;
+    }
+    for (position, stat) in &observations.files {
+        let path = index.entries()[*position].path(index);
+        blocks.put(path, stat.map_or(ExpectedStat::Absent, ExpectedStat::Exactly))?;
+    }
+    Some(blocks)
+}
+
+/// The path of a file of the working tree; `None` if the system has no such paths.
+fn native_path(root: &Path, path: &BStr) -> Option<PathBuf> {
+    Some(root.join(gix::path::from_bstr(path).ok()?))
+}
+
+fn observe(root: &Path, path: &BStr) -> Option<ExpectedStat> {
+    ExpectedStat::observe(&native_path(root, path)?)
 }
 
 /// Encoder of paths and their expected stats.
 struct Blocks {
-    /// When the scan began.
+    /// Time at which the scan began.
     observed: Time,
     paths_per_block: usize,
     blocks: Vec<Vec<u8>>,
@@ -438,28 +501,33 @@ impl Blocks {
         Blocks { observed, paths_per_block, blocks, last, n_in_block }
     }
 
-    /// Appends a path; `None` if it could change and look the same.
+    /// Appends a path; `None` if it could change without a change of its stat data.
     fn put(&mut self, path: &BStr, expected: ExpectedStat) -> Option<()> {
         if expected.is_racy(self.observed) {
             return None;
         }
+
         if self.n_in_block == self.paths_per_block {
             self.blocks.push(Vec::new());
             self.last.clear();
             self.n_in_block = 0;
         }
+
         self.n_in_block += 1;
+
         let block = self.blocks.last_mut()?;
         let shared = self.last.iter().zip(path.iter()).take_while(|(a, b)| a == b).count();
         block.extend_from_slice(&u16::try_from(shared).ok()?.to_le_bytes());
         put_path(block, path[shared..].as_bstr())?;
         expected.put(block);
+
         self.last.clear();
         self.last.push_str(path);
         Some(())
     }
 }
 
+/// Appends a path as [`cache_file::put_path`] does; `None` if it is too long.
 pub(super) fn put_path(bytes: &mut Vec<u8>, path: &BStr) -> Option<()> {
     u16::try_from(path.len()).ok()?;
     cache_file::put_path(bytes, path);
@@ -476,20 +544,24 @@ fn take_paths(rest: &mut &[u8]) -> Option<Vec<BString>> {
     (0..n).map(|_| take_path(rest)).collect()
 }
 
+/// Appends the parts of a run that [`take_outcome`] reads.
 pub(super) fn put_outcome(bytes: &mut Vec<u8>, run: &StatusRun, kind: gix::hash::Kind) -> Option<()> {
     let StatusRun { scan: WorktreeScan { tracked, untracked }, outcome, .. } = run;
     bytes.push(kind.len_in_bytes() as u8);
     bytes.push(u8::from(outcome.head_tree.is_some()));
     bytes.extend_from_slice(outcome.head_tree.unwrap_or(Oid::null(kind)).as_slice());
+
     for positions in [&tracked.deleted, &tracked.maybe_modified, &tracked.hard_linked] {
         bytes.extend_from_slice(&(positions.len() as u32).to_le_bytes());
         for &position in positions {
             bytes.extend_from_slice(&u32::try_from(position).ok()?.to_le_bytes());
         }
     }
+
     bytes.extend_from_slice(&(tracked.checked as u64).to_le_bytes());
     put_paths(bytes, &untracked.paths)?;
     put_paths(bytes, &untracked.pattern_files)?;
+
     let changes = &outcome.changes;
     bytes.extend_from_slice(&(changes.changes.len() as u32).to_le_bytes());
     for change in &changes.changes {
@@ -502,6 +574,7 @@ pub(super) fn put_outcome(bytes: &mut Vec<u8>, run: &StatusRun, kind: gix::hash:
             bytes.extend_from_slice(&blob.size.to_le_bytes());
         }
     }
+
     bytes.extend_from_slice(&(changes.checked as u64).to_le_bytes());
     put_paths(bytes, &changes.filtered)
 }
@@ -512,20 +585,12 @@ fn decode(bytes: &[u8], own: &[u8; 16]) -> Option<(StatusRun, BString, Vec<Range
     if take::<16>(rest)? != *own {
         return None;
     }
+
     let token = take_path(rest)?;
     let [n_inputs] = take(rest)?;
-    let input = |_| {
-        let path = gix::path::from_bstring(take_path(rest)?).ok()?;
-        let stat = match ExpectedStat::take(rest)? {
-            ExpectedStat::Exactly(stat) => Some(stat),
-            ExpectedStat::Absent => None,
-            ExpectedStat::Directory => return None,
-        };
-        // The stat data was not racy when the cache was written.
-        Some(InputFile { path, stat, observed: Time::now() })
-    };
-    let inputs = (0..n_inputs).map(input).collect::<Option<_>>()?;
+    let inputs = (0..n_inputs).map(|_| take_input(rest)).collect::<Option<_>>()?;
     let (scan, outcome) = take_outcome(rest)?;
+
     let n_blocks = u32::from_le_bytes(take(rest)?);
     let lengths = (0..n_blocks).map(|_| Some(u32::from_le_bytes(take(rest)?) as usize));
     let lengths = lengths.collect::<Option<Vec<usize>>>()?;
@@ -535,55 +600,80 @@ fn decode(bytes: &[u8], own: &[u8; 16]) -> Option<(StatusRun, BString, Vec<Range
         blocks.push(at..at.checked_add(length).filter(|end| *end <= bytes.len())?);
         at += length;
     }
+
     let index = Arc::new(LazyIndex::default());
     (at == bytes.len()).then_some((StatusRun { index, inputs, scan, outcome }, token, blocks))
 }
 
+fn take_input(rest: &mut &[u8]) -> Option<InputFile> {
+    let path = gix::path::from_bstring(take_path(rest)?).ok()?;
+    let stat = match ExpectedStat::take(rest)? {
+        ExpectedStat::Exactly(stat) => Some(stat),
+        ExpectedStat::Absent => None,
+        ExpectedStat::Directory => return None,
+    };
+    // The stat data was not racy when the cache was written.
+    Some(InputFile { path, stat, observed: Time::now() })
+}
+
+/// Removes the output of [`put_outcome`] from the front of `rest`.
 pub(super) fn take_outcome(rest: &mut &[u8]) -> Option<(WorktreeScan, Outcome)> {
     let [oid_bytes] = take(rest)?;
-    let oid = |rest: &mut &[u8]| Oid::try_from(take_slice(rest, usize::from(oid_bytes))?).ok();
-    let count = |rest: &mut &[u8]| usize::try_from(u64::from_le_bytes(take(rest)?)).ok();
     let has_tree = take(rest)? == [1];
-    let head_tree = oid(rest)?;
-    let positions = |rest: &mut &[u8]| {
-        let n = u32::from_le_bytes(take(rest)?);
-        (0..n).map(|_| Some(u32::from_le_bytes(take(rest)?) as usize)).collect::<Option<Vec<_>>>()
-    };
-    let (deleted, maybe_modified, hard_linked) = (positions(rest)?, positions(rest)?, positions(rest)?);
-    let tracked =
-        TrackedScan { deleted, maybe_modified, hard_linked, checked: count(rest)?, ..TrackedScan::default() };
+    let head_tree = take_oid(rest, oid_bytes)?;
+
+    let deleted = take_positions(rest)?;
+    let (maybe_modified, hard_linked) = (take_positions(rest)?, take_positions(rest)?);
+    let checked = take_count(rest)?;
+    let tracked = TrackedScan { deleted, maybe_modified, hard_linked, checked, ..TrackedScan::default() };
     let (paths, pattern_files) = (take_paths(rest)?, take_paths(rest)?);
     let untracked = UntrackedScan { paths, pattern_files, ..UntrackedScan::default() };
     if !untracked.paths.iter().chain(&untracked.pattern_files).all(|path| is_inside(path.as_ref())) {
         return None;
     }
+
     let n_changes = u32::from_le_bytes(take(rest)?);
-    let change = |_| {
-        let path = take_path(rest)?;
-        let state = match take(rest)? {
-            [0] => FileState::Staged,
-            [1] => FileState::Dirty,
-            [2] => FileState::Untracked,
-            _ => return None,
-        };
-        let [bits] = take(rest)?;
-        let blob = |rest: &mut &[u8]| {
-            let oid = oid(rest)?;
-            let mode = match take(rest)? {
-                [0] => Mode::File,
-                [1] => Mode::Executable,
-                [2] => Mode::Symlink,
-                _ => return None,
-            };
-            Some(WorktreeBlob { oid, mode, size: u64::from_le_bytes(take(rest)?) })
-        };
-        let bytes = if bits & 2 == 0 { None } else { Some(blob(rest)?) };
-        Some(WorktreeChange { path, state, conflicted: bits & 1 != 0, bytes })
-    };
-    let changes = (0..n_changes).map(change).collect::<Option<_>>()?;
-    let changes =
-        WorktreeChanges { changes, checked: count(rest)?, filtered: take_paths(rest)?, ..Default::default() };
+    let changes = (0..n_changes).map(|_| take_change(rest, oid_bytes)).collect::<Option<_>>()?;
+    let (checked, filtered) = (take_count(rest)?, take_paths(rest)?);
+    let changes = WorktreeChanges { changes, checked, filtered, ..Default::default() };
     let head_tree = has_tree.then_some(head_tree);
     let outcome = Outcome { head_tree, all_in_index: true, changes: Arc::new(changes) };
     Some((WorktreeScan { tracked, untracked }, outcome))
+}
+
+fn take_change(rest: &mut &[u8], oid_bytes: u8) -> Option<WorktreeChange> {
+    let path = take_path(rest)?;
+    let state = match take(rest)? {
+        [0] => FileState::Staged,
+        [1] => FileState::Dirty,
+        [2] => FileState::Untracked,
+        _ => return None,
+    };
+    let [bits] = take(rest)?;
+    let bytes = if bits & 2 == 0 { None } else { Some(take_blob(rest, oid_bytes)?) };
+    Some(WorktreeChange { path, state, conflicted: bits & 1 != 0, bytes })
+}
+
+fn take_blob(rest: &mut &[u8], oid_bytes: u8) -> Option<WorktreeBlob> {
+    let oid = take_oid(rest, oid_bytes)?;
+    let mode = match take(rest)? {
+        [0] => Mode::File,
+        [1] => Mode::Executable,
+        [2] => Mode::Symlink,
+        _ => return None,
+    };
+    Some(WorktreeBlob { oid, mode, size: u64::from_le_bytes(take(rest)?) })
+}
+
+fn take_oid(rest: &mut &[u8], oid_bytes: u8) -> Option<Oid> {
+    Oid::try_from(take_slice(rest, usize::from(oid_bytes))?).ok()
+}
+
+fn take_count(rest: &mut &[u8]) -> Option<usize> {
+    usize::try_from(u64::from_le_bytes(take(rest)?)).ok()
+}
+
+fn take_positions(rest: &mut &[u8]) -> Option<Vec<usize>> {
+    let n = u32::from_le_bytes(take(rest)?);
+    (0..n).map(|_| Some(u32::from_le_bytes(take(rest)?) as usize)).collect()
 }

@@ -1,8 +1,8 @@
 //! Difference to the status cache: files that were touched since it was written, and the outcome with them.
 //!
 //! The status cache has the stat data of every path, so it is written by full scans alone. While a few files
-//! stay edited, each process would parse git's index and compare these files again. A run that has done so
-//! therefore leaves what it found in a small file beside the status cache.
+//! stay edited, each process would have to parse git's index and compare these files again. So a run that has
+//! done this stores its result in a small file beside the status cache.
 
 use super::cache_file::{self, take, take_path};
 use super::context::StatusContext;
@@ -16,7 +16,7 @@ use crate::BString;
 use rustc_hash::FxHashSet;
 use std::path::{Path, PathBuf};
 
-/// What a later run changed in a cached run.
+/// Changes of a later run to a cached run.
 ///
 /// Layout, little endian, in the envelope of [`cache_file`]:
 ///
@@ -28,50 +28,54 @@ use std::path::{Path, PathBuf};
 pub(super) struct StatusDelta {
     pub scan: WorktreeScan,
     pub outcome: Outcome,
-    /// The files whose stat data is no longer that of the status cache.
+    /// Files whose stat data differs from that in the status cache.
     pub touched: Vec<(BString, ExpectedStat)>,
 }
 
 const MAGIC: &[u8; 8] = b"CWDIFF01";
 
 impl StatusDelta {
-    /// The difference to the status cache with the checksum `base`, if there is one beside `cache_file`.
+    /// Loads the difference to the status cache with the checksum `base`, if there is one beside
+    /// `cache_file`.
     pub fn load(cache_file: &Path, base: &[u8; 16]) -> Option<StatusDelta> {
         let bytes = cache_file::read(&path_of(cache_file), MAGIC)?;
         let rest = &mut bytes.get(MAGIC.len()..)?;
         if take::<16>(rest)? != *base {
             return None;
         }
+
         let (scan, outcome) = take_outcome(rest)?;
         let n_touched = u32::from_le_bytes(take(rest)?);
-        let touched = |_| {
-            let path = take_path(rest)?;
-            is_inside(path.as_ref()).then_some((path, ExpectedStat::take(rest)?))
-        };
-        let touched = (0..n_touched).map(touched).collect::<Option<_>>()?;
+        let touched = (0..n_touched).map(|_| take_touched(rest)).collect::<Option<_>>()?;
         (rest.is_empty() && !bytes.has_failed()).then_some(StatusDelta { scan, outcome, touched })
     }
 }
 
-/// The stat data of touched files before they were compared.
+fn take_touched(rest: &mut &[u8]) -> Option<(BString, ExpectedStat)> {
+    let path = take_path(rest)?;
+    is_inside(path.as_ref()).then_some((path, ExpectedStat::take(rest)?))
+}
+
+/// Stat data of touched files from before they were compared.
 pub(super) struct Observation {
     files: Vec<(BString, ExpectedStat)>,
     at: Time,
 }
 
 impl Observation {
-    /// `None` if there are no files, or the stat data of one cannot be had.
+    /// Observes files; `None` if there are none, or the stat data of one is unavailable.
     pub fn of(context: &StatusContext, touched: &FxHashSet<BString>) -> Option<Observation> {
         let at = Time::now();
-        let observe =
-            |path: &BString| Some((path.clone(), ExpectedStat::observe(&context.full_path(path.as_ref()))?));
-        let files = touched.iter().map(observe).collect::<Option<Vec<_>>>()?;
+        let mut files = Vec::with_capacity(touched.len());
+        for path in touched {
+            files.push((path.clone(), ExpectedStat::observe(&context.full_path(path.as_ref()))?));
+        }
         (!files.is_empty()).then_some(Observation { files, at })
     }
 
-    /// Stores `run`, in which the observed files were compared after all others had been found to be as in
-    /// the status cache `base`, or as in `known`. Best effort. Stores nothing if a later change could look
-    /// the same.
+    /// Stores `run`, in which the observed files were compared. All other files had been found to be as in
+    /// the status cache `base`, or as in `known`. Best effort. Stores nothing if a file could change later
+    /// without a change of its stat data.
     pub fn store(
         self,
         context: &StatusContext,
@@ -79,13 +83,15 @@ impl Observation {
         base: &[u8; 16],
         known: Vec<(BString, ExpectedStat)>,
     ) {
-        let is_settled = |(path, expected): &(BString, ExpectedStat)| {
-            !expected.is_racy(self.at) && expected.holds_at(&context.full_path(path.as_ref()))
-        };
-        let is_cacheable =
-            fits(run) && run.inputs.iter().all(InputFile::is_unchanged) && self.files.iter().all(is_settled);
-        let is_older = |(path, _): &(BString, ExpectedStat)| !self.files.iter().any(|(it, _)| it == path);
-        let mut touched: Vec<_> = known.into_iter().filter(is_older).collect();
+        let is_cacheable = fits(run)
+            && run.inputs.iter().all(InputFile::is_unchanged)
+            && self.files.iter().all(|(path, expected)| {
+                !expected.is_racy(self.at) && expected.holds_at(&context.full_path(path.as_ref()))
+            });
+
+        // A new observation replaces an older one.
+        let mut touched = known;
+        touched.retain(|(path, _)| !self.files.iter().any(|(observed, _)| observed == path));
         touched.extend(self.files.iter().cloned());
         if is_cacheable
             && touched.len() <= MAX_TOUCHED
@@ -104,11 +110,13 @@ fn encode(
 ) -> Option<Vec<u8>> {
     let mut bytes = [MAGIC.as_slice(), base].concat();
     put_outcome(&mut bytes, run, context.repo.object_hash())?;
+
     bytes.extend_from_slice(&(touched.len() as u32).to_le_bytes());
     for (path, expected) in touched {
         put_path(&mut bytes, path.as_ref())?;
         expected.put(&mut bytes);
     }
+
     Some(bytes)
 }
 

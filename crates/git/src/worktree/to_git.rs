@@ -32,7 +32,7 @@ pub struct WorktreeReader {
     converter: Option<Converter>,
 }
 
-/// What the conversion of a file depends on besides its bytes.
+/// Everything besides the bytes of a file that its conversion depends on.
 struct Converter {
     repo: gix::Repository,
     index: Arc<gix::index::State>,
@@ -41,15 +41,15 @@ struct Converter {
     pipeline: Pipeline,
 }
 
-/// What is at a path of the working tree.
+/// The content of a path of the working tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WorktreeFile {
     /// The converted bytes of a file, or the target of a link.
     Blob { bytes: Vec<u8>, mode: Mode },
-    /// No file and no link.
+    /// There is no file and no link.
     Absent,
-    /// A file that is not read: the path has a filter driver, the file exceeds 64 MiB, or git was told to
-    /// take it as committed (sparse checkout, `assume-unchanged`).
+    /// A file that is not read: the path has a filter driver, the file exceeds 64 MiB, or git is configured
+    /// to take it as committed (sparse checkout, `assume-unchanged`).
     Unknown,
 }
 
@@ -71,7 +71,7 @@ pub(super) enum Conversion {
 }
 
 impl WorktreeReader {
-    /// Whether git's ignore rules exclude the file at `path`.
+    /// Returns whether git's ignore rules exclude the file at `path`.
     ///
     /// # Errors
     /// The rules cannot be read.
@@ -90,12 +90,14 @@ impl WorktreeReader {
         Self::with_index(repo, Arc::default())
     }
 
+    /// Opens the working tree of `repo` with an index that may be parsed already.
     pub(super) fn with_index(repo: &Repo, index: Arc<LazyIndex>) -> Result<Self, GitError> {
         let root =
             repo.work_dir().ok_or_else(|| GitError::Bare { path: repo.git_dir().to_owned() })?.to_owned();
         Ok(WorktreeReader { repo: repo.clone(), root, index, converter: None })
     }
 
+    /// Returns the converter, which the first call creates.
     fn converter(&mut self) -> Result<&mut Converter, GitError> {
         match &mut self.converter {
             Some(converter) => Ok(converter),
@@ -103,10 +105,11 @@ impl WorktreeReader {
         }
     }
 
-    /// The converted bytes of a file, or the target of a link. `None` if there is neither, if the path has a
-    /// filter driver, or if the file exceeds 64 MiB.
+    /// Reads the converted bytes of a file, or the target of a link. `None` if there is neither, if the path
+    /// has a filter driver, or if the file exceeds 64 MiB.
     ///
-    /// Errors: [`GitError::PathEscapes`] for paths that leave the working tree.
+    /// # Errors
+    /// [`GitError::PathEscapes`] for paths that leave the working tree.
     pub fn read(&mut self, path: &BStr) -> Result<Option<Vec<u8>>, GitError> {
         Ok(match self.convert(path)? {
             Conversion::Blob { bytes, .. } => Some(bytes),
@@ -114,8 +117,8 @@ impl WorktreeReader {
         })
     }
 
-    /// As [`read`](Self::read), for a file that has been found to be the blob `oid`. If it still is, without
-    /// conversion, git's index is not needed.
+    /// As [`read`](Self::read), for a file that was found to be the blob `oid`. If its bytes still are that
+    /// blob without conversion, git's index is not needed.
     ///
     /// # Errors
     /// As [`read`](Self::read).
@@ -127,7 +130,7 @@ impl WorktreeReader {
         }
     }
 
-    /// As [`read`](Self::read), and tells a file that is not read from one that is not there.
+    /// As [`read`](Self::read), but distinguishes a file that is not read from one that does not exist.
     pub fn file(&mut self, path: &BStr) -> Result<WorktreeFile, GitError> {
         if self.converter()?.counts_as_committed(path) {
             return Ok(WorktreeFile::Unknown);
@@ -139,7 +142,8 @@ impl WorktreeReader {
         })
     }
 
-    /// Oid, mode and size of what [`read`](Self::read) returns; the null oid for files above 64 MiB.
+    /// Returns oid, mode and size of the bytes that [`read`](Self::read) returns; the null oid for files
+    /// above 64 MiB.
     pub fn blob(&mut self, path: &BStr) -> Result<Option<WorktreeBlob>, GitError> {
         Ok(match self.convert(path)? {
             Conversion::Blob { bytes, mode } => {
@@ -153,7 +157,7 @@ impl WorktreeReader {
         })
     }
 
-    /// The oid that git's index has at `path`; that of "ours" during a merge.
+    /// Returns the oid that git's index has at `path`; that of "ours" during a merge.
     ///
     /// # Errors
     /// Git's index cannot be read.
@@ -185,6 +189,7 @@ impl WorktreeReader {
             Err(error) if is_absent(&error) => return Ok((None, Conversion::Absent)),
             Err(source) => return Err(GitError::Io { action: "stat", path: full, source }),
         };
+
         let stat = FileStat::of(&meta);
         let conversion = match Kind::of(&meta) {
             Kind::Directory | Kind::Other => Conversion::Absent,
@@ -212,11 +217,13 @@ impl WorktreeReader {
                 }
             }
         };
+
         Ok((Some(stat), conversion))
     }
 }
 
 impl Converter {
+    /// Prepares the conversion of files, without filter drivers.
     fn new(repo: &Repo, index: Arc<gix::index::State>) -> Result<Converter, GitError> {
         let local = repo.local();
         let attributes = local
@@ -224,26 +231,31 @@ impl Converter {
             .map_err(|error| repo.unreadable(&error))?
             .detach();
         let filter = attributes.selected_attribute_matches(["filter"]);
+
         let mut options = gix::filter::Pipeline::options(&local).map_err(|error| repo.unreadable(&error))?;
         options.drivers.clear();
         // Round-trip checks warn about commits; nothing is committed here.
         options.crlf_roundtrip_check = CrlfRoundTripCheck::Skip;
         options.encodings_with_roundtrip_check.clear();
         let pipeline = Pipeline::new(Default::default(), local.object_hash(), options);
+
         Ok(Converter { repo: local, index, attributes, filter, pipeline })
     }
 
-    /// Whether git does not look at the file at `path`, or at the directory that stands for it in a sparse
-    /// index.
+    /// Returns whether git does not look at the file at `path`, or at the directory that stands for it in a
+    /// sparse index.
     fn counts_as_committed(&self, path: &BStr) -> bool {
-        let unseen = Flags::SKIP_WORKTREE | Flags::ASSUME_VALID;
-        let is_unseen =
-            |path: &BStr| self.index.entry_by_path(path).is_some_and(|entry| entry.flags.intersects(unseen));
-        is_unseen(path)
-            || self.index.is_sparse() && path.find_iter("/").any(|slash| is_unseen(path[..=slash].as_bstr()))
+        self.is_unseen(path)
+            || self.index.is_sparse()
+                && path.find_iter("/").any(|slash| self.is_unseen(path[..=slash].as_bstr()))
     }
 
-    /// Whether a filter driver is named for `path`, configured or not.
+    fn is_unseen(&self, path: &BStr) -> bool {
+        let unseen = Flags::SKIP_WORKTREE | Flags::ASSUME_VALID;
+        self.index.entry_by_path(path).is_some_and(|entry| entry.flags.intersects(unseen))
+    }
+
+    /// Returns whether a filter driver is named for `path`, configured or not.
     fn is_filtered(&mut self, path: &BStr) -> bool {
         self.filter.reset();
         let Ok(platform) = self.attributes.at_entry(path, None, &self.repo.objects) else { return false };
@@ -251,12 +263,14 @@ impl Converter {
         self.filter.iter_selected().any(|found| found.assignment.state.as_bstr().is_some())
     }
 
+    /// Converts the bytes of a file.
     fn apply_filters(&mut self, path: &BStr, raw: Vec<u8>, mode: Mode) -> Conversion {
         // With `core.symlinks=false` a link is checked out as a file with its target, which is not converted.
         let entry = self.index.entry_by_path(path);
         if entry.is_some_and(|entry| entry.mode == gix::index::entry::Mode::SYMLINK) && !self.has_symlinks() {
             return Conversion::Blob { bytes: raw, mode: Mode::Symlink };
         }
+
         let committed = entry.map(|entry| entry.id);
         let (objects, attributes) = (&self.repo.objects, &mut self.attributes);
         let converted = self.pipeline.convert_to_git(
@@ -274,12 +288,14 @@ impl Converter {
                 Ok(found.filter(|object| object.kind == gix::objs::Kind::Blob).map(|_| ()))
             },
         );
+
         let changed = match converted {
             Ok(ToGitOutcome::Buffer(bytes)) => Some(bytes.to_vec()),
             // Without drivers there is no process. Bytes that are invalid in the declared encoding stay as
             // they are.
             Ok(ToGitOutcome::Unchanged(_) | ToGitOutcome::Process(_)) | Err(_) => None,
         };
+
         Conversion::Blob { bytes: changed.unwrap_or(raw), mode }
     }
 
@@ -294,7 +310,7 @@ impl std::fmt::Debug for WorktreeReader {
     }
 }
 
-/// Whether `path` is relative and leads to a place below the root and outside of `.git`.
+/// Returns whether `path` is relative and leads to a place below the root and outside of `.git`.
 pub(super) fn is_inside(path: &BStr) -> bool {
     !path.is_empty()
         && !path.contains(&0)
@@ -305,7 +321,7 @@ pub(super) fn is_inside(path: &BStr) -> bool {
         })
 }
 
-/// Whether a parent directory of `path` is a symlink.
+/// Returns whether a parent directory of `path` is a symlink.
 fn has_linked_parent(root: &Path, path: &BStr) -> bool {
     path.find_iter("/").any(|slash| {
         let parent = root.join(path[..slash].to_path_lossy());
@@ -313,7 +329,7 @@ fn has_linked_parent(root: &Path, path: &BStr) -> bool {
     })
 }
 
-/// Whether the error means that there is no such file.
+/// Returns whether the error means that there is no such file.
 pub(super) fn is_absent(error: &std::io::Error) -> bool {
     use std::io::ErrorKind::{NotADirectory, NotFound};
     matches!(error.kind(), NotFound | NotADirectory)
@@ -330,6 +346,7 @@ fn read_no_follow(path: &Path) -> std::io::Result<Vec<u8>> {
         // The file may have been replaced since `lstat`: by a link, or by a pipe that would block.
         options.custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC).bits() as i32);
     }
+
     let file = options.open(path)?;
     let mut bytes = Vec::new();
     file.take(MAX_READ_BYTES).read_to_end(&mut bytes)?;

@@ -32,12 +32,14 @@ pub(super) struct TrackedScan {
 }
 
 impl TrackedScan {
+    /// Adds the results of another part of the index.
     fn append(&mut self, mut other: TrackedScan) {
         if let (Some(observations), Some(others)) = (&mut self.observations, &mut other.observations) {
             observations.append(others);
         } else {
             self.observations = None;
         }
+
         self.deleted.append(&mut other.deleted);
         self.maybe_modified.append(&mut other.maybe_modified);
         self.conflicted.append(&mut other.conflicted);
@@ -46,38 +48,76 @@ impl TrackedScan {
         self.unchecked += other.unchecked;
     }
 
-    /// Whether all positions exist in an index of `n_entries`.
+    /// Returns whether all positions exist in an index of `n_entries`.
     pub fn fits(&self, n_entries: usize) -> bool {
         let mut positions =
             [&self.deleted, &self.maybe_modified, &self.conflicted, &self.hard_linked].into_iter().flatten();
         positions.all(|position| *position < n_entries) && self.checked <= n_entries
     }
 
+    /// Records the stat data of a file, unless the observations are incomplete.
     fn observe(&mut self, position: usize, stat: Option<FileStat>) {
         if let Some(observations) = &mut self.observations {
             observations.push((position, stat));
         }
     }
 
-    /// Checks one file again, which has no conflict stages.
+    /// Checks again one file, which has no conflict stages.
     pub fn rescan(&mut self, context: &StatusContext, index: &gix::index::State, position: usize) {
         for positions in [&mut self.deleted, &mut self.maybe_modified, &mut self.hard_linked] {
             positions.retain(|known| *known != position);
         }
+
         self.checked = self.checked.saturating_sub(usize::from(is_checked(&index.entries()[position])));
         let part = position..position + 1;
         self.append(scan_part(context.repo, context.root, index, part, context.deadline));
     }
+
+    /// Compares a file with its index entry, which was written at `index_written` or before.
+    fn compare(
+        &mut self,
+        position: usize,
+        entry: &gix::index::Entry,
+        meta: &std::fs::Metadata,
+        trust_ctime: bool,
+        index_written: Time,
+    ) {
+        let stat = FileStat::of(meta);
+        self.observe(position, Some(stat));
+
+        let is_symlink = entry.mode == EntryMode::SYMLINK;
+        let is_same_kind = match Kind::of(meta) {
+            Kind::Directory | Kind::Other => {
+                self.deleted.push(position);
+                return;
+            }
+            Kind::Symlink => is_symlink,
+            Kind::File { .. } => !is_symlink,
+        };
+        let is_unmodified = is_same_kind
+            && !entry.flags.contains(Flags::INTENT_TO_ADD)
+            && stat.matches_index(&entry.stat, trust_ctime)
+            && !stat.mtime.is_racy(index_written);
+
+        if !is_unmodified {
+            self.maybe_modified.push(position);
+        }
+        if has_several_links(meta) {
+            self.hard_linked.push(position);
+        }
+    }
 }
 
-/// Whether stat data proves that the file at `position` is as staged, or the working tree does not matter for
-/// the entry.
+/// Returns whether stat data proves that the file at `position` is as staged, or the working tree does not
+/// matter for the entry.
 pub(super) fn is_unmodified(repo: &Repo, root: &Path, index: &gix::index::State, position: usize) -> bool {
     /// More time than one `lstat` takes.
     const AMPLE: Duration = Duration::from_secs(60);
+
     if !is_checked(&index.entries()[position]) {
         return true;
     }
+
     let scan = scan_part(repo, root, index, position..position + 1, Instant::now() + AMPLE);
     scan.checked == 1
         && scan.deleted.is_empty()
@@ -85,8 +125,8 @@ pub(super) fn is_unmodified(repo: &Repo, root: &Path, index: &gix::index::State,
         && scan.conflicted.is_empty()
 }
 
-/// Whether the working tree matters for this entry. It does not for submodules, sparse directories, and
-/// entries marked skip-worktree or assume-unchanged.
+/// Returns whether the working tree matters for this entry. It does not for submodules, sparse directories,
+/// and entries marked skip-worktree or assume-unchanged.
 pub(super) fn is_checked(entry: &gix::index::Entry) -> bool {
     !entry.flags.intersects(Flags::SKIP_WORKTREE | Flags::ASSUME_VALID)
         && !matches!(entry.mode, EntryMode::COMMIT | EntryMode::DIR)
@@ -95,20 +135,18 @@ pub(super) fn is_checked(entry: &gix::index::Entry) -> bool {
 /// Stats all tracked files, on all cores.
 pub(super) fn scan(context: &StatusContext, index: &gix::index::State) -> TrackedScan {
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let entries = index.entries();
-    let n_parts = (entries.len() / context.tuning.entries_per_thread).clamp(1, cores);
-    // All stages of a conflict belong to one part.
-    let cut = |part: usize| {
-        let at = entries.len() * part / n_parts;
-        let is_path_of_last = |i: &usize| *i > 0 && entries[*i].path(index) == entries[*i - 1].path(index);
-        (at..entries.len()).find(|i| !is_path_of_last(i)).unwrap_or(entries.len())
-    };
-    let scan =
-        |part| scan_part(context.repo, context.root, index, cut(part)..cut(part + 1), context.deadline);
+    let n_parts = (index.entries().len() / context.tuning.entries_per_thread).clamp(1, cores);
+    let mut parts =
+        (0..n_parts).map(|part| start_of_part(index, part, n_parts)..start_of_part(index, part + 1, n_parts));
+    let first = parts.next().unwrap_or_default();
+
     std::thread::scope(|scope| {
-        let scan = &scan;
-        let others: Vec<_> = (1..n_parts).map(|part| scope.spawn(move || scan(part))).collect();
-        let mut tracked = scan(0);
+        let others: Vec<_> = parts
+            .map(|part| {
+                scope.spawn(move || scan_part(context.repo, context.root, index, part, context.deadline))
+            })
+            .collect();
+        let mut tracked = scan_part(context.repo, context.root, index, first, context.deadline);
         for other in others {
             tracked.append(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
         }
@@ -116,6 +154,17 @@ pub(super) fn scan(context: &StatusContext, index: &gix::index::State) -> Tracke
     })
 }
 
+/// The position of the first entry of a part. All stages of a conflict belong to one part.
+fn start_of_part(index: &gix::index::State, part: usize, n_parts: usize) -> usize {
+    let entries = index.entries();
+    let mut start = entries.len() * part / n_parts;
+    while start > 0 && start < entries.len() && entries[start].path(index) == entries[start - 1].path(index) {
+        start += 1;
+    }
+    start
+}
+
+/// Stats the tracked files at the positions `part`.
 fn scan_part(
     repo: &Repo,
     root: &Path,
@@ -123,19 +172,22 @@ fn scan_part(
     part: Range<usize>,
     deadline: Instant,
 ) -> TrackedScan {
-    /// Entries between two looks at the clock.
+    /// Number of entries between two looks at the clock.
     const CLOCK_EVERY: usize = 64;
+
     let trust_ctime = repo.local().config_snapshot().boolean("core.trustCtime").unwrap_or(true);
     let timestamp = index.timestamp();
     let index_written = Time {
         seconds: u64::try_from(timestamp.unix_seconds()).unwrap_or(0),
         nanos: timestamp.nanoseconds(),
     };
+
     let mut tracked =
         TrackedScan { observations: Some(Vec::with_capacity(part.len())), ..TrackedScan::default() };
     let mut symlinks = SymlinkCheck::new(root);
     let mut is_late = false;
     let mut last_conflict: Option<&BStr> = None;
+
     for position in part {
         let entry = &index.entries()[position];
         let path = entry.path(index);
@@ -147,6 +199,7 @@ fn scan_part(
             tracked.unchecked += 1;
             continue;
         }
+
         if entry.stage() != Stage::Unconflicted {
             if last_conflict.replace(path) != Some(path) {
                 tracked.checked += 1;
@@ -154,6 +207,7 @@ fn scan_part(
             }
             continue;
         }
+
         tracked.checked += 1;
         let meta = match symlinks.full_path(path).map(std::fs::symlink_metadata) {
             Some(Ok(meta)) => meta,
@@ -169,32 +223,12 @@ fn scan_part(
                 continue;
             }
         };
-        let stat = FileStat::of(&meta);
-        tracked.observe(position, Some(stat));
-        let is_symlink = entry.mode == EntryMode::SYMLINK;
-        let is_same_kind = match Kind::of(&meta) {
-            Kind::Directory | Kind::Other => {
-                tracked.deleted.push(position);
-                continue;
-            }
-            Kind::Symlink => is_symlink,
-            Kind::File { .. } => !is_symlink,
-        };
-        let is_unmodified = is_same_kind
-            && !entry.flags.contains(Flags::INTENT_TO_ADD)
-            && stat.matches_index(&entry.stat, trust_ctime)
-            && !stat.mtime.is_racy(index_written);
-        if !is_unmodified {
-            tracked.maybe_modified.push(position);
-        }
-        if has_several_links(&meta) {
-            tracked.hard_linked.push(position);
-        }
+        tracked.compare(position, entry, &meta, trust_ctime, index_written);
     }
     tracked
 }
 
-/// Whether the file has other hard links. Always false where the system does not report them.
+/// Returns whether the file has other hard links. Always false where the system does not report them.
 #[cfg(unix)]
 pub(super) fn has_several_links(meta: &std::fs::Metadata) -> bool {
     std::os::unix::fs::MetadataExt::nlink(meta) > 1
@@ -220,8 +254,8 @@ impl<'a> SymlinkCheck<'a> {
         SymlinkCheck { root, last: BString::default(), is_real: true, full: root.to_owned() }
     }
 
-    /// The full path of `path`; `None` if a parent directory is missing, a file or a link. Cheap for sorted
-    /// paths.
+    /// Returns the full path of `path`; `None` if a parent directory is missing, a file or a link. Cheap for
+    /// sorted paths.
     pub fn full_path(&mut self, path: &BStr) -> Option<&Path> {
         let directory = &path[..path.rfind_byte(b'/').map_or(0, |slash| slash + 1)];
         if directory != &self.last[..] {
@@ -236,16 +270,17 @@ impl<'a> SymlinkCheck<'a> {
                 let parent = self.root.join(directory[..known + slash].to_path_lossy());
                 match std::fs::symlink_metadata(parent) {
                     Ok(meta) => meta.is_dir(),
-                    // Behind a directory that cannot be searched. The caller gets this error for the path
-                    // itself.
+                    // The directory above cannot be searched. The caller gets this error for the path itself.
                     Err(error) => !is_absent(&error),
                 }
             });
             self.last = directory.into();
         }
+
         if !self.is_real {
             return None;
         }
+
         self.full.clear();
         self.full.push(self.root);
         self.full.push(path.to_path_lossy());

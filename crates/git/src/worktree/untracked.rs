@@ -38,8 +38,8 @@ pub(super) struct UntrackedScan {
 /// Walks the working tree.
 ///
 /// Leaves out nested repositories, the store and everything that `.gitignore`, `info/exclude` or the user's
-/// excludes file names. Does not follow links. Each directory is watched by `monitor` before it is read, and
-/// not read if the untracked cache has its contents.
+/// excludes file names. Does not follow links. Each directory is watched by `monitor` before it is read. It
+/// is not read if the untracked cache has its contents.
 pub(super) fn scan(
     context: &StatusContext,
     index: &gix::index::State,
@@ -48,6 +48,7 @@ pub(super) fn scan(
     let local = context.repo.local();
     let folded = folds_case(context.repo)
         .then(|| index.entries().iter().map(|entry| entry.path(index).to_lowercase().into()).collect());
+
     let mut walk = Walk {
         context,
         index,
@@ -59,15 +60,17 @@ pub(super) fn scan(
         walked: FxHashSet::default(),
         result: UntrackedScan::default(),
     };
+
     walk.directory(&mut BString::default(), 0);
     walk.find_unwalked_pattern_files();
     walk.result.unlisted.sort();
     walk.result.directories = walk.cache.observations();
     walk.cache.store(walk.result.unchecked == 0, &context.tuning);
+
     Ok(walk.result)
 }
 
-/// Whether the repository is configured for a file system that ignores case.
+/// Returns whether the repository is configured for a file system that ignores case.
 pub(super) fn folds_case(repo: &Repo) -> bool {
     repo.local().config_snapshot().boolean("core.ignoreCase").unwrap_or(false)
 }
@@ -79,6 +82,7 @@ pub(super) struct Excludes<'a> {
 }
 
 impl<'a> Excludes<'a> {
+    /// Prepares the ignore rules of a repository.
     pub fn new(
         repo: &Repo,
         local: &'a gix::Repository,
@@ -91,13 +95,14 @@ impl<'a> Excludes<'a> {
         Ok(Excludes { local, stack })
     }
 
-    /// Whether the rules exclude `path`, which has `mode`.
+    /// Returns whether the rules exclude `path`, which has `mode`.
     pub fn is_excluded(&mut self, path: &BStr, mode: EntryMode) -> bool {
         let platform = self.stack.at_entry(path, Some(mode), &self.local.objects);
         platform.is_ok_and(|platform| platform.is_excluded())
     }
 }
 
+/// A walk through the working tree.
 struct Walk<'a> {
     context: &'a StatusContext<'a>,
     index: &'a gix::index::State,
@@ -113,21 +118,24 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// Walks the directory `prefix`, which is empty or ends in a slash. Unreadable directories are noted,
-    /// where git warns.
+    /// Walks the directory `prefix`, which is empty or ends in a slash. Unreadable directories are recorded;
+    /// git warns about them.
     fn directory(&mut self, prefix: &mut BString, depth: usize) {
         if depth > MAX_DEPTH || self.context.is_late() {
             self.result.unchecked += 1;
             return;
         }
+
+        // Watched before it is read, so that no later change is missed.
         let full = self.context.full_path(prefix.as_bstr());
         if let Some(monitor) = &mut self.monitor {
             monitor.watch_walked(prefix.as_bstr());
         }
+
         let none = TrackedNames::default();
         let tracked = self.tracked.get(prefix.as_bstr()).unwrap_or(&none);
         let Some(listing) = self.cache.listing(prefix.as_bstr(), &full, tracked, self.index) else {
-            // Unless it has just been removed.
+            // A directory that has just been removed is no error.
             if std::fs::read_dir(&full).is_err_and(|error| !is_absent(&error)) {
                 let is_searchable = std::fs::symlink_metadata(full.join(".")).is_ok();
                 let places =
@@ -136,6 +144,7 @@ impl Walk<'_> {
             }
             return;
         };
+
         let base = prefix.len();
         for name in listing.files.iter().filter(|name| is_pattern_file(name)) {
             self.result.pattern_files.push([prefix.as_slice(), name].concat().into());
@@ -146,6 +155,7 @@ impl Walk<'_> {
             }
             return;
         }
+
         self.walked.insert(prefix.clone());
         for name in listing.files {
             prefix.push_str(&name);
@@ -156,7 +166,9 @@ impl Walk<'_> {
             }
             prefix.truncate(base);
         }
+
         for name in listing.directories {
+            // The store directory is not part of the content of the working tree.
             if depth == 0 && name.eq_ignore_ascii_case(STORE_DIR.as_bytes()) {
                 continue;
             }
@@ -176,6 +188,7 @@ impl Walk<'_> {
         if self.result.unchecked > 0 {
             return;
         }
+
         for prefix in directories(self.index).filter(|&prefix| !self.walked.contains(prefix)) {
             for name in PATTERN_FILES {
                 let path = BString::from([prefix, name.as_bytes()].concat());
@@ -186,6 +199,7 @@ impl Walk<'_> {
                 }
             }
         }
+
         self.result.pattern_files.sort();
         self.result.pattern_files.dedup();
     }

@@ -2,7 +2,7 @@
 //! not read.
 //!
 //! The times of a directory change whenever a name is added or removed (POSIX, `<sys/stat.h>` and `rename`).
-//! Local file systems honour this; git's untracked cache rests on the same rule. A directory that changed
+//! Local file systems honour this; git's untracked cache relies on the same rule. A directory that changed
 //! within one tick before it was read is not remembered, as with files.
 
 use std::path::{Path, PathBuf};
@@ -22,16 +22,16 @@ pub(super) struct DirectoryListing {
     pub directories: Vec<BString>,
     /// Names of files and links that are not tracked.
     pub files: Vec<BString>,
-    /// The directory has a `.git` of its own.
+    /// Whether the directory has a `.git` of its own.
     pub is_nested_repository: bool,
 }
 
-/// The names in one directory that git's index has, at any stage: files in conflict are tracked.
+/// The names in one directory that git's index has at any stage: files in conflict are tracked.
 #[derive(Default)]
 pub(super) struct TrackedNames {
     /// Positions in the index, not necessarily contiguous: files of subdirectories can be in between.
     positions: Vec<usize>,
-    /// Hash of the names and of which are submodules, independent of their order.
+    /// Hash of the names, with the kind of each (submodule or not), independent of their order.
     hash: u64,
 }
 
@@ -83,13 +83,13 @@ pub(super) struct UntrackedCache {
     file: PathBuf,
     /// Device of the working tree, if times of directories are reliable there.
     device: Option<u64>,
-    /// Listings from the file that were not asked for yet.
+    /// Listings from the file that have not been requested yet.
     cached: FxHashMap<BString, CachedListing>,
-    /// Valid listings of directories that were asked for.
+    /// Valid listings of directories that have been requested.
     current: FxHashMap<BString, CachedListing>,
     /// Number of listings in `current` that are not from the file.
     n_changed: usize,
-    /// Each directory that was asked for is in `current`.
+    /// Whether each directory that was requested is in `current`.
     is_complete: bool,
 }
 
@@ -102,11 +102,8 @@ impl UntrackedCache {
         file.push("-directories");
         let file = PathBuf::from(file);
         let device = fs_kind::device(root);
-        let load = || {
-            let bytes = cache_file::read(&file, MAGIC)?;
-            decode(&bytes).filter(|_| !bytes.has_failed())
-        };
-        let cached = device.and_then(|_| load()).unwrap_or_default();
+        let cached = device.and_then(|_| load_listings(&file)).unwrap_or_default();
+
         UntrackedCache {
             file,
             device,
@@ -117,8 +114,8 @@ impl UntrackedCache {
         }
     }
 
-    /// The listing of the directory `prefix` at `full`, from the cache or from disk; `None` if it cannot be
-    /// read.
+    /// Returns the listing of the directory `prefix` at `full`, from the cache or from disk; `None` if it
+    /// cannot be read.
     pub fn listing(
         &mut self,
         prefix: &BStr,
@@ -127,6 +124,7 @@ impl UntrackedCache {
         index: &gix::index::State,
     ) -> Option<DirectoryListing> {
         let (listing, cacheable) = self.lookup_or_read(prefix, full, tracked, index).unzip();
+
         match cacheable.flatten() {
             Some(cacheable) => drop(self.current.insert(prefix.to_owned(), cacheable)),
             None => self.is_complete = false,
@@ -134,7 +132,7 @@ impl UntrackedCache {
         listing
     }
 
-    /// The listing of a directory, and its form in the cache unless it must not be cached.
+    /// Returns the listing of a directory, and its form in the cache unless it must not be cached.
     fn lookup_or_read(
         &mut self,
         prefix: &BStr,
@@ -145,28 +143,27 @@ impl UntrackedCache {
         let observed = Time::now();
         let meta = std::fs::symlink_metadata(full).ok()?;
         let (stat, tracked_hash) = (FileStat::of(&meta), tracked.hash);
+
         let cached = self.cached.remove(prefix);
-        let cached = match cached.filter(|cached| cached.stat == stat && cached.tracked == tracked_hash) {
-            Some(cached) => cached,
-            None => {
-                let (listing, is_complete) = read(full, tracked, index)?;
-                let is_reusable = self.device == Some(fs_kind::device_of(&meta))
-                    && !stat.mtime.max(stat.ctime).is_racy(observed);
-                if !is_complete || !is_reusable {
-                    return Some((listing, None));
-                }
-                self.n_changed += 1;
-                CachedListing { stat, tracked: tracked_hash, listing }
-            }
-        };
+        if let Some(cached) = cached.filter(|cached| cached.stat == stat && cached.tracked == tracked_hash) {
+            return Some((cached.listing.clone(), Some(cached)));
+        }
+
+        let (listing, is_complete) = read(full, tracked, index)?;
+        let is_reusable =
+            self.device == Some(fs_kind::device_of(&meta)) && !stat.mtime.max(stat.ctime).is_racy(observed);
+        if !is_complete || !is_reusable {
+            return Some((listing, None));
+        }
+        self.n_changed += 1;
+        let cached = CachedListing { stat, tracked: tracked_hash, listing };
         Some((cached.listing.clone(), Some(cached)))
     }
 
-    /// Stat data of each directory that was asked for; `None` if one of them must not be cached.
+    /// Returns the stat data of each requested directory; `None` if one of them must not be cached.
     pub fn observations(&self) -> Option<Vec<(BString, FileStat)>> {
-        let observations =
-            || self.current.iter().map(|(prefix, cached)| (prefix.clone(), cached.stat)).collect();
-        self.is_complete.then(observations)
+        self.is_complete
+            .then(|| self.current.iter().map(|(prefix, cached)| (prefix.clone(), cached.stat)).collect())
     }
 
     /// Writes the cache file. Best effort. Listings that were not requested are kept unless `is_complete`,
@@ -183,20 +180,23 @@ impl UntrackedCache {
     }
 }
 
+fn load_listings(file: &Path) -> Option<FxHashMap<BString, CachedListing>> {
+    let bytes = cache_file::read(file, MAGIC)?;
+    decode(&bytes).filter(|_| !bytes.has_failed())
+}
+
 /// Reads a directory. The flag is false if an entry could not be read and was left out.
 fn read(full: &Path, tracked: &TrackedNames, index: &gix::index::State) -> Option<(DirectoryListing, bool)> {
     let names: FxHashMap<&BStr, bool> = tracked.iter(index).collect();
     let mut listing = DirectoryListing::default();
     let mut is_complete = true;
+
     for entry in std::fs::read_dir(full).ok()? {
-        let of_entry = entry.ok().and_then(|entry| {
-            let name = gix::path::os_string_into_bstring(entry.file_name()).ok()?;
-            Some((name, entry.file_type().ok()?))
-        });
-        let Some((name, kind)) = of_entry else {
+        let Some((name, kind)) = entry.ok().and_then(|entry| name_and_kind(&entry)) else {
             is_complete = false;
             continue;
         };
+
         if name.eq_ignore_ascii_case(b".git") {
             listing.is_nested_repository |= name == ".git";
         } else if kind.is_dir() {
@@ -207,16 +207,19 @@ fn read(full: &Path, tracked: &TrackedNames, index: &gix::index::State) -> Optio
             listing.files.push(name);
         }
     }
+
     Some((listing, is_complete))
+}
+
+fn name_and_kind(entry: &std::fs::DirEntry) -> Option<(BString, std::fs::FileType)> {
+    let name = gix::path::os_string_into_bstring(entry.file_name()).ok()?;
+    Some((name, entry.file_type().ok()?))
 }
 
 fn encode(cached: &FxHashMap<BString, CachedListing>) -> Vec<u8> {
     let mut bytes = MAGIC.to_vec();
     bytes.extend_from_slice(&(cached.len() as u32).to_le_bytes());
-    let put_names = |bytes: &mut Vec<u8>, names: &[BString]| {
-        bytes.extend_from_slice(&(names.len() as u32).to_le_bytes());
-        names.iter().for_each(|name| cache_file::put_path(bytes, name.as_ref()));
-    };
+
     for (prefix, CachedListing { stat, tracked, listing }) in cached {
         cache_file::put_path(&mut bytes, prefix.as_ref());
         stat.put(&mut bytes);
@@ -225,26 +228,34 @@ fn encode(cached: &FxHashMap<BString, CachedListing>) -> Vec<u8> {
         put_names(&mut bytes, &listing.directories);
         put_names(&mut bytes, &listing.files);
     }
+
     bytes
 }
 
 fn decode(bytes: &[u8]) -> Option<FxHashMap<BString, CachedListing>> {
     let rest = &mut bytes.get(MAGIC.len()..)?;
     let n = u32::from_le_bytes(cache_file::take(rest)?);
-    let names = |rest: &mut &[u8]| -> Option<Vec<BString>> {
-        let n = u32::from_le_bytes(cache_file::take(rest)?);
-        (0..n).map(|_| cache_file::take_path(rest)).collect()
-    };
-    let directory = |_| {
-        let prefix = cache_file::take_path(rest)?;
-        let stat = FileStat::take(rest)?;
-        let tracked = u64::from_le_bytes(cache_file::take(rest)?);
-        let is_nested_repository = cache_file::take::<1>(rest)? != [0];
-        let listing =
-            DirectoryListing { directories: names(rest)?, files: names(rest)?, is_nested_repository };
-        Some((prefix, CachedListing { stat, tracked, listing }))
-    };
-    (0..n).map(directory).collect()
+    (0..n).map(|_| take_listing(rest)).collect()
+}
+
+fn take_listing(rest: &mut &[u8]) -> Option<(BString, CachedListing)> {
+    let prefix = cache_file::take_path(rest)?;
+    let stat = FileStat::take(rest)?;
+    let tracked = u64::from_le_bytes(cache_file::take(rest)?);
+    let is_nested_repository = cache_file::take::<1>(rest)? != [0];
+    let (directories, files) = (take_names(rest)?, take_names(rest)?);
+    let listing = DirectoryListing { directories, files, is_nested_repository };
+    Some((prefix, CachedListing { stat, tracked, listing }))
+}
+
+fn put_names(bytes: &mut Vec<u8>, names: &[BString]) {
+    bytes.extend_from_slice(&(names.len() as u32).to_le_bytes());
+    names.iter().for_each(|name| cache_file::put_path(bytes, name.as_ref()));
+}
+
+fn take_names(rest: &mut &[u8]) -> Option<Vec<BString>> {
+    let n = u32::from_le_bytes(cache_file::take(rest)?);
+    (0..n).map(|_| cache_file::take_path(rest)).collect()
 }
 
 #[cfg(all(test, target_os = "linux"))]
@@ -260,6 +271,7 @@ mod tests {
         let tracked = TrackedNames::by_directory(&index);
         let mut cache = UntrackedCache::load(cache_file, repo.root());
         let (mut found, mut next) = (Vec::new(), vec![BString::default()]);
+
         while let Some(prefix) = next.pop() {
             let full = repo.root().join(prefix.to_path_lossy());
             let none = TrackedNames::default();
@@ -268,6 +280,7 @@ mod tests {
             next.extend(listing.directories.iter().map(|name| format!("{prefix}{name}/").into()));
             found.push((prefix, listing));
         }
+
         let n_read = cache.n_changed;
         cache.store(true, &Tuning::SMALL);
         (found, n_read)
@@ -288,6 +301,7 @@ mod tests {
         assert_eq!(n_read, 3);
         assert_eq!(first.iter().find(|(prefix, _)| prefix == "d/e/").unwrap().1.files, ["untracked"]);
         assert_eq!(walk(&repo, &cache_file), (first.clone(), 0));
+
         // A name that git untracks and tracks again, and a file that is created and removed.
         repo.git(["rm", "-q", "--cached", "d/b"]);
         let (second, n_read) = walk(&repo, &cache_file);
@@ -298,6 +312,7 @@ mod tests {
         std::fs::remove_file(repo.root().join("d/new")).unwrap();
         wait_a_tick();
         assert_eq!(walk(&repo, &cache_file), (first.clone(), 1));
+
         // Writing a file in place does not change its directory.
         repo.write("d/e/c", "other\n");
         assert_eq!(walk(&repo, &cache_file), (first.clone(), 0));
@@ -329,6 +344,7 @@ mod tests {
         let stat = FileStat { size: 1, mtime: Time::default(), ctime: Time::now(), inode: 7 };
         let cached: FxHashMap<_, _> =
             [("p/".into(), CachedListing { stat, tracked: 3, listing })].into_iter().collect();
+
         let good = encode(&cached);
         assert_eq!(decode(&good), Some(cached));
         for end in 0..good.len() {

@@ -1,11 +1,12 @@
-//! Checkpoints: when what is built so far is published.
+//! The schedule on which unfinished builds are published.
 
 use std::time::{Duration, Instant};
 
-/// Interval between later checkpoints. They wait for the open segment to be full, at most as long again.
+/// Interval between later checkpoints. A checkpoint that would cut the open segment short waits up to as long
+/// again.
 pub(super) const CHECKPOINT_EVERY: Duration = Duration::from_secs(15);
 
-/// When checkpoints are due.
+/// The schedule of checkpoints.
 pub(super) struct Checkpoints {
     last: Instant,
     interval: Duration,
@@ -16,13 +17,14 @@ impl Checkpoints {
         Checkpoints { last: Instant::now(), interval: first }
     }
 
-    /// Whether a checkpoint is due `now`; `is_sealed` tells whether it would cut no segment short.
+    /// Returns whether a checkpoint is due `now`. `is_sealed` tells whether it would cut no segment short.
     pub(super) fn is_due(&self, now: Instant, is_sealed: bool) -> bool {
         let since = now.saturating_duration_since(self.last);
         let patience = if is_sealed || self.interval < CHECKPOINT_EVERY { 1 } else { 2 };
         since >= self.interval * patience
     }
 
+    /// Notes that a checkpoint ended `now`, and doubles the interval up to the largest.
     pub(super) fn done(&mut self, now: Instant) {
         *self = Checkpoints { last: now, interval: (self.interval * 2).min(CHECKPOINT_EVERY) };
     }

@@ -1,4 +1,4 @@
-//! Estimates: what a build would embed, without embedding it.
+//! Estimates the work of a build without embedding anything.
 
 use super::known_vectors::KnownVectors;
 use super::worker::{Missing, Worker};
@@ -10,14 +10,14 @@ use crate::vector_cache::VectorCache;
 use codeweaver_chunk::tokens;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// What [`build`](super::build()) would do.
+/// The work that [`build`](super::build()) would do.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Estimate {
     pub files: u64,
     pub chunks: u64,
     /// Chunks whose vectors are not stored yet.
     pub embedded: u64,
-    /// Tokens of these, counted as everywhere here; a server counts a little differently.
+    /// Tokens of these, as counted by this program; a server counts a little differently.
     pub tokens: u64,
     /// Bytes of the vectors of all chunks.
     pub vector_bytes: u64,
@@ -27,41 +27,54 @@ pub struct Estimate {
 /// [`Absent`](codeweaver_embed::Absent) one.
 pub fn estimate(context: &BuildContext<'_>, jobs: &[Job]) -> Result<Estimate, IndexError> {
     let codebase = context.codebase;
-    let kept = VectorCache::existing(codebase, context.embedder);
+    let cache = VectorCache::existing(codebase, context.embedder);
     let vectors = KnownVectors::new(context.reader, context.embedder);
     let n_threads = codebase.settings.index.threads.unwrap_or_else(available_threads);
     let journal = Journal::of_query(codebase, n_threads);
     let next = AtomicUsize::new(0);
-    let count = |thread: usize| -> Result<(u64, u64, u64), IndexError> {
-        let journal = Some((&journal, thread));
-        let worker = Worker { context: *context, vectors: &vectors, kept: kept.as_ref(), journal };
-        let (mut blobs, mut missing, mut sums) = (codebase.repo.blobs(), Missing::default(), (0, 0, 0));
-        while let Some(job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
-            worker.add_missing(job, &mut blobs, &mut missing)?;
-            sums.1 += missing.inputs.len() as u64;
-            sums.2 += missing.inputs.drain(..).map(|input| u64::from(tokens::count(&input))).sum::<u64>();
-            sums.0 = missing.n_chunks;
+
+    let counts: Vec<Result<(u64, u64, u64), IndexError>> = std::thread::scope(|scope| {
+        let mut threads = Vec::with_capacity(n_threads);
+        for thread in 0..n_threads {
+            let journal = Some((&journal, thread));
+            let worker = Worker { context: *context, vectors: &vectors, cache: cache.as_ref(), journal };
+            let (builder, next) = (std::thread::Builder::new().stack_size(PARSER_STACK), &next);
+            // The threads that did start take the jobs of one that did not.
+            let Ok(started) = builder.spawn_scoped(scope, move || count_jobs(&worker, jobs, next)) else {
+                break;
+            };
+            threads.push(started);
         }
-        Ok(sums)
-    };
-    let sums: Vec<Result<(u64, u64, u64), IndexError>> = std::thread::scope(|scope| {
-        let count = &count;
-        let spawn = |thread| {
-            std::thread::Builder::new().stack_size(PARSER_STACK).spawn_scoped(scope, move || count(thread))
-        };
-        let threads: Vec<_> = (0..n_threads).map_while(|thread| spawn(thread).ok()).collect();
+
         threads
             .into_iter()
             .map(|it| it.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
             .collect()
     });
+
     let mut total = Estimate { files: jobs.len() as u64, ..Estimate::default() };
-    for sum in sums {
-        let (chunks, embedded, tokens) = sum?;
+    for count in counts {
+        let (chunks, embedded, tokens) = count?;
         total.chunks += chunks;
         total.embedded += embedded;
         total.tokens += tokens;
     }
     total.vector_bytes = total.chunks * context.embedder.dim() as u64;
+
     Ok(total)
+}
+
+/// Takes jobs until `next` has passed the last. Returns the number of their chunks, of the inputs that have
+/// no vector yet, and of the tokens of these inputs.
+fn count_jobs(worker: &Worker<'_>, jobs: &[Job], next: &AtomicUsize) -> Result<(u64, u64, u64), IndexError> {
+    let mut blobs = worker.context.codebase.repo.blobs();
+    let (mut missing, mut n_inputs, mut n_tokens) = (Missing::default(), 0, 0);
+
+    while let Some(job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
+        worker.add_missing(job, &mut blobs, &mut missing)?;
+        n_inputs += missing.inputs.len() as u64;
+        n_tokens += missing.inputs.drain(..).map(|input| u64::from(tokens::count(&input))).sum::<u64>();
+    }
+
+    Ok((missing.n_chunks, n_inputs, n_tokens))
 }

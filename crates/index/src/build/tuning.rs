@@ -1,14 +1,15 @@
-//! Tuning: the sizes and the time at which segments end.
+//! Limits of size and time at which segments end.
 
 use std::time::Duration;
 
-/// Where the segments of a build end. What the index holds does not depend on it.
+/// The limits at which the segments of a build end. The content of the index does not depend on them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tuning {
-    /// Symbols and different words at which a segment is sealed, since they take more memory than rows where
-    /// there are many, as in headers of registers. Most segments have half as many when they are full.
+    /// Number of symbols and different words at which a segment is sealed, since they take more memory than
+    /// rows where there are many, as in headers of registers. Most segments have half as many when they are
+    /// full.
     pub seal_names: usize,
-    /// As `seal_names`, at which a unit is passed on in parts.
+    /// Number of the same at which a unit is passed on in parts.
     pub part_names: usize,
     /// Time to the first checkpoint. Each of the next takes twice as long, up to
     /// [`CHECKPOINT_EVERY`](super::checkpoints::CHECKPOINT_EVERY): a large first index answers after seconds,

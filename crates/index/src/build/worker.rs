@@ -1,4 +1,4 @@
-//! Workers: jobs to docs in a segment of their own, with the vectors of their chunks.
+//! Workers: each turns jobs into docs of a segment of its own, with the vectors of their chunks.
 
 use super::BuildContext;
 use super::embedding::{ChunkedBlob, Terms, embed_chunks, input_of};
@@ -19,7 +19,7 @@ use codeweaver_store::segment::SegmentBuilder;
 use codeweaver_text as text;
 use rustc_hash::FxHashSet;
 
-/// Different words that a thread keeps the terms of, so that the memory of these is bounded.
+/// Number of different words whose terms a thread remembers, which bounds the memory they take.
 const KEPT_WORDS: usize = 64 * 1024;
 
 /// The result of one unit, or of a part of it.
@@ -29,15 +29,15 @@ pub(super) struct Unit {
     pub(super) docs: Vec<Option<u32>>,
 }
 
-/// What a worker thread keeps from job to job.
-pub(super) struct OfThread<'a> {
+/// State that a worker thread keeps from job to job.
+pub(super) struct ThreadState<'a> {
     blobs: BlobReader,
     pub(super) terms: Terms<'a>,
 }
 
-impl<'a> OfThread<'a> {
-    pub(super) fn new(context: &BuildContext<'a>) -> OfThread<'a> {
-        OfThread { blobs: context.codebase.repo.blobs(), terms: Terms::new(context.embedder) }
+impl<'a> ThreadState<'a> {
+    pub(super) fn new(context: &BuildContext<'a>) -> ThreadState<'a> {
+        ThreadState { blobs: context.codebase.repo.blobs(), terms: Terms::new(context.embedder) }
     }
 }
 
@@ -45,45 +45,50 @@ impl<'a> OfThread<'a> {
 pub(super) struct Worker<'a> {
     pub(super) context: BuildContext<'a>,
     pub(super) vectors: &'a KnownVectors<'a>,
-    /// Vectors that are computed before the docs are made; `None` for models that cost microseconds, and
-    /// overlays.
-    pub(super) kept: Option<&'a VectorCache>,
+    /// The cache of vectors that are computed before the docs are made; `None` for models that cost
+    /// microseconds, and for overlays.
+    pub(super) cache: Option<&'a VectorCache>,
     /// The journal slot of this thread.
     pub(super) journal: Option<(&'a Journal, usize)>,
 }
 
 impl Worker<'_> {
-    /// Runs the first of `jobs`: all, unless these have `max_names` names, so that the rest should be another
-    /// part.
+    /// Runs the first of `jobs`: all of them, unless their docs reach `max_names` names. The rest is then run
+    /// as another part.
     pub(super) fn run(
         &self,
         jobs: &[Job],
         max_names: usize,
-        thread: &mut OfThread<'_>,
+        thread: &mut ThreadState<'_>,
     ) -> Result<Unit, IndexError> {
         let mut unit = Unit {
             builder: SegmentBuilder::new(self.context.embedder.dim()),
             docs: Vec::with_capacity(jobs.len()),
         };
-        if let Some(kept) = self.kept {
-            self.embed_into(kept, jobs, &mut thread.blobs)?;
+
+        if let Some(cache) = self.cache {
+            self.embed_into(cache, jobs, &mut thread.blobs)?;
         }
         thread.terms.table.trim(KEPT_WORDS);
+
         for job in jobs {
-            // What is embedded before it is chunked is not cut, since the rest would be chunked three times.
-            let is_full = self.kept.is_none() && unit.builder.n_names() >= max_names;
+            // A unit that is embedded first is not cut, since its rest would be chunked three times.
+            let is_full = self.cache.is_none() && unit.builder.n_names() >= max_names;
             if is_full || self.context.progress.stopped() {
                 break;
             }
             unit.docs.push(self.job(job, thread, &mut unit.builder)?);
         }
+
         Ok(unit)
     }
 
+    /// Reads the blob of `job` and adds it as one doc. Returns its ordinal, or `None` if it is not in this
+    /// clone.
     pub(super) fn job(
         &self,
         job: &Job,
-        thread: &mut OfThread<'_>,
+        thread: &mut ThreadState<'_>,
         builder: &mut SegmentBuilder,
     ) -> Result<Option<u32>, IndexError> {
         let Some((size, bytes)) = self.read(job, &mut thread.blobs)? else {
@@ -93,32 +98,43 @@ impl Worker<'_> {
         self.doc(job, &Content { size, bytes }, &mut thread.terms, builder).map(Some)
     }
 
-    /// The size of the blob of `job` and its bytes, none if it is too large; `None` if it is not in this
-    /// clone.
+    /// The size of the blob of `job` and its bytes, which are empty if it is too large; `None` if it is not
+    /// in this clone.
     fn read<'b>(&self, job: &Job, blobs: &'b mut BlobReader) -> Result<Option<(u64, &'b [u8])>, IndexError> {
         let oid = &job.key.blob_oid;
         let Some(size) = blobs.size(oid)? else { return Ok(None) };
-        // Larger ones than those that are chunked are read for their words.
+
+        // Blobs that are too large to be chunked may still be read for their words.
         let max = self.context.policy.max_blob_bytes().max(words::MAX_BYTES);
         let bytes = if size > max { None } else { blobs.read(oid)? };
         Ok(Some((size, bytes.unwrap_or(&[]))))
     }
 
-    /// Embeds the chunks of `jobs` whose vectors are nowhere yet. What was embedded before an error is kept.
-    fn embed_into(&self, kept: &VectorCache, jobs: &[Job], blobs: &mut BlobReader) -> Result<(), IndexError> {
+    /// Embeds the chunks of `jobs` that have no vector yet and puts the vectors into `cache`, those before an
+    /// error included.
+    fn embed_into(
+        &self,
+        cache: &VectorCache,
+        jobs: &[Job],
+        blobs: &mut BlobReader,
+    ) -> Result<(), IndexError> {
         let BuildContext { embedder, progress, .. } = self.context;
         let mut missing = Missing::default();
+
         for job in jobs {
             if progress.stopped() {
                 return Ok(());
             }
             self.add_missing(job, blobs, &mut missing)?;
         }
+
         let inputs: Vec<&str> = missing.inputs.iter().map(String::as_str).collect();
         let mut rows = Vec::with_capacity(inputs.len() * embedder.dim());
         let result = embedder.embed_documents(&inputs, &mut rows);
         let done = rows.len() / embedder.dim().max(1);
-        kept.put(&missing.hashes[..done], &rows);
+        cache.put(&missing.hashes[..done], &rows);
+
+        // Tokens cost money only at an API, and counting them takes time.
         let n_tokens = match embedder.cost() {
             EmbedCost::Api => inputs[..done].iter().map(|input| u64::from(tokens::count(input))).sum(),
             EmbedCost::Table | EmbedCost::Model => 0,
@@ -127,7 +143,7 @@ impl Worker<'_> {
         Ok(result?)
     }
 
-    /// Adds the chunks of `job` whose vectors are neither in the store nor kept, each input once.
+    /// Adds the chunks of `job` whose vectors are neither in the store nor in the cache, each input once.
     pub(super) fn add_missing(
         &self,
         job: &Job,
@@ -137,36 +153,43 @@ impl Worker<'_> {
         let Some((size, bytes)) = self.read(job, blobs)? else { return Ok(()) };
         let bytes = &*text::to_utf8(bytes);
         let Ok(chunked) = self.chunk(job, size, bytes) else { return Ok(()) };
+
         let known = self.vectors.of(job.previous);
         for chunk in &chunked.chunks {
             let input = input_of(chunk, bytes);
             let hash = embed::input_hash(self.context.embedder.fingerprint(), &input);
-            let is_known = known(&hash).is_some() || self.kept.is_some_and(|kept| kept.get(&hash).is_some());
+            let is_known =
+                known(&hash).is_some() || self.cache.is_some_and(|cache| cache.get(&hash).is_some());
             missing.n_chunks += 1;
             if !is_known && missing.seen.insert(hash) {
                 missing.hashes.push(hash);
                 missing.inputs.push(input);
             }
         }
+
         Ok(())
     }
 
-    /// Chunks `bytes`, or tells why they are left out. A grammar that has crashed on them is not tried again.
+    /// Chunks `bytes`, or returns the reason why they are left out. A grammar that has crashed on them is not
+    /// tried again.
     fn chunk(&self, job: &Job, size: u64, bytes: &[u8]) -> Result<chunk::ChunkedBlob, SkipReason> {
         let BuildContext { codebase, policy, embedder, .. } = self.context;
-        // What the user counts among the secrets leaves the machine under no circumstances.
+
+        // A file that the user counts among the secrets is never sent to an API.
         let is_sent = embedder.cost() == EmbedCost::Api;
         let skipped = match () {
             () if size > policy.max_blob_bytes() => Some(SkipReason::TooLarge),
             () if is_sent && job.exempt.secret => Some(SkipReason::Secret),
             () => policy.decide_blob(bytes, job.exempt),
         };
-        let crashes =
-            |(journal, _): &(&Journal, usize)| journal.crashes(&job.key.blob_oid, job.language, bytes);
-        let skipped = skipped.or_else(|| self.journal.filter(crashes).map(|_| SkipReason::Crashed));
         if let Some(reason) = skipped {
             return Err(reason);
         }
+        if self.journal.is_some_and(|(journal, _)| journal.crashes(&job.key.blob_oid, job.language, bytes)) {
+            return Err(SkipReason::Crashed);
+        }
+
+        // Dropped after chunking: a blob that is still entered when the process dies is a suspect.
         let entered = self.journal.map(|(journal, thread)| journal.enter(thread, &job.key.blob_oid));
         fault::parsing(bytes);
         let chunked = chunk::chunk_blob(bytes, job.language, &codebase.settings.chunker);
@@ -194,6 +217,7 @@ impl Worker<'_> {
             blob_bytes: u32::try_from(size).unwrap_or(u32::MAX),
             degradations: chunked.iter().flat_map(|blob| &blob.degradations).map(Into::into).collect(),
         };
+
         let Ok(chunked) = chunked else {
             builder.push_doc(doc, Vec::new(), &[], &[]);
             if words::are_stored(skipped, raw) {
@@ -203,12 +227,20 @@ impl Worker<'_> {
             self.context.progress.add(&Counters { files: 1, errors, ..Counters::default() });
             return Ok(ordinal);
         };
+
         let settings = &self.context.codebase.settings;
         let stored = self.vectors.of(job.previous);
-        let known = |hash: &[u8; 16]| stored(hash).or_else(|| self.kept?.get(hash));
         let is_degraded = !doc.degradations.is_empty();
+
         let blob = ChunkedBlob { key: &job.key, bytes, chunks: chunked.chunks };
-        let embedded = embed_chunks(self.context.embedder, blob, &known, settings.index.excerpts, terms)?;
+        let embedded = embed_chunks(
+            self.context.embedder,
+            blob,
+            &|hash| stored(hash).or_else(|| self.cache?.get(hash)),
+            settings.index.excerpts,
+            terms,
+        )?;
+
         self.context.progress.add(&Counters {
             files: 1,
             bytes: size,
@@ -217,20 +249,23 @@ impl Worker<'_> {
             degraded: u64::from(is_degraded),
             ..Counters::default()
         });
+
         builder.push_counted(doc, embedded.rows, &embedded.vectors, terms.of_doc());
         builder.set_words(raw);
+
         Ok(ordinal)
     }
 }
 
-/// A blob.
+/// The content of a blob.
 pub(super) struct Content<'a> {
+    /// The size in bytes, also of a blob that is not read.
     pub(super) size: u64,
     /// Empty if the size exceeds the limit.
     pub(super) bytes: &'a [u8],
 }
 
-/// Inputs to embed, with what they were found among.
+/// Inputs to embed, and the number of chunks that they were found among.
 #[derive(Default)]
 pub(super) struct Missing {
     hashes: Vec<[u8; 16]>,

@@ -1,8 +1,8 @@
 //! The catalogue: many repositories indexed as one.
 //!
 //! A catalogue is a bare repository whose tree has the tree of every member under its name
-//! ([`codeweaver_git::Members`]), with an index like any other. This module keeps it: members are found and added
-//! (`add`), and brought up to date (`sync`); `list` tells how they are.
+//! ([`codeweaver_git::Members`]), with an index like any other. In this module, `add` finds and adds members,
+//! `sync` brings them up to date, and `list` returns their states.
 
 mod add;
 mod list;
@@ -20,7 +20,7 @@ use codeweaver_store::lock::Lock;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Why a catalogue cannot be read or changed.
+/// The reason why a catalogue cannot be read or changed.
 #[derive(Debug, thiserror::Error)]
 pub enum CatalogueError {
     /// A repository that is to be a member is a catalogue.
@@ -29,7 +29,7 @@ pub enum CatalogueError {
         /// The repository.
         path: PathBuf,
     },
-    /// A repository is there already that is not a catalogue.
+    /// The directory has another repository, or other files.
     #[error("{} is not empty", path.display())]
     NotEmpty {
         /// The directory.
@@ -55,9 +55,9 @@ pub enum CatalogueError {
     /// No member has this name or path.
     #[error("there is no member {name:?}")]
     NoMember {
-        /// As typed.
+        /// The name or path as typed.
         name: String,
-        /// A name that is much like it.
+        /// A member with a similar name.
         similar: Option<String>,
     },
     /// A repository has no such branch or tag.
@@ -65,7 +65,7 @@ pub enum CatalogueError {
     NoReference {
         /// The repository.
         path: PathBuf,
-        /// As typed.
+        /// The branch or tag as typed.
         reference: String,
     },
     /// A directory cannot be read.
@@ -90,7 +90,7 @@ impl From<StoreError> for CatalogueError {
     }
 }
 
-/// A catalogue. Cheap to clone; every operation reads the present list of members.
+/// A catalogue. Cheap to clone; every operation reads the current list of members.
 #[derive(Debug, Clone)]
 pub struct Catalogue {
     repo: Repo,
@@ -100,7 +100,7 @@ impl Catalogue {
     /// Creates an empty catalogue in `dir`, or opens the one that is there.
     ///
     /// # Errors
-    /// [`CatalogueError::NotEmpty`] if there is something else.
+    /// [`CatalogueError::NotEmpty`] if the directory has other content.
     pub fn create(dir: &Path) -> Result<Catalogue, CatalogueError> {
         if dir.join("HEAD").is_file() {
             return Catalogue::open(dir).map_err(|error| match error {
@@ -108,22 +108,26 @@ impl Catalogue {
                 other => other,
             });
         }
+
         if std::fs::read_dir(dir).is_ok_and(|mut entries| entries.next().is_some()) {
             return Err(CatalogueError::NotEmpty { path: dir.to_owned() });
         }
+
         create_bare(dir)?;
         let settings = [
             (CATALOGUE_KEY, "true"),
-            // Git must not look for the members' objects in here.
+            // Git must not look for the members' objects in this repository.
             ("gc.auto", "0"),
             ("maintenance.auto", "false"),
-            // Its history is written by `catalogue sync` alone.
+            // Only `catalogue sync` writes its history.
             ("receive.hideRefs", "refs/"),
             ("core.logAllRefUpdates", "always"),
         ];
+
         for (key, value) in settings {
             import::set_config(dir, key, value)?;
         }
+
         let catalogue = Catalogue::open(dir)?;
         catalogue.repo.commit_members(&Members::default(), "catalogue: create", now())?;
         Ok(catalogue)
@@ -132,12 +136,12 @@ impl Catalogue {
     /// Opens the catalogue in `dir`.
     ///
     /// # Errors
-    /// [`CatalogueError::Git`] for another repository, and if there is none.
+    /// [`CatalogueError::Git`] if there is another repository, or none.
     pub fn open(dir: &Path) -> Result<Catalogue, CatalogueError> {
         Catalogue::of(Repo::discover_named(dir)?)
     }
 
-    /// The catalogue that `repo` is.
+    /// Returns `repo` as a catalogue.
     ///
     /// # Errors
     /// [`GitError::NotACatalogue`].
@@ -159,7 +163,7 @@ impl Catalogue {
         &self.repo
     }
 
-    /// The members as they were last brought up to date.
+    /// The members as they were when they were last brought up to date.
     pub fn members(&self) -> Result<Arc<Members>, CatalogueError> {
         Ok(self.repo.members()?)
     }
@@ -169,26 +173,29 @@ impl Catalogue {
         Ok(Codebase::open_named(self.git_dir(), &[])?)
     }
 
-    /// Removes members. Their entries leave the index with the next update; what was embedded for them is
-    /// kept until it is collected.
+    /// Removes members. Their entries leave the index with the next update. Their vectors are kept until they
+    /// are garbage-collected.
     ///
     /// # Errors
     /// [`CatalogueError::NoMember`]; nothing is removed then.
     pub fn remove(&self, names: &[String]) -> Result<Vec<Member>, CatalogueError> {
         let _lock = self.lock()?;
         let members = self.members()?;
+
         let mut removed: Vec<Member> = Vec::new();
         for name in names {
             removed.push(find(&members, name)?.clone());
         }
-        let mut kept = members.all().to_vec();
-        kept.retain(|member| removed.iter().all(|gone| gone.name != member.name));
+
+        let mut others = members.all().to_vec();
+        others.retain(|member| removed.iter().all(|gone| gone.name != member.name));
+
         let message = format!("catalogue: remove {}", named(removed.iter().map(|member| &*member.name)));
-        self.repo.commit_members(&Members::new(kept)?, &message, now())?;
+        self.repo.commit_members(&Members::new(others)?, &message, now())?;
         Ok(removed)
     }
 
-    /// Held while the list of members is changed.
+    /// Takes the lock that is held while the list of members is changed.
     fn lock(&self) -> Result<Lock, CatalogueError> {
         Ok(Lock::acquire(&self.git_dir().join("codeweaver-catalogue.lock"))?)
     }
@@ -199,14 +206,18 @@ fn find<'m>(members: &'m Members, typed: &str) -> Result<&'m Member, CatalogueEr
     if let Some(member) = members.get(typed.trim_end_matches('/')) {
         return Ok(member);
     }
+
     let at_path = std::fs::canonicalize(typed).ok().and_then(|path| {
         let mut all = members.all().iter();
         all.find(|member| member.path == path || member.path == path.join(".git"))
     });
+
     at_path
         .ok_or_else(|| CatalogueError::NoMember { name: typed.to_owned(), similar: similar(members, typed) })
 }
 
+/// The name of the member that was probably meant: the nearest one by edit distance, or one that ends in
+/// `typed`.
 fn similar(members: &Members, typed: &str) -> Option<String> {
     let names = members.all().iter().map(|member| &member.name);
     let near = names.filter_map(|name| {
@@ -217,7 +228,7 @@ fn similar(members: &Members, typed: &str) -> Option<String> {
     near.min().map(|(.., name)| name.clone())
 }
 
-/// A few names, and the number of the others.
+/// A list of a few names, and the number of the others.
 fn named<'n>(names: impl Iterator<Item = &'n str>) -> String {
     const SHOWN: usize = 5;
     let names: Vec<&str> = names.collect();

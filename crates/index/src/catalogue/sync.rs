@@ -1,4 +1,4 @@
-//! Bringing a catalogue up to date: a look at each member, a commit if something changed, and the index.
+//! Brings a catalogue up to date: probes each member, commits if something changed, and updates the index.
 
 use super::{Catalogue, CatalogueError, find, named, now};
 use crate::progress::Progress;
@@ -9,11 +9,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Number of members below which one thread looks at them all.
+/// Number of members below which one thread probes them all.
 const FEW: usize = 32;
-/// Number of loose objects of a catalogue, about four for a sync, that are packed.
+/// Number of loose objects of a catalogue above which they are packed. A sync makes about four.
 const MAX_LOOSE: usize = 1_000;
-/// Number of threads that look at members. Most of the time they wait for the file system.
+/// Number of threads that probe members. Most of the time they wait for the file system.
 const MAX_THREADS: usize = 8;
 
 /// The members that [`Catalogue::sync`] looks at.
@@ -22,88 +22,93 @@ pub enum Which {
     /// All of them.
     #[default]
     All,
-    /// Those with these names or paths, with all branches and tags of the same repositories.
+    /// Members with these names or paths, with all branches and tags of the same repositories.
     Named(Vec<String>),
 }
 
-/// What [`Catalogue::sync`] has done.
+/// The result of [`Catalogue::sync`].
 #[derive(Debug, Clone, Default, serde::Serialize)]
 pub struct SyncReport {
     /// Number of members.
     pub members: usize,
     /// Names of members with another commit or state than before.
     pub changed: Vec<String>,
-    /// Members whose files are not part of the catalogue, of those that were looked at.
+    /// The selected members whose files are not part of the catalogue.
     pub problems: Vec<Problem>,
     /// Whether there is a new commit of the catalogue.
     pub committed: bool,
-    /// What the index did; `None` if another process updates it.
+    /// The report of the update of the index; `None` if another process updates it.
     pub update: Option<UpdateReport>,
 }
 
 /// A member whose files are missing.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct Problem {
-    /// Its name.
+    /// The name of the member.
     pub name: String,
-    /// Its path.
+    /// The path of the member.
     pub path: PathBuf,
-    /// What is wrong.
+    /// The state of the member, which tells what is wrong.
     pub state: MemberState,
-    /// Why.
+    /// The reason.
     pub error: String,
 }
 
 impl Catalogue {
-    /// Looks at the members, commits their trees if something changed, and updates the index.
+    /// Probes the members, commits their trees if something changed, and updates the index.
     ///
-    /// A member that cannot be read leaves the tree until it can, and is reported; the others are not
-    /// affected. What was embedded for it is kept, so its return costs a look.
+    /// A member that cannot be read is left out of the tree until it can, and is reported; the others are not
+    /// affected. Its vectors are kept, so its return embeds nothing.
     ///
     /// # Errors
-    /// The catalogue itself cannot be read or written, or its index not updated.
+    /// If the catalogue itself cannot be read or written, or its index not be updated.
     pub fn sync(&self, which: &Which, progress: &dyn Progress) -> Result<SyncReport, CatalogueError> {
         let mut report = self.refresh(which)?;
         self.update(&self.codebase()?, &mut report, progress)?;
         Ok(report)
     }
 
-    /// The second half of [`Self::sync`]: updates the index, of which `codebase` is.
+    /// The second half of [`Self::sync`]: updates the index of `codebase`.
     ///
     /// # Errors
-    /// The index cannot be updated.
+    /// If the index cannot be updated.
     pub fn update(
         &self,
         codebase: &Codebase,
         report: &mut SyncReport,
         progress: &dyn Progress,
     ) -> Result<(), CatalogueError> {
-        report.update = match update(codebase, progress) {
-            Err(IndexError::Git(error)) => {
-                // A tree that was readable when it was committed is not any more.
-                tracing::warn!(component = "catalogue", operation = "update", %error, "members are checked");
-                if self.drop_unreadable(report)? == 0 {
-                    return Err(error.into());
-                }
-                update(codebase, progress)?
+        let git_error = match update(codebase, progress) {
+            Err(IndexError::Git(error)) => error,
+            result => {
+                report.update = result?;
+                return Ok(());
             }
-            result => result?,
         };
+
+        // A tree that was readable when it was committed is no longer readable.
+        tracing::warn!(component = "catalogue", operation = "update", error = %git_error, "members are checked");
+        if self.drop_unreadable(report)? == 0 {
+            return Err(git_error.into());
+        }
+        report.update = update(codebase, progress)?;
         Ok(())
     }
 
-    /// The first half of [`Self::sync`]: looks at the members and commits.
+    /// The first half of [`Self::sync`]: probes the members and commits.
     ///
     /// # Errors
-    /// The catalogue itself cannot be read or written.
+    /// If the catalogue itself cannot be read or written.
     pub fn refresh(&self, which: &Which) -> Result<SyncReport, CatalogueError> {
         let _lock = self.lock()?;
         let before = self.members()?;
         let selected = selected(&before, which)?;
-        let looked = self.look_at(&selected);
+        let probed = self.look_at(&selected);
+
         let mut report = SyncReport { members: before.all().len(), ..SyncReport::default() };
         let mut all = before.all().to_vec();
-        for (at, member) in looked {
+
+        for (at, member) in probed {
             if member.state.is_problem() {
                 report.problems.push(problem(&member));
             }
@@ -112,34 +117,40 @@ impl Catalogue {
                 all[at] = member;
             }
         }
+
         self.commit(all, &mut report)?;
         Ok(report)
     }
 
-    /// The members at these positions as they are now, in order.
+    /// The members at these positions with their current state, in order.
     fn look_at(&self, selected: &[(usize, &Member)]) -> Vec<(usize, Member)> {
         let n_threads = if selected.len() < FEW { 1 } else { MAX_THREADS };
         let next = AtomicUsize::new(0);
-        let take = || {
-            let mut done = Vec::new();
-            while let Some(&(at, member)) = selected.get(next.fetch_add(1, Ordering::Relaxed)) {
-                done.push((at, self.look(member)));
-            }
-            done
-        };
+
         let mut all = std::thread::scope(|scope| {
-            let others: Vec<_> = (1..n_threads).map(|_| scope.spawn(take)).collect();
-            let mut all = take();
+            let others: Vec<_> =
+                (1..n_threads).map(|_| scope.spawn(|| self.look_at_next(selected, &next))).collect();
+            let mut all = self.look_at_next(selected, &next);
             for other in others {
                 all.extend(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
             }
             all
         });
+
         all.sort_by_key(|(at, _)| *at);
         all
     }
 
-    /// A member as it is now.
+    /// Probes members until `next` has passed the last.
+    fn look_at_next(&self, selected: &[(usize, &Member)], next: &AtomicUsize) -> Vec<(usize, Member)> {
+        let mut done = Vec::new();
+        while let Some(&(at, member)) = selected.get(next.fetch_add(1, Ordering::Relaxed)) {
+            done.push((at, self.look(member)));
+        }
+        done
+    }
+
+    /// A member with its current state.
     fn look(&self, member: &Member) -> Member {
         let mut found = match probe(member) {
             Found::Unchanged => return member.clone(),
@@ -155,12 +166,16 @@ impl Catalogue {
             }
             Found::Nothing(state, error) => Member { state, error, ..member.clone() },
         };
+
+        // A tree with damaged or missing directories would end the update of the whole catalogue.
         if let Err(error) = self.repo().check_member(&found, member.tree_oid().as_ref()) {
             (found.state, found.error) = (MemberState::Unreadable, error.to_string());
         }
+
         if found != *member {
             found.updated = now();
         }
+
         found
     }
 
@@ -169,6 +184,7 @@ impl Catalogue {
         let _lock = self.lock()?;
         let mut all = self.members()?.all().to_vec();
         let mut n_dropped = 0;
+
         for member in &mut all {
             if let Err(error) = self.repo().check_member(member, None) {
                 member.state = MemberState::Unreadable;
@@ -179,17 +195,21 @@ impl Catalogue {
                 n_dropped += 1;
             }
         }
+
         self.commit(all, report)?;
         Ok(n_dropped)
     }
 
+    /// Commits the list of members if something changed.
     fn commit(&self, all: Vec<Member>, report: &mut SyncReport) -> Result<(), CatalogueError> {
         if report.changed.is_empty() {
             return Ok(());
         }
+
         let message = format!("catalogue: sync {}", named(report.changed.iter().map(String::as_str)));
         report.committed |= self.repo().commit_members(&Members::new(all)?, &message, now())?;
-        // Each list differs from the one before in a few lines, which only a pack makes use of.
+
+        // Each list differs from the one before in a few lines, so a pack is much smaller than loose objects.
         if let Err(error) = import::pack_loose(self.git_dir(), MAX_LOOSE) {
             tracing::warn!(component = "catalogue", operation = "pack", %error);
         }
@@ -202,11 +222,13 @@ fn problem(member: &Member) -> Problem {
     Problem { name, path, state, error }
 }
 
+/// The selected members with their positions in the list.
 fn selected<'m>(
     members: &'m Arc<Members>,
     which: &Which,
 ) -> Result<Vec<(usize, &'m Member)>, CatalogueError> {
     let all = members.all().iter().enumerate();
+
     Ok(match which {
         Which::All => all.collect(),
         Which::Named(names) => {
@@ -219,13 +241,14 @@ fn selected<'m>(
     })
 }
 
-/// Updates the index to HEAD. `None` if another process does: it has been asked to look again when it is
-/// done.
+/// Updates the index to HEAD. Returns `None` if another process updates it, which has been requested to look
+/// again when it is done.
 fn update(codebase: &Codebase, progress: &dyn Progress) -> Result<Option<UpdateReport>, IndexError> {
     updater::request_update(codebase)?;
     let target = Target::head(codebase)?;
-    // Hundreds of repositories have many files together.
+    // Hundreds of repositories may have more files in all than are allowed for one.
     let options = UpdateOptions { allow_huge: true, ..UpdateOptions::default() };
+
     match updater::run(codebase, &target, options, progress) {
         Ok(report) => Ok(Some(report)),
         Err(IndexError::Store(StoreError::Locked { .. })) => Ok(None),

@@ -11,10 +11,10 @@ use codeweaver_store::hnsw::{HnswData, HnswHeader, Layers, NONE};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 
-/// Most neighbours of a row on level 0, and above: 117 bytes a row with the upper levels.
+/// Maximum number of neighbours of a row on level 0, and above: 117 bytes a row with the upper levels.
 const WIDTH: usize = 28;
 const WIDTH_ABOVE: usize = 14;
-/// Neighbours that a new row begins with on level 0. The other slots are for rows that come later.
+/// Number of neighbours that a new row begins with on level 0. The other slots are for rows that come later.
 const FIRST_NEIGHBOURS: usize = 21;
 /// Size of the candidate list when a row is inserted.
 const EF_CONSTRUCTION: usize = 200;
@@ -33,11 +33,13 @@ pub fn empty() -> HnswData {
 
 /// Inserts the rows of `rows` that `graph` does not have.
 pub fn extend(graph: &mut HnswData, rows: &RowVectors<'_>) {
+    // The first row has no other to be linked with: it becomes the entry on all of its levels.
     if graph.header.n_rows == 0 && rows.n_rows() > 0 {
         graph.upper.resize_with(level_of(0), BTreeMap::new);
         graph.upper.iter_mut().for_each(|level| drop(level.insert(0, Vec::new())));
         add_rows(graph, 1);
     }
+
     while graph.header.n_rows < rows.n_rows() {
         let n_rows = graph.header.n_rows;
         let batch = (n_rows / BATCH_SHARE).clamp(1, MAX_BATCH).min(rows.n_rows() - n_rows);
@@ -64,86 +66,107 @@ fn level_of(row: u32) -> usize {
 
 /// For each row of `batch`, its neighbours on each of its levels that the graph has, from level 0 up.
 fn neighbours_of(graph: &HnswData, rows: &RowVectors<'_>, batch: std::ops::Range<u32>) -> Vec<Vec<Vec<u32>>> {
-    let of_row = |visited: &mut Visited, row: u32| {
-        let kernel = &DotKernel::new(rows.at(row));
-        let search = HnswSearch { layers: graph, rows, kernel };
-        let top = level_of(row).min(graph.n_upper());
-        let mut starts = vec![search.descend(graph.n_upper(), top, visited)];
-        let mut levels: Vec<Vec<u32>> = (0..=top)
-            .rev()
-            .map(|level| {
-                starts = search.layer(level, &starts, EF_CONSTRUCTION, &|_| true, visited);
-                diverse(rows, &starts, if level == 0 { FIRST_NEIGHBOURS } else { WIDTH_ABOVE })
-            })
-            .collect();
-        levels.reverse();
-        levels
-    };
-    let visited = || Visited::new(rows.n_rows());
-    batch.into_par_iter().with_min_len(16).map_init(visited, of_row).collect()
+    batch
+        .into_par_iter()
+        .with_min_len(16)
+        .map_init(|| Visited::new(rows.n_rows()), |visited, row| neighbours_of_row(graph, rows, row, visited))
+        .collect()
 }
 
-/// At most `most` of `candidates`, which are sorted, best first: those that are nearer to the row than to any
-/// that was chosen before (algorithm 4), then the best of the others.
+/// The neighbours of one row of [`neighbours_of`].
+fn neighbours_of_row(
+    graph: &HnswData,
+    rows: &RowVectors<'_>,
+    row: u32,
+    visited: &mut Visited,
+) -> Vec<Vec<u32>> {
+    let kernel = &DotKernel::new(rows.at(row));
+    let search = HnswSearch { layers: graph, rows, kernel };
+    let top = level_of(row).min(graph.n_upper());
+
+    // From the top down: the rows found on a level are where the search of the next begins.
+    let mut starts = vec![search.descend(graph.n_upper(), top, visited)];
+    let mut levels: Vec<Vec<u32>> = (0..=top)
+        .rev()
+        .map(|level| {
+            starts = search.layer(level, &starts, EF_CONSTRUCTION, &|_| true, visited);
+            diverse(rows, &starts, if level == 0 { FIRST_NEIGHBOURS } else { WIDTH_ABOVE })
+        })
+        .collect();
+    levels.reverse();
+    levels
+}
+
+/// Chooses at most `most` of `candidates`, which are sorted, best first: those that are nearer to the row
+/// than to any that was chosen before (algorithm 4), then the best of the others.
 fn diverse(rows: &RowVectors<'_>, candidates: &[Scored], most: usize) -> Vec<u32> {
     let (mut chosen, mut others): (Vec<u32>, Vec<u32>) = (Vec::with_capacity(most), Vec::new());
+
     for &(score, candidate) in candidates {
         if chosen.len() == most {
             break;
         }
+
         let vector = rows.at(candidate);
         let is_diverse = chosen.iter().all(|&row| sys::dot(vector, rows.at(row)) <= score);
         if is_diverse { chosen.push(candidate) } else { others.push(candidate) }
     }
+
     let n_free = most - chosen.len();
     chosen.extend(others.into_iter().take(n_free));
     chosen
 }
 
-/// Adds the rows from `first` on with the neighbours found, and to these neighbours links back.
+/// Adds the rows from `first` on with the neighbours found, and links back from these neighbours.
 fn link(graph: &mut HnswData, rows: &RowVectors<'_>, first: u32, found: Vec<Vec<Vec<u32>>>) {
     // (level, row, its new neighbour)
     let mut back: Vec<(usize, u32, u32)> = Vec::new();
+
     for (row, levels) in (first..).zip(found) {
         let top = level_of(row);
         if top > graph.upper.len() {
             graph.upper.resize_with(top, BTreeMap::new);
             graph.header.entry = row;
         }
+
         for (level, neighbours) in levels.into_iter().enumerate() {
             back.extend(neighbours.iter().map(|&neighbour| (level, neighbour, row)));
             set(graph, level, row, neighbours);
         }
-        // Levels that the graph did not have before this batch.
+        // Levels that the graph did not have before this batch, in which the row has no neighbours yet.
         for level in &mut graph.upper[..top] {
             level.entry(row).or_default();
         }
     }
+
     back.sort_unstable();
     let by_row: Vec<&[(usize, u32, u32)]> =
         back.chunk_by(|one, next| (one.0, one.1) == (next.0, next.1)).collect();
-    let linked: Vec<Vec<u32>> = by_row
-        .par_iter()
-        .with_min_len(64)
-        .map(|links| {
-            let (level, row, _) = links[0];
-            let most = if level == 0 { WIDTH } else { WIDTH_ABOVE };
-            let all = graph.neighbours(level, row).iter().copied().chain(links.iter().map(|link| link.2));
-            if graph.neighbours(level, row).len() + links.len() <= most {
-                return all.collect();
-            }
-            let vector = rows.at(row);
-            let mut scored: Vec<Scored> =
-                all.map(|other| (sys::dot(vector, rows.at(other)), other)).collect();
-            scored.sort_unstable_by(|a, b| b.cmp(a));
-            diverse(rows, &scored, most)
-        })
-        .collect();
+    let linked: Vec<Vec<u32>> =
+        by_row.par_iter().with_min_len(64).map(|links| with_links(graph, rows, links)).collect();
+
     for (links, neighbours) in by_row.iter().zip(linked) {
         set(graph, links[0].0, links[0].1, neighbours);
     }
 }
 
+/// The neighbours of a row with the new `links`, which all begin at it, cut to the best if they are too many.
+fn with_links(graph: &HnswData, rows: &RowVectors<'_>, links: &[(usize, u32, u32)]) -> Vec<u32> {
+    let (level, row, _) = links[0];
+    let most = if level == 0 { WIDTH } else { WIDTH_ABOVE };
+    let old = graph.neighbours(level, row);
+    let all = old.iter().copied().chain(links.iter().map(|link| link.2));
+    if old.len() + links.len() <= most {
+        return all.collect();
+    }
+
+    let vector = rows.at(row);
+    let mut scored: Vec<Scored> = all.map(|other| (sys::dot(vector, rows.at(other)), other)).collect();
+    scored.sort_unstable_by(|a, b| b.cmp(a));
+    diverse(rows, &scored, most)
+}
+
+/// Replaces the neighbours of `row` on `level`.
 fn set(graph: &mut HnswData, level: usize, row: u32, neighbours: Vec<u32>) {
     match level.checked_sub(1) {
         Some(upper) => drop(graph.upper[upper].insert(row, neighbours)),

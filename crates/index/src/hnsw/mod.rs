@@ -1,6 +1,6 @@
 //! HNSW graphs of large stores, built after the index is usable and off the critical path.
 //!
-//! * this file: which graph a store should have, and its building in steps;
+//! * this file: the choice of the segments that need a graph, and its building in steps;
 //! * [`construct`]: insertion of rows;
 //! * [`certify`]: recall for real questions, on which the planner relies.
 //!
@@ -28,11 +28,11 @@ use std::time::{Duration, Instant};
 /// Number of rows in all below which no graph is built or searched by default. Up to 576,709 rows, the
 /// largest number measured, binary quantisation is faster at a higher recall (`docs/performance.md`).
 pub const MIN_ROWS: u64 = 16_000_000;
-/// Fewest rows of a segment in a graph. Smaller ones are merged soon.
+/// Minimum number of rows of a segment in a graph. Smaller ones are merged soon.
 const MIN_SEGMENT_ROWS: u32 = SEAL_ROWS as u32 / 2;
 /// A graph is extended when this share of the rows that it could have is missing.
 const MAX_MISSING_SHARE: f64 = 1.0 / 8.0;
-/// How often a build writes what it has.
+/// Interval at which a build writes its unfinished graph.
 const CHECKPOINT_EVERY: Duration = Duration::from_secs(60);
 
 /// The leading segments that should have a graph and have none; empty if nothing is to be done.
@@ -45,9 +45,11 @@ pub fn missing<'s>(codebase: &Codebase, state: &'s State) -> &'s [SegmentRef] {
         // For tests and experiments.
         HnswMode::Always => 1,
     };
+
     let n = state.segments.iter().take_while(|segment| segment.n_rows >= least).count();
     let wanted = &state.segments[..n];
     let covered = codebase.store().largest_graph(wanted).map_or(0, |n| rows_of(&wanted[..n]));
+
     let n_missing = rows_of(wanted) - covered;
     if n_missing as f64 > rows_of(wanted) as f64 * MAX_MISSING_SHARE { wanted } else { &[] }
 }
@@ -56,35 +58,42 @@ fn rows_of(segments: &[SegmentRef]) -> u64 {
     segments.iter().map(|segment| u64::from(segment.n_rows)).sum()
 }
 
-/// Builds or extends the graph that is missing; true if there is a new one. Does nothing if another process
-/// builds.
+/// Builds or extends the graph that is missing. Returns whether there is a new one. Does nothing if another
+/// process builds.
 pub fn build_missing(codebase: &Codebase) -> Result<bool, IndexError> {
     let _lock = match Lock::try_acquire(&codebase.layout.graph_lock()) {
         Ok(lock) => lock,
         Err(StoreError::Locked { .. }) => return Ok(false),
         Err(e) => return Err(e.into()),
     };
+
     let store = codebase.store();
     let Some(reader) = StoreReader::open(&store)? else { return Ok(false) };
     let wanted = missing(codebase, &reader.state);
     if wanted.is_empty() {
         return Ok(false);
     }
+
     let embedder = embed::open(&codebase.settings.model)?;
     let questions = certify::questions(&codebase.repo, &reader.segments[..wanted.len()], &*embedder)?;
+
     let (mut n_covered, mut graph) = match reader.graph() {
         Some((n, graph)) if n <= wanted.len() => (n, graph.to_data()),
         _ => (0, construct::empty()),
     };
+
     while n_covered < wanted.len() {
         let started = Instant::now();
         while n_covered < wanted.len() && started.elapsed() < CHECKPOINT_EVERY {
             n_covered += 1;
             construct::extend(&mut graph, &RowVectors::of(&reader.segments[..n_covered]));
         }
+
         let rows = RowVectors::of(&reader.segments[..n_covered]);
         certify::measure(&mut graph, &rows, &questions);
+        // An interrupted build is resumed from the last file.
         write_atomically(&store.graph(&wanted[..n_covered]), &graph.encode())?;
     }
+
     Ok(true)
 }

@@ -1,4 +1,4 @@
-//! Decisions by the bytes of a blob, independent of its path.
+//! Decisions by the content of a blob, independent of its path.
 
 use gix::bstr::ByteSlice as _;
 
@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use super::{Exempt, SkipReason, generated_docs};
 
-/// Number of bytes in which a NUL makes a blob binary, close to the 8,000 of git.
+/// Number of bytes that are searched for a NUL, which makes a blob binary; close to the 8,000 of git.
 const BINARY_PROBE_BYTES: usize = 8_192;
 const LFS_PREFIX: &[u8] = b"version https://git-lfs.github.com/spec/v1";
 const LFS_MAX_BYTES: usize = 1_024;
@@ -21,13 +21,13 @@ const SECRET_MAX_BYTES: usize = 65_536;
 /// Version of the rules, without the table of [`generated_docs`].
 const VERSION: u32 = 2;
 
-/// The first reason that applies.
+/// The first reason that applies to the content, except those that `exempt` names.
 pub(super) fn skip(bytes: &[u8], exempt: Exempt) -> Option<SkipReason> {
     let rule = RULES.iter().find(|(reason, applies)| !exempt.from(*reason) && applies(bytes));
     rule.map(|(reason, _)| *reason)
 }
 
-/// Hash of everything here that decides.
+/// A hash of everything in this module that decides.
 pub(super) fn fingerprint() -> &'static str {
     static FINGERPRINT: LazyLock<String> = LazyLock::new(|| {
         let mut hash = blake3::Hasher::new();
@@ -37,6 +37,7 @@ pub(super) fn fingerprint() -> &'static str {
     &FINGERPRINT
 }
 
+/// A reason, and the function that returns whether it applies to the bytes of a blob.
 type Rule = (SkipReason, fn(&[u8]) -> bool);
 const RULES: &[Rule] = &[
     (SkipReason::Empty, |bytes| bytes.trim_ascii().is_empty()),
@@ -56,7 +57,7 @@ fn is_minified(bytes: &[u8]) -> bool {
         && bytes.len() / (bytes.find_iter("\n").count() + 1) > MINIFIED_LINE_BYTES
 }
 
-/// Whether a file is a credential. Code that contains an example of one is not.
+/// Returns whether a file is a credential. Code that contains an example of one is not.
 fn is_secret(bytes: &[u8]) -> bool {
     bytes.len() <= SECRET_MAX_BYTES
         && (is_private_key(bytes)
@@ -66,13 +67,13 @@ fn is_secret(bytes: &[u8]) -> bool {
 }
 
 const SECRET_BEGINNINGS: &[&[u8]] = &[b"PuTTY-User-Key-File-", b"AGE-SECRET-KEY-1", b"$ANSIBLE_VAULT;"];
-/// Strings that together, by row, identify a credential.
+/// Sets of strings. A file with all strings of one set is a credential.
 const SECRET_FIELDS: &[&[&str]] = &[
     &["\"type\": \"service_account\"", "\"private_key\": \"-----BEGIN"],
     &["\"private_key\":\"-----BEGIN", "\"service_account\""],
 ];
 
-/// Names whose assignment of a literal value is a credential.
+/// Names that identify a credential if they are assigned a literal value.
 const SECRET_LINES: &[&[u8]] =
     &[b"aws_secret_access_key", b"_authToken", b"//registry.npmjs.org/:_authToken"];
 
@@ -80,6 +81,7 @@ fn is_secret_line(line: &[u8]) -> bool {
     let line = line.trim_ascii();
     let Some((name, value)) = line.split_once_str("=") else { return false };
     let (name, value) = (name.trim_ascii(), value.trim_ascii());
+
     let named = SECRET_LINES.contains(&name) || name.starts_with(b"//") && name.ends_with(b"/:_authToken");
     // `${TOKEN}` and `<your token>` are placeholders.
     named
@@ -87,23 +89,27 @@ fn is_secret_line(line: &[u8]) -> bool {
         && value.iter().all(|byte| byte.is_ascii_alphanumeric() || b"+/=_-.".contains(byte))
 }
 
-/// Whether a private key in PEM armour begins the file or is at least half of it.
+/// Returns whether a private key in PEM armour begins the file or is at least half of it.
 fn is_private_key(bytes: &[u8]) -> bool {
-    let is_edge = |line: &[u8], edge: &[u8]| line.starts_with(edge) && line.ends_with(b"PRIVATE KEY-----");
     let (mut in_key, mut key_bytes, mut first) = (false, 0, true);
+
     for line in bytes.lines().map(<[u8]>::trim_ascii_end) {
-        if is_edge(line, b"-----BEGIN ") || line == b"-----BEGIN PGP PRIVATE KEY BLOCK-----" {
+        let is_begin = line.starts_with(b"-----BEGIN ") && line.ends_with(b"PRIVATE KEY-----")
+            || line == b"-----BEGIN PGP PRIVATE KEY BLOCK-----";
+        if is_begin {
             if first {
                 return true;
             }
             in_key = true;
         }
+
         first &= line.is_empty();
         if in_key {
             key_bytes += line.len() + 1;
         }
         in_key &= !line.starts_with(b"-----END ");
     }
+
     key_bytes * 2 >= bytes.len() && key_bytes > 0
 }
 

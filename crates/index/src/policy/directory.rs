@@ -1,4 +1,4 @@
-//! Policy of the directories of a tree, read on demand and inherited downwards.
+//! The policy of the directories of a tree, read on demand and inherited downwards.
 
 use std::sync::{Arc, Mutex, RwLock};
 
@@ -10,14 +10,14 @@ use super::{ATTRIBUTES_FILE, IGNORE_FILE, PathFlags, tables};
 use codeweaver_base::sync;
 use codeweaver_git::{BStr, BString, ByteSlice as _, GitError, Objects, Oid, Repo};
 
-/// Larger policy files are ignored.
+/// Maximum size of a policy file. Larger ones are ignored.
 const MAX_POLICY_FILE_BYTES: u64 = 1 << 20;
 /// Maximum depth of a path. Deeper ones cannot exist on disk.
 const MAX_DEPTH: usize = 1_000;
 
 /// The directories of a tree, loaded on demand.
 pub(super) struct Directories {
-    /// By path without trailing slash.
+    /// Loaded directories by path without trailing slash.
     loaded: RwLock<FxHashMap<BString, Arc<Directory>>>,
     reader: Mutex<Reader>,
     include: Globs,
@@ -34,7 +34,7 @@ pub(super) struct Directory {
     has_manifest: bool,
     /// Applicable rules, nearest first; shared with the parent if this directory adds none.
     rules: Arc<[Arc<RuleSet>]>,
-    /// Inherited by all paths below without a verdict of their own.
+    /// The verdict on all paths below that have none of their own.
     verdict: Option<Verdict>,
     in_settings: InSettings,
     vendored: bool,
@@ -55,16 +55,19 @@ impl Directory {
         self.flags
     }
 
-    /// Whether it or a parent is third-party by the table of directory names.
+    /// Returns whether the directory or one above it is third-party by the table of directory names.
     pub fn is_vendored(&self) -> bool {
         self.vendored
     }
 
+    /// The attributes of a file in this directory.
     pub fn attributes(&self, path: &BStr) -> Attributes {
         let mut resolution = Resolution::default();
+
         for rules in self.rules.iter().filter(|rules| !rules.attributes.is_empty()) {
             rules.attributes.apply(rules.relative(path), &mut resolution);
         }
+
         resolution.finish()
     }
 
@@ -74,12 +77,13 @@ impl Directory {
     }
 }
 
-/// The verdict of the nearest rule that matches, else the inherited one. As in git, an ignored directory
+/// The verdict of the nearest rule that matches, otherwise the inherited one. As in git, an ignored directory
 /// cannot contain exceptions.
 fn verdict(rules: &[Arc<RuleSet>], inherited: Option<Verdict>, path: &BStr, is_dir: bool) -> Option<Verdict> {
     if inherited == Some(Verdict::Ignored) {
         return inherited;
     }
+
     let own = rules.iter().find_map(|rules| rules.ignore.verdict(rules.relative(path), is_dir));
     own.or(inherited)
 }
@@ -96,10 +100,12 @@ impl Directories {
             macros: Macros::default(),
             replaced: Replaced::default(),
         };
+
         directories.reset()?;
         Ok(directories)
     }
 
+    /// Replaces a policy file, or removes it, and drops everything that was derived from it.
     pub fn replace_file(&mut self, path: &BStr, bytes: Option<Vec<u8>>) {
         self.replaced.insert(path.to_owned(), bytes);
         // `new` has read the tree; if it cannot be read again, directories have no rules.
@@ -113,9 +119,12 @@ impl Directories {
             Some(tree) => reader.list(tree)?,
             None => Listing::default(),
         };
+
         let attributes = self.policy_file(&mut reader, BStr::new(""), ATTRIBUTES_FILE, listing.attributes);
         drop(reader);
+        // Before the rules of the root are parsed, which may use them.
         self.macros = AttributeRules::parse_macros(&attributes);
+
         let above = Directory {
             subtrees: FxHashMap::default(),
             has_manifest: true, // `vendor` at the root is always third-party
@@ -128,6 +137,7 @@ impl Directories {
         };
         let mut root = self.directory(&above, BStr::new(""), listing);
         root.has_manifest = true;
+
         let mut loaded = sync::write(&self.loaded);
         loaded.clear();
         loaded.insert(BString::default(), Arc::new(root));
@@ -143,9 +153,11 @@ impl Directories {
         if path.iter().filter(|byte| **byte == b'/').count() > MAX_DEPTH {
             return None;
         }
+
         let mut current = self.loaded(b"")?;
         let ends = path.find_iter("/").chain([path.len()]);
         let mut start = 0;
+        // Each directory needs the rules of the one above it, so the path is loaded from the root down.
         for end in ends {
             let (name, so_far) = (&path[start..end], path[..end].as_bstr());
             current = match self.loaded(so_far) {
@@ -154,6 +166,7 @@ impl Directories {
             };
             start = end + 1;
         }
+
         Some(current)
     }
 
@@ -166,35 +179,42 @@ impl Directories {
         sync::read(&self.loaded).get(path.as_bstr()).cloned()
     }
 
+    /// Loads `path`, a child of `parent` with the given `name`.
     fn load(&self, parent: &Arc<Directory>, path: &BStr, name: &[u8]) -> Arc<Directory> {
         let tree = parent.subtrees.get(name.as_bstr());
         let listing = tree.and_then(|tree| {
             // A directory whose tree is missing from a partial clone has no rules of its own.
             sync::lock(&self.reader).list(tree).ok()
         });
+
         let in_tree = listing.is_some();
         let directory = Arc::new(self.directory(parent, path, listing.unwrap_or_default()));
         if in_tree {
-            // Directories outside of the tree are not kept, so that decisions about paths that do not exist
+            // Directories outside of the tree are not stored, so that decisions about paths that do not exist
             // use no memory.
             let mut loaded = sync::write(&self.loaded);
             loaded.insert(path.to_owned(), directory.clone());
         }
+
         directory
     }
 
+    /// Combines the listing of a directory with everything inherited from its parent.
     fn directory(&self, parent: &Directory, path: &BStr, listing: Listing) -> Directory {
         let name = path.rfind_byte(b'/').map_or(path.as_bytes(), |slash| &path[slash + 1..]);
         let kinds = tables::of_directory(name);
         let rules = self.rules(parent, path, &listing);
         let is_root = path.is_empty();
+
         let vendored = kinds & tables::VENDORED != 0
             || kinds & tables::VENDORED_BY_MANIFEST != 0 && (parent.has_manifest || listing.has_manifest);
         let is_in_sources = parent.depth_in_sources > 0 || kinds & tables::SOURCES != 0;
+
         let mut flags = parent.flags | tables::flags(kinds);
         if kinds & tables::TEST_OUTSIDE_PACKAGES != 0 && parent.depth_in_sources < 2 {
             flags = flags | PathFlags::TEST;
         }
+
         Directory {
             subtrees: listing.subtrees,
             has_manifest: listing.has_manifest,
@@ -212,11 +232,13 @@ impl Directories {
         }
     }
 
+    /// The rules of a directory, nearest first; those of the parent if it adds none.
     fn rules(&self, parent: &Directory, path: &BStr, listing: &Listing) -> Arc<[Arc<RuleSet>]> {
         let replaced = !self.replaced.is_empty();
         if listing.attributes.is_none() && listing.ignore.is_none() && !replaced {
             return parent.rules.clone();
         }
+
         let mut reader = sync::lock(&self.reader);
         let attributes = self.policy_file(&mut reader, path, ATTRIBUTES_FILE, listing.attributes);
         let ignore = self.policy_file(&mut reader, path, IGNORE_FILE, listing.ignore);
@@ -225,25 +247,23 @@ impl Directories {
             attributes: AttributeRules::parse(&attributes, &self.macros),
             ignore: Globs::from_ignore_file(&ignore),
         };
+
         if own.attributes.is_empty() && own.ignore.is_empty() {
             return parent.rules.clone();
         }
+
         std::iter::once(Arc::new(own)).chain(parent.rules.iter().cloned()).collect()
     }
 
+    /// The result of the globs of the settings for `path`, given that of the directory above it.
     fn settings_verdict(&self, inherited: InSettings, path: &BStr, is_dir: bool) -> InSettings {
-        let listed = |globs: &Globs, inherited: bool| match globs.verdict(path, is_dir) {
-            Some(Verdict::Ignored) => true,
-            Some(_) => false,
-            None => inherited,
-        };
         InSettings {
-            included: listed(&self.include, inherited.included),
-            excluded: inherited.excluded || listed(&self.exclude, false),
+            included: is_listed(&self.include, path, is_dir, inherited.included),
+            excluded: inherited.excluded || is_listed(&self.exclude, path, is_dir, false),
         }
     }
 
-    /// Bytes of a policy file; empty if there is none or it cannot be read.
+    /// Reads a policy file; empty if there is none or it cannot be read.
     fn policy_file(&self, reader: &mut Reader, directory: &BStr, name: &str, oid: Option<Oid>) -> Vec<u8> {
         if !self.replaced.is_empty() {
             let mut path = directory.to_owned();
@@ -255,7 +275,17 @@ impl Directories {
                 return bytes.clone().unwrap_or_default();
             }
         }
+
         oid.and_then(|oid| reader.blob(&oid)).unwrap_or_default()
+    }
+}
+
+/// Returns whether `globs` match a path. Without a match, the result for the directory above it applies.
+fn is_listed(globs: &Globs, path: &BStr, is_dir: bool, inherited: bool) -> bool {
+    match globs.verdict(path, is_dir) {
+        Some(Verdict::Ignored) => true,
+        Some(_) => false,
+        None => inherited,
     }
 }
 
@@ -268,23 +298,28 @@ struct Listing {
     has_manifest: bool,
 }
 
+/// Reads objects into one buffer.
 struct Reader {
     objects: Objects,
     buffer: Vec<u8>,
 }
 
 impl Reader {
+    /// Reads the entries of a tree.
     fn list(&mut self, tree: &Oid) -> Result<Listing, GitError> {
         let mut listing = Listing::default();
         if tree.is_empty_tree() {
             return Ok(listing);
         }
+
         let bad = |reason: String| GitError::BadObject { oid: *tree, expected: "tree", reason };
         let found = self.objects.try_find(tree, &mut self.buffer).map_err(bad)?;
         let found = found.ok_or(GitError::ObjectMissing { oid: *tree })?;
+
         if found.kind != Kind::Tree {
             return Err(bad(format!("it is a {}", found.kind)));
         }
+
         for entry in TreeRefIter::from_bytes(found.data, tree.kind()) {
             let entry = entry.map_err(|error| bad(error.to_string()))?;
             let name: &[u8] = entry.filename;
@@ -304,14 +339,17 @@ impl Reader {
                 EntryKind::Link | EntryKind::Commit => {}
             }
         }
+
         Ok(listing)
     }
 
+    /// Reads a policy file; `None` if it is missing or too large.
     fn blob(&mut self, oid: &Oid) -> Option<Vec<u8>> {
         let header = self.objects.try_header(oid).ok()??;
         if header.kind != Kind::Blob || header.size > MAX_POLICY_FILE_BYTES {
             return None;
         }
+
         let found = self.objects.try_find(oid, &mut self.buffer).ok()??;
         Some(found.data.to_vec())
     }

@@ -1,50 +1,54 @@
-//! Output of documentation generators, recognised by the marks that they leave, `data/generated_docs.txt`.
+//! Recognition of the output of documentation generators by the marks that they leave,
+//! `data/generated_docs.txt`.
 //!
-//! Such pages repeat the comments of the source, once per page and with the same frame, so that they crowd
-//! the source out of results.
+//! Such pages repeat the comments of the source, once per page and with the same frame, so they would
+//! displace the source in results.
 
 use std::sync::LazyLock;
 
 use gix::bstr::ByteSlice as _;
 
 pub(super) const TABLE: &str = include_str!("data/generated_docs.txt");
-/// Number of bytes in which marks are looked for.
+/// Number of bytes that are searched for marks.
 const PROBE_BYTES: usize = 8 << 10;
 /// Maximum number of bytes before the first tag of a page.
 const PREAMBLE_BYTES: usize = 1 << 10;
 
-/// In lower case.
+/// The rows of [`TABLE`] by kind, in lower case.
 struct Marks {
     html: Vec<String>,
     start: Vec<String>,
     template: Vec<String>,
 }
 
-static MARKS: LazyLock<Marks> = LazyLock::new(|| {
-    let of_kind = |wanted: &str| {
-        let rows = TABLE.lines().filter_map(|line| line.split_once(' '));
-        rows.filter(|(kind, _)| *kind == wanted).map(|(_, text)| text.to_ascii_lowercase()).collect()
-    };
-    Marks { html: of_kind("html"), start: of_kind("start"), template: of_kind("template") }
-});
+static MARKS: LazyLock<Marks> =
+    LazyLock::new(|| Marks { html: rows_of("html"), start: rows_of("start"), template: rows_of("template") });
 
-/// Whether a documentation generator wrote these bytes.
+fn rows_of(kind: &str) -> Vec<String> {
+    let rows = TABLE.lines().filter_map(|line| line.split_once(' '));
+    rows.filter(|(row_kind, _)| *row_kind == kind).map(|(_, text)| text.to_ascii_lowercase()).collect()
+}
+
+/// Returns whether a documentation generator wrote these bytes.
 pub(super) fn is_generated(bytes: &[u8]) -> bool {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii_start();
-    // Most files are decided by their first byte.
     let marks = &*MARKS;
-    let starts_with = |start: &String| {
+
+    let is_started = marks.start.iter().any(|start| {
         bytes.get(..start.len()).is_some_and(|head| head.eq_ignore_ascii_case(start.as_bytes()))
-    };
-    marks.start.iter().any(starts_with) || bytes.first() == Some(&b'<') && is_generated_page(bytes, marks)
+    });
+    // Most files are decided by their first byte.
+    is_started || bytes.first() == Some(&b'<') && is_generated_page(bytes, marks)
 }
 
 fn is_generated_page(bytes: &[u8], marks: &Marks) -> bool {
     let head = bytes[..bytes.len().min(PROBE_BYTES)].to_ascii_lowercase();
     let preamble = &head[..head.len().min(PREAMBLE_BYTES)];
     let is_page = [&b"<!doctype html"[..], b"<html"].iter().any(|tag| preamble.contains_str(tag));
+
     // Code in the text of a page may look like a template, so only the head counts.
     let metadata = &head[..head.find("<body").unwrap_or(head.len())];
+
     is_page
         && marks.html.iter().any(|mark| head.contains_str(mark))
         && !marks.template.iter().any(|mark| metadata.contains_str(mark))

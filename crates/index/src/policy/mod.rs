@@ -1,4 +1,4 @@
-//! Which paths and blobs are indexed, and why the others are not.
+//! The choice of the paths and blobs that are indexed, with the reason for each that is not.
 //!
 //! Input: a tree (for its `.gitattributes` and `.codeweaverignore`), the settings, a path, and later the
 //! bytes of a blob. Output: a decision with its reason. [`Policy`] is the only place that decides; index,
@@ -57,7 +57,7 @@ const VERSION: u32 = 2;
 pub const IGNORE_FILE: &str = ".codeweaverignore";
 const ATTRIBUTES_FILE: &str = ".gitattributes";
 
-/// Why a file is not in the index. Discriminants are stored: append only.
+/// The reason why a file is not in the index. Discriminants are stored: append only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 #[repr(u8)]
@@ -82,9 +82,9 @@ pub enum SkipReason {
     Empty = 13,
     /// Parsing this blob ended an earlier process.
     Crashed = 14,
-    /// Not in this partial clone. Never stored.
+    /// The blob is not in this partial clone. Never stored.
     NotLocal = 15,
-    /// Has a filter driver (LFS, git-crypt). Filter drivers are never run.
+    /// The path has a filter driver (LFS, git-crypt). Filter drivers are never run.
     Filtered = 16,
     /// The output of a documentation generator.
     GeneratedDocs = 17,
@@ -128,7 +128,7 @@ impl SkipReason {
     }
 }
 
-/// Set of roles of a file by its path; priors of the ranking.
+/// A set of roles that a file has by its path; priors of the ranking.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, PartialOrd, Ord, serde::Serialize)]
 #[serde(transparent)]
 pub struct PathFlags(pub u8);
@@ -184,8 +184,8 @@ impl std::fmt::Debug for PathFlags {
 /// The decision for a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PathDecision {
-    /// Indexed, unless [`Policy::decide_blob`] skips its content. `language` is `None` if it depends on the
-    /// first line of the blob.
+    /// The path is indexed, unless [`Policy::decide_blob`] skips its content. `language` is `None` if it
+    /// depends on the first line of the blob.
     Index {
         language: Option<LanguageId>,
         flags: PathFlags,
@@ -194,17 +194,17 @@ pub enum PathDecision {
     Skip(SkipReason),
 }
 
-/// Reasons that do not apply to the content of a file, by the wish of the user.
+/// Reasons that the user does not want applied to the content of a file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Exempt {
-    /// From [`SkipReason::Secret`].
+    /// Exempt from [`SkipReason::Secret`].
     pub secret: bool,
-    /// From [`SkipReason::GeneratedDocs`].
+    /// Exempt from [`SkipReason::GeneratedDocs`].
     pub generated_docs: bool,
 }
 
 impl Exempt {
-    /// Every combination.
+    /// Every combination of exemptions.
     pub fn all() -> impl Iterator<Item = Exempt> {
         (0..4).map(|bits| Exempt { secret: bits & 1 != 0, generated_docs: bits & 2 != 0 })
     }
@@ -218,7 +218,7 @@ impl Exempt {
     }
 }
 
-/// Why a policy cannot be set up.
+/// The reason why a policy cannot be set up.
 #[derive(Debug, thiserror::Error)]
 pub enum PolicyError {
     #[error("cannot read the policy files of the tree")]
@@ -243,7 +243,7 @@ pub struct Policy {
 }
 
 impl Policy {
-    /// The policy of `tree`; of the settings and tables alone if nothing is committed yet.
+    /// The policy of `tree`, or that of the settings and tables alone if nothing is committed yet.
     ///
     /// # Errors
     ///
@@ -255,14 +255,14 @@ impl Policy {
     ) -> Result<Policy, PolicyError> {
         let include = Globs::parse("include", &settings.include)?;
         let exclude = Globs::parse("exclude", &settings.exclude)?;
-        let extension = |(extension, name): (&String, &String)| {
-            LanguageId::by_name(name)
-                .map(|language| (extension.trim_start_matches('.').to_ascii_lowercase(), language))
-                .ok_or_else(|| PolicyError::Language { extension: extension.clone(), language: name.clone() })
-        };
+
         Ok(Policy {
             directories: Directories::new(repo, tree, include, exclude)?,
-            extensions: settings.file_extensions.iter().map(extension).collect::<Result<_, _>>()?,
+            extensions: settings
+                .file_extensions
+                .iter()
+                .map(|(extension, language)| configured_extension(extension, language))
+                .collect::<Result<_, _>>()?,
             include_secrets: settings
                 .include_secrets
                 .iter()
@@ -278,28 +278,31 @@ impl Policy {
         self.directories.replace_file(path, bytes);
     }
 
-    /// Decides by path alone. `path` is relative to the root, with `/`. O(depth) look-ups.
+    /// Decides by path alone, with O(depth) look-ups. `path` is relative to the root, with `/`.
     pub fn decide_path(&self, path: &BStr, mode: Mode) -> PathDecision {
         match mode {
             Mode::Symlink => return PathDecision::Skip(SkipReason::Symlink),
             Mode::Gitlink => return PathDecision::Skip(SkipReason::Submodule),
             Mode::File | Mode::Executable => {}
         }
+
         if !can_be_checked_out(path) {
             return PathDecision::Skip(SkipReason::Excluded);
         }
+
         let name_at = path.rfind_byte(b'/').map_or(0, |slash| slash + 1);
         let name = &path[name_at..];
         let Some(directory) = self.directories.get(&path[..name_at.saturating_sub(1)]) else {
             return PathDecision::Skip(SkipReason::Excluded);
         };
+
         match self.skip(&directory, path, name) {
             Ok(facts) => self.index(&directory, path, name, &facts),
             Err(reason) => PathDecision::Skip(reason),
         }
     }
 
-    /// Decides by content, as UTF-8; the result is the same for every path with these bytes. Callers check
+    /// Decides by content, as UTF-8. The result is the same for every path with these bytes. Callers check
     /// [`max_blob_bytes`](Self::max_blob_bytes) before they read a blob.
     pub fn decide_blob(&self, bytes: &[u8], exempt: Exempt) -> Option<SkipReason> {
         if bytes.len() as u64 > self.max_blob_bytes {
@@ -313,13 +316,15 @@ impl Policy {
         self.max_blob_bytes
     }
 
-    /// Whether `include_secrets` names this file, so that [`SkipReason::Secret`] does not apply to it.
+    /// Returns whether `include_secrets` names this file, so that [`SkipReason::Secret`] does not apply to
+    /// it.
     pub fn includes_secret(&self, path: &BStr) -> bool {
         let name = path.rfind_byte(b'/').map_or(path.as_bytes(), |slash| &path[slash + 1..]);
         self.include_secrets.contains(path) || self.include_secrets.contains(name.as_bstr())
     }
 
-    /// The language of a blob: the one decided by path, else by its first line, else plain text.
+    /// The language of a blob: the one decided by path, otherwise that of its first line, otherwise plain
+    /// text.
     pub fn language(&self, decided: Option<LanguageId>, path: &BStr, bytes: &[u8]) -> LanguageId {
         decided
             .or_else(|| self.language_of_path(path))
@@ -327,25 +332,22 @@ impl Policy {
             .unwrap_or(language::TEXT)
     }
 
+    /// Applies the rules of the module documentation in order. Returns the first reason to skip the path, or
+    /// the facts that a decision to index it needs.
     fn skip(&self, directory: &Arc<Directory>, path: &BStr, name: &[u8]) -> Result<PathFacts, SkipReason> {
         let is_store = path.len() > STORE_DIR.len()
             && path[STORE_DIR.len()] == b'/'
             && path[..STORE_DIR.len()].eq_ignore_ascii_case(STORE_DIR.as_bytes());
+
         let in_settings = self.directories.in_settings(directory, path);
         let attributes = directory.attributes(path);
         let verdict = directory.verdict(path);
         let kinds = tables::of_file(name);
+
         let secret = kinds & tables::SECRET != 0 && kinds & tables::NOT_SECRET == 0;
+        // The user names the file in a rule of its own, which overrides the tables.
         let kept = verdict == Verdict::Kept || attributes.role.is_some_and(|role| role != Role::Off);
-        let generated = kinds & (tables::LOCK_FILE | tables::MINIFIED | tables::GENERATED);
-        let by_table = || match () {
-            () if kept => None,
-            () if kinds & tables::BINARY != 0 => Some(SkipReason::Binary),
-            () if attributes.generated == Some(false) || generated == 0 => None,
-            () if kinds & tables::LOCK_FILE != 0 => Some(SkipReason::LockFile),
-            () if kinds & tables::MINIFIED != 0 => Some(SkipReason::Minified),
-            () => Some(SkipReason::Generated),
-        };
+
         let reason = match () {
             () if is_store || in_settings.excluded => Some(SkipReason::Excluded),
             () if !in_settings.included => Some(SkipReason::NotIncluded),
@@ -358,14 +360,17 @@ impl Policy {
             () if directory.is_vendored() && attributes.vendored.is_none() && !kept => {
                 Some(SkipReason::Vendored)
             }
-            () => by_table(),
+            () => skip_by_table(kinds, attributes.generated, kept),
         };
+
         reason.map_or(Ok(PathFacts { attributes, kinds, kept }), Err)
     }
 
+    /// The decision for a path that no rule skips.
     fn index(&self, directory: &Directory, path: &BStr, name: &[u8], facts: &PathFacts) -> PathDecision {
         let attributes = &facts.attributes;
         let mut flags = directory.flags() | tables::flags(facts.kinds);
+
         match attributes.documentation {
             Some(true) => flags = flags | PathFlags::DOCS,
             Some(false) => flags = flags.without(PathFlags::DOCS),
@@ -376,11 +381,13 @@ impl Policy {
             Some(Role::Test) => flags = flags | PathFlags::TEST,
             Some(Role::Off | Role::On) | None => {}
         }
+
         debug_assert!(path.ends_with(name));
         let exempt = Exempt {
             secret: self.includes_secret(path),
             generated_docs: self.include_generated_docs || facts.kept || attributes.generated == Some(false),
         };
+
         let language = attributes.language.or_else(|| self.language_of_path(path));
         PathDecision::Index { language, flags, exempt }
     }
@@ -391,25 +398,51 @@ impl Policy {
 
     fn configured_language(&self, path: &BStr) -> Option<LanguageId> {
         let name = path.rfind_byte(b'/').map_or(path.as_bytes(), |slash| &path[slash + 1..]);
-        let of = |(extension, language): &(String, LanguageId)| {
-            let dot = name.len().checked_sub(extension.len() + 1)?;
-            (name[dot] == b'.' && name[dot + 1..].eq_ignore_ascii_case(extension.as_bytes()))
-                .then_some((extension.len(), *language))
-        };
         // The longest wins: `blade.php` before `php`.
-        self.extensions.iter().filter_map(of).max_by_key(|(length, _)| *length).map(|(_, language)| language)
+        let matching = self.extensions.iter().filter(|(extension, _)| has_extension(name, extension));
+        matching.max_by_key(|(extension, _)| extension.len()).map(|(_, language)| *language)
     }
 }
 
-/// What the rules know about a path that none of them skips.
+/// The reason that the table of file names gives, unless the user keeps the file or, with the attribute
+/// `linguist-generated`, says that it is not generated.
+fn skip_by_table(kinds: tables::Kinds, is_generated: Option<bool>, is_kept: bool) -> Option<SkipReason> {
+    let generated = kinds & (tables::LOCK_FILE | tables::MINIFIED | tables::GENERATED);
+    match () {
+        () if is_kept => None,
+        () if kinds & tables::BINARY != 0 => Some(SkipReason::Binary),
+        () if is_generated == Some(false) || generated == 0 => None,
+        () if kinds & tables::LOCK_FILE != 0 => Some(SkipReason::LockFile),
+        () if kinds & tables::MINIFIED != 0 => Some(SkipReason::Minified),
+        () => Some(SkipReason::Generated),
+    }
+}
+
+/// An extension of the settings in the form that [`has_extension`] takes, with its language.
+fn configured_extension(extension: &str, name: &str) -> Result<(String, LanguageId), PolicyError> {
+    let language = LanguageId::by_name(name).ok_or_else(|| PolicyError::Language {
+        extension: extension.to_owned(),
+        language: name.to_owned(),
+    })?;
+    Ok((extension.trim_start_matches('.').to_ascii_lowercase(), language))
+}
+
+/// Returns whether the file name ends in a dot and `extension`, in any case.
+fn has_extension(name: &[u8], extension: &str) -> bool {
+    let Some(dot) = name.len().checked_sub(extension.len() + 1) else { return false };
+    name[dot] == b'.' && name[dot + 1..].eq_ignore_ascii_case(extension.as_bytes())
+}
+
+/// The facts about a path that no rule skips, as far as they decide about its content.
 struct PathFacts {
     attributes: Attributes,
     kinds: tables::Kinds,
-    /// The user wants it in spite of the tables.
+    /// Whether the user wants the file in spite of the tables.
     kept: bool,
 }
 
-/// False for paths that a tree may contain but git does not check out: empty components, `.`, `..`, `.git`.
+/// Returns false for paths that a tree may contain but git does not check out: empty components, `.`, `..`,
+/// `.git`.
 fn can_be_checked_out(path: &BStr) -> bool {
     path.split(|byte| *byte == b'/').all(|part| match part {
         b"" | b"." | b".." => false,
@@ -422,6 +455,7 @@ fn can_be_checked_out(path: &BStr) -> bool {
 pub fn governs(path: &BStr) -> Option<BString> {
     let name_at = path.rfind_byte(b'/').map_or(0, |slash| slash + 1);
     let (directory, name): (&[u8], &[u8]) = (&path[..name_at], &path[name_at..]);
+
     if name == ATTRIBUTES_FILE.as_bytes() || name == IGNORE_FILE.as_bytes() {
         return Some(directory.into());
     }
@@ -429,7 +463,7 @@ pub fn governs(path: &BStr) -> Option<BString> {
     (tables::is_manifest(name) && !directory.is_empty()).then(|| [directory, b"vendor/"].concat().into())
 }
 
-/// Identity of everything that decides besides the tree: settings, built-in tables, version of the rules. 32
+/// Identity of everything besides the tree that decides: settings, built-in tables, version of the rules. 32
 /// hexadecimal digits.
 pub fn settings_fingerprint(settings: &PolicySettings) -> String {
     let mut hash = blake3::Hasher::new();

@@ -1,4 +1,4 @@
-//! Rules of users: globs of the settings, `.codeweaverignore`, `.gitattributes`.
+//! Rules of users: globs of the settings, `.codeweaverignore` and `.gitattributes`.
 
 use gix::attrs::{StateRef, parse::Kind};
 use gix::glob::{Pattern, pattern::Case, wildmatch::Mode};
@@ -24,12 +24,13 @@ pub(super) struct Globs(Vec<Pattern>);
 
 impl Globs {
     pub fn parse(setting: &'static str, globs: &[String]) -> Result<Self, PolicyError> {
-        let glob = |glob: &String| {
-            Pattern::from_bytes(glob.as_bytes())
-                .map(simplified)
-                .ok_or_else(|| PolicyError::Glob { setting, glob: glob.clone() })
-        };
-        globs.iter().map(glob).collect::<Result<_, _>>().map(Globs)
+        let mut patterns = Vec::with_capacity(globs.len());
+        for glob in globs {
+            let pattern = Pattern::from_bytes(glob.as_bytes())
+                .ok_or_else(|| PolicyError::Glob { setting, glob: glob.clone() })?;
+            patterns.push(simplified(pattern));
+        }
+        Ok(Globs(patterns))
     }
 
     pub fn from_ignore_file(bytes: &[u8]) -> Self {
@@ -42,7 +43,8 @@ impl Globs {
         self.0.is_empty()
     }
 
-    /// The verdict on `path`, relative to the directory of the rules, by itself and not by its parents.
+    /// The verdict on `path` itself, regardless of its parents. `path` is relative to the directory of the
+    /// rules.
     pub fn verdict(&self, path: &BStr, is_dir: bool) -> Option<Verdict> {
         let last = self.0.iter().rev().find(|pattern| matches(pattern, path, is_dir))?;
         Some(match (last.is_negative(), last.has_wildcard()) {
@@ -53,8 +55,7 @@ impl Globs {
     }
 }
 
-/// The pattern with each run of `**/` reduced to one. Each further one would multiply the time to reject a
-/// path.
+/// Reduces each run of `**/` to one. Each further one would multiply the time to reject a path.
 fn simplified(mut pattern: Pattern) -> Pattern {
     while pattern.text.starts_with(b"**/**/") {
         pattern.text.drain(..3);
@@ -65,7 +66,7 @@ fn simplified(mut pattern: Pattern) -> Pattern {
     pattern
 }
 
-/// Value of the attribute `codeweaver`.
+/// A value of the attribute `codeweaver`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
     Off,
@@ -110,6 +111,7 @@ enum Value {
 }
 
 type Assignment = (Attribute, Value);
+
 /// `[attr]name …` definitions, which git reads only at the root.
 #[derive(Default)]
 pub(super) struct Macros(FxHashMap<String, Vec<Assignment>>);
@@ -121,6 +123,7 @@ pub(super) struct AttributeRules(Vec<(Pattern, Vec<Assignment>)>);
 impl AttributeRules {
     pub fn parse(bytes: &[u8], macros: &Macros) -> Self {
         let mut rules = Vec::new();
+
         for (kind, assignments, _line) in gix::attrs::parse(bytes).flatten() {
             let Kind::Pattern(pattern) = kind else { continue };
             let assignments = assigned(assignments, macros);
@@ -128,6 +131,7 @@ impl AttributeRules {
                 rules.push((simplified(pattern), assignments));
             }
         }
+
         AttributeRules(rules)
     }
 
@@ -146,8 +150,8 @@ impl AttributeRules {
         self.0.is_empty()
     }
 
-    /// Assigns the attributes of `path`, relative to the directory of the rules, that nearer rules did not
-    /// assign.
+    /// Assigns those attributes of `path` that nearer rules did not assign. `path` is relative to the
+    /// directory of the rules.
     pub fn apply(&self, path: &BStr, resolution: &mut Resolution) {
         for (pattern, assignments) in self.0.iter().rev() {
             if resolution.wants_any(assignments) && matches(pattern, path, false) {
@@ -180,6 +184,7 @@ impl Resolution {
             return;
         }
         self.done |= bit;
+
         let attributes = &mut self.attributes;
         match (attribute, value) {
             (Attribute::Generated, Value::Bool(value)) => attributes.generated = Some(value),
@@ -192,8 +197,10 @@ impl Resolution {
     }
 }
 
+/// The assignments of one line, with macros replaced by their definitions.
 fn assigned(iter: gix::attrs::parse::Iter<'_>, macros: &Macros) -> Vec<Assignment> {
     let mut all = Vec::new();
+
     for assignment in iter.flatten() {
         let name = assignment.name.as_str();
         match ATTRIBUTES.iter().find(|(known, _)| *known == name) {
@@ -204,9 +211,11 @@ fn assigned(iter: gix::attrs::parse::Iter<'_>, macros: &Macros) -> Vec<Assignmen
             None => {}
         }
     }
+
     all
 }
 
+/// The value of an attribute; unspecified if its text has no meaning for it.
 fn value_of(attribute: Attribute, state: StateRef<'_>) -> Value {
     let text = match state {
         StateRef::Unspecified => return Value::Unspecified,
@@ -214,11 +223,13 @@ fn value_of(attribute: Attribute, state: StateRef<'_>) -> Value {
         StateRef::Unset => "false".into(),
         StateRef::Value(value) => value.as_bstr().to_str_lossy(),
     };
+
     let truth = match text.as_ref() {
         "true" | "on" | "1" | "yes" => Some(true),
         "false" | "off" | "0" | "no" => Some(false),
         _ => None,
     };
+
     match attribute {
         Attribute::Language => LanguageId::by_name(&text).map_or(Value::Unspecified, Value::Language),
         Attribute::Role => match (truth, text.as_ref()) {
@@ -253,6 +264,7 @@ pub(super) struct RuleSet {
 }
 
 impl RuleSet {
+    /// `path` relative to the directory of the rules.
     pub fn relative<'a>(&self, path: &'a BStr) -> &'a BStr {
         path[self.base..].as_bstr()
     }

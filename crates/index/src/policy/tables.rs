@@ -52,10 +52,10 @@ const FLAGS: &[(Kinds, PathFlags)] = &[
     (REEXPORT, PathFlags::REEXPORT),
 ];
 
-/// Kinds whose patterns ignore case.
+/// Kinds with patterns that ignore case.
 const CASE_FOLDED: Kinds = SECRET | NOT_SECRET | BINARY;
 
-/// The roles among the kinds.
+/// The roles that these kinds give a file.
 pub(super) fn flags(kinds: Kinds) -> PathFlags {
     let mut flags = PathFlags::default();
     for (kind, flag) in FLAGS.iter().filter(|(kind, _)| kinds & kind != 0) {
@@ -65,7 +65,7 @@ pub(super) fn flags(kinds: Kinds) -> PathFlags {
     flags
 }
 
-/// Kinds of a file by the last component of its path.
+/// The kinds of a file, by the last component of its path.
 pub(super) fn of_file(name: &[u8]) -> Kinds {
     let tables = &*TABLES;
     let as_written = tables.files.find(name);
@@ -76,17 +76,17 @@ pub(super) fn of_file(name: &[u8]) -> Kinds {
     }
 }
 
-/// Kinds of a directory by its name.
+/// The kinds of a directory, by its name.
 pub(super) fn of_directory(name: &[u8]) -> Kinds {
     TABLES.directories.find(name)
 }
 
-/// Whether a file of this name marks its directory as the root of a package.
+/// Returns whether a file of this name marks its directory as the root of a package.
 pub(super) fn is_manifest(name: &[u8]) -> bool {
     TABLES.manifests.contains(name)
 }
 
-/// Hash of all tables, comments included.
+/// A hash of all tables, comments included.
 pub(super) fn fingerprint() -> &'static str {
     &TABLES.fingerprint
 }
@@ -104,22 +104,26 @@ static TABLES: LazyLock<Tables> = LazyLock::new(|| {
     for (kind, pattern) in rows(FILES) {
         if kind & CASE_FOLDED != 0 { folded_files.add(pattern, kind) } else { files.add(pattern, kind) }
     }
+
     let mut directories = Patterns::default();
     rows(DIRECTORIES).for_each(|(kind, pattern)| directories.add(pattern, kind));
     let manifests = lines(MANIFESTS).flat_map(str::split_ascii_whitespace).map(str::as_bytes).collect();
+
     let mut hash = blake3::Hasher::new();
     for table in [FILES, DIRECTORIES, MANIFESTS] {
         hash.update(&(table.len() as u64).to_le_bytes()).update(table.as_bytes());
     }
     let fingerprint = hash.finalize().to_hex()[..16].to_owned();
+
     Tables { files, folded_files, directories, manifests, fingerprint }
 });
 
+/// The lines of a table that are not comments.
 fn lines(table: &'static str) -> impl Iterator<Item = &'static str> {
     table.lines().filter(|line| !line.trim_start().starts_with('#'))
 }
 
-/// `(kind, pattern)` of every row. The kind is 0 if unknown; a test checks that there are none.
+/// The `(kind, pattern)` pairs of a table. The kind is 0 if it is unknown; a test checks that there are none.
 fn rows(table: &'static str) -> impl Iterator<Item = (Kinds, &'static str)> {
     lines(table).flat_map(|line| {
         let mut words = line.split_ascii_whitespace();
@@ -133,11 +137,12 @@ fn rows(table: &'static str) -> impl Iterator<Item = (Kinds, &'static str)> {
 #[derive(Default)]
 struct Patterns {
     exact: FxHashMap<&'static [u8], Kinds>,
-    /// By the part after the last dot of the pattern, if that part has no `*`.
+    /// Patterns by the part after their last dot, if that part has no `*`.
     by_extension: FxHashMap<&'static [u8], Vec<Affixes>>,
     other: Vec<Affixes>,
 }
 
+/// A pattern with one `*`.
 struct Affixes {
     prefix: &'static [u8],
     suffix: &'static [u8],
@@ -150,6 +155,7 @@ impl Patterns {
             *self.exact.entry(pattern.as_bytes()).or_default() |= kind;
             return;
         };
+
         let affixes = Affixes { prefix: prefix.as_bytes(), suffix: suffix.as_bytes(), kind };
         match suffix.rsplit_once('.') {
             Some((_, extension)) => self.by_extension.entry(extension.as_bytes()).or_default().push(affixes),
@@ -161,6 +167,7 @@ impl Patterns {
         let extension = name.rsplit(|byte| *byte == b'.').next().unwrap_or_default();
         let by_extension = self.by_extension.get(extension).map(Vec::as_slice).unwrap_or_default();
         let exact = self.exact.get(name).copied().unwrap_or(0);
+
         let matching = by_extension.iter().chain(&self.other).filter(|affixes| affixes.matches(name));
         matching.fold(exact, |kinds, affixes| kinds | affixes.kind)
     }

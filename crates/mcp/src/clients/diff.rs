@@ -11,35 +11,48 @@ pub fn unified(name: &str, old: Option<&str>, new: Option<&str>) -> String {
     if old == new {
         return String::new();
     }
+
     let before: Vec<&str> = old.unwrap_or_default().split_inclusive('\n').collect();
     let after: Vec<&str> = new.unwrap_or_default().split_inclusive('\n').collect();
     let prefix = before.iter().zip(&after).take_while(|(a, b)| a == b).count();
+    // The common suffix must not overlap the common prefix.
     let rest = before.len().min(after.len()) - prefix;
     let suffix = before.iter().rev().zip(after.iter().rev()).take(rest).take_while(|(a, b)| a == b).count();
+
     let (from, tail) = (prefix.saturating_sub(CONTEXT), suffix.min(CONTEXT));
     let (old_end, new_end) = (before.len() - suffix, after.len() - suffix);
 
     let mut out = String::new();
-    let header = |file: Option<&str>| if file.is_some() { name } else { "/dev/null" }.to_owned();
-    let range = |end: usize| {
-        let n = end + tail - from;
-        format!("{},{n}", if n == 0 { from } else { from + 1 })
-    };
-    let _ = writeln!(out, "--- {}\n+++ {}", header(old), header(new));
-    let _ = writeln!(out, "@@ -{} +{} @@", range(old_end), range(new_end));
-    let mut lines = |mark: char, lines: &[&str]| {
-        for line in lines {
-            let _ = match line.strip_suffix('\n') {
-                Some(line) => writeln!(out, "{mark}{line}"),
-                None => writeln!(out, "{mark}{line}\n{NO_NEWLINE}"),
-            };
-        }
-    };
-    lines(' ', &before[from..prefix]);
-    lines('-', &before[prefix..old_end]);
-    lines('+', &after[prefix..new_end]);
-    lines(' ', &after[new_end..new_end + tail]);
+    let _ = writeln!(out, "--- {}\n+++ {}", file_header(name, old), file_header(name, new));
+    let _ =
+        writeln!(out, "@@ -{} +{} @@", line_range(from, old_end + tail), line_range(from, new_end + tail));
+
+    write_lines(&mut out, ' ', &before[from..prefix]);
+    write_lines(&mut out, '-', &before[prefix..old_end]);
+    write_lines(&mut out, '+', &after[prefix..new_end]);
+    write_lines(&mut out, ' ', &after[new_end..new_end + tail]);
     out
+}
+
+/// The name of a file in a header; `/dev/null` if there is no file.
+fn file_header<'n>(name: &'n str, text: Option<&str>) -> &'n str {
+    if text.is_some() { name } else { "/dev/null" }
+}
+
+/// The 0-based lines `from..end` as a range of a hunk: the first line, 1-based, and the number of lines. An
+/// empty range names the line before it.
+fn line_range(from: usize, end: usize) -> String {
+    let n = end - from;
+    format!("{},{n}", if n == 0 { from } else { from + 1 })
+}
+
+fn write_lines(out: &mut String, mark: char, lines: &[&str]) {
+    for line in lines {
+        let _ = match line.strip_suffix('\n') {
+            Some(line) => writeln!(out, "{mark}{line}"),
+            None => writeln!(out, "{mark}{line}\n{NO_NEWLINE}"),
+        };
+    }
 }
 
 #[cfg(test)]

@@ -38,34 +38,40 @@ pub struct Entry {
 impl Shape {
     /// The entry that starts `command` with `args`.
     pub fn entry(self, command: &str, args: &[&str]) -> Entry {
-        let text = |text: &str| Value::Text(text.to_owned());
-        let list = |words: &[&str]| Value::List(words.iter().map(|&word| word.to_owned()).collect());
-        let mut fields = vec![("command", text(command)), ("args", list(args))];
-        match self {
-            Shape::Plain => {}
-            Shape::Stdio => fields.insert(0, ("type", text("stdio"))),
+        let words = |words: &[&str]| Value::List(words.iter().map(|&word| word.to_owned()).collect());
+        let fields = match self {
+            Shape::Plain => vec![("command", Value::text(command)), ("args", words(args))],
+            Shape::Stdio => {
+                vec![("type", Value::text("stdio")), ("command", Value::text(command)), ("args", words(args))]
+            }
             Shape::CommandList => {
-                let words: Vec<&str> = std::iter::once(command).chain(args.iter().copied()).collect();
-                fields =
-                    vec![("type", text("local")), ("command", list(&words)), ("enabled", Value::Flag(true))];
-            }
-            Shape::Extension => {
-                fields = vec![
+                let command_line: Vec<&str> = std::iter::once(command).chain(args.iter().copied()).collect();
+
+                vec![
+                    ("type", Value::text("local")),
+                    ("command", words(&command_line)),
                     ("enabled", Value::Flag(true)),
-                    ("type", text("stdio")),
-                    ("name", text(NAME)),
-                    ("description", text(DESCRIPTION)),
-                    ("cmd", text(command)),
-                    ("args", list(args)),
-                    ("timeout", Value::Number(TIMEOUT)),
-                ];
+                ]
             }
-        }
+            Shape::Extension => vec![
+                ("enabled", Value::Flag(true)),
+                ("type", Value::text("stdio")),
+                ("name", Value::text(NAME)),
+                ("description", Value::text(DESCRIPTION)),
+                ("cmd", Value::text(command)),
+                ("args", words(args)),
+                ("timeout", Value::Number(TIMEOUT)),
+            ],
+        };
         Entry { fields }
     }
 }
 
 impl Value {
+    fn text(text: &str) -> Value {
+        Value::Text(text.to_owned())
+    }
+
     /// The value as JSON.
     pub fn to_json(&self) -> serde_json::Value {
         match self {

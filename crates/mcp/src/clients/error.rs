@@ -4,7 +4,7 @@ use super::text::EditError;
 use std::io;
 use std::path::PathBuf;
 
-/// Why a server is not registered with, or removed from, a client.
+/// An error of registering the server with a client, or of removing it.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
     #[error("the symbolic links of {} form a cycle", path.display())]

@@ -27,23 +27,24 @@ pub fn resolve(path: &Path) -> Result<PathBuf, ClientError> {
 /// Reads a file; `None` if there is none. A read-only file is an error, so that it is found before anything
 /// is changed.
 pub fn read(path: &Path) -> Result<Option<String>, ClientError> {
-    let path_buf = || path.to_path_buf();
     let metadata = match fs::metadata(path) {
         Ok(metadata) => metadata,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(source) => return Err(ClientError::Read { path: path_buf(), source }),
+        Err(source) => return Err(ClientError::Read { path: path.to_path_buf(), source }),
     };
+
     if !metadata.is_file() {
-        return Err(ClientError::NotAFile { path: path_buf() });
+        return Err(ClientError::NotAFile { path: path.to_path_buf() });
     }
     if metadata.len() > MAX_BYTES {
-        return Err(ClientError::TooLarge { path: path_buf(), size: metadata.len() });
+        return Err(ClientError::TooLarge { path: path.to_path_buf(), size: metadata.len() });
     }
     if metadata.permissions().readonly() {
-        return Err(ClientError::ReadOnly { path: path_buf() });
+        return Err(ClientError::ReadOnly { path: path.to_path_buf() });
     }
-    let bytes = fs::read(path).map_err(|source| ClientError::Read { path: path_buf(), source })?;
-    String::from_utf8(bytes).map(Some).map_err(|_| ClientError::NotUtf8 { path: path_buf() })
+
+    let bytes = fs::read(path).map_err(|source| ClientError::Read { path: path.to_path_buf(), source })?;
+    String::from_utf8(bytes).map(Some).map_err(|_| ClientError::NotUtf8 { path: path.to_path_buf() })
 }
 
 /// The missing directories of `path`, outermost first.
@@ -63,14 +64,20 @@ pub fn write(path: &Path, expected: Option<&str>, text: &str, mode: u32) -> Resu
 
 fn replace(path: &Path, expected: Option<&str>, text: &str, mode: u32) -> Result<(), ClientError> {
     let failed = |source: io::Error| ClientError::Write { path: path.to_path_buf(), source };
+
     let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
     fs::create_dir_all(dir).map_err(failed)?;
+
     let replacement = Replacement::of(path).named(".codeweaver-", "").mode(mode);
     let staged = replacement.stage(text.as_bytes()).map_err(failed)?;
+    // The replacement is a new file, which would have the default permissions.
     if let Ok(metadata) = fs::metadata(path) {
         staged.set_permissions(metadata.permissions()).map_err(failed)?;
     }
+
     staged.sync().map_err(failed)?;
+
+    // As late as possible: between this check and the commit, a change of another program is lost.
     check_unchanged(path, expected)?;
     staged.commit().map_err(failed)
 }
@@ -97,6 +104,7 @@ fn check_unchanged(path: &Path, expected: Option<&str>) -> Result<(), ClientErro
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
         Err(source) => return Err(ClientError::Read { path: path.to_path_buf(), source }),
     };
+
     if now.as_deref() == expected.map(str::as_bytes) {
         return Ok(());
     }

@@ -83,6 +83,7 @@ impl Environment {
         } else {
             Os::Linux
         };
+
         let variables =
             std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value)));
         Environment { os: Some(os), variables: variables.collect() }
@@ -95,11 +96,13 @@ impl Environment {
         {
             return Some(dir.join(path));
         }
+
         let (base, path) = match self.os() {
             Os::Linux => place.linux,
             Os::MacOs => place.macos,
             Os::Windows => place.windows,
         };
+
         Some(self.base(base)?.join(path))
     }
 
@@ -112,6 +115,7 @@ impl Environment {
             Os::MacOs => self.base(Base::Support)?,
             Os::Windows => self.directory("LOCALAPPDATA").or_else(|| self.base(Base::Roaming))?,
         };
+
         Some(dir.join("codeweaver").join(name))
     }
 
@@ -122,7 +126,9 @@ impl Environment {
             name.trim_end_matches(std::env::consts::EXE_SUFFIX),
             std::env::consts::EXE_SUFFIX
         );
+
         let mut files = std::env::split_paths(self.value("PATH")?).map(|dir| dir.join(&file));
+        // A relative directory in `PATH` depends on where the client is started.
         files.find(|file| file.is_absolute() && file.is_file())
     }
 
@@ -131,6 +137,7 @@ impl Environment {
             Os::Windows => self.directory("USERPROFILE").or_else(|| self.directory("HOME")),
             _ => self.directory("HOME"),
         };
+
         match base {
             Base::Home => home,
             Base::XdgConfig => self.directory("XDG_CONFIG_HOME").or_else(|| Some(home?.join(".config"))),

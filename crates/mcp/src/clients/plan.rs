@@ -66,6 +66,7 @@ impl Command {
         if !absolute && environment.program(NAME).is_some() {
             return Ok(Command { program: NAME.to_owned() });
         }
+
         let program = std::env::current_exe().map_err(|source| ClientError::ProgramPath { source })?;
         let program = program.into_os_string().into_string();
         let program = program.map_err(|path| ClientError::ProgramPathNotUtf8 { path: path.into() })?;
@@ -109,22 +110,30 @@ impl Planner<'_> {
         let files = self.files(client)?;
         let file =
             files.iter().rev().find(|file| file.exists()).or(files.first()).cloned().unwrap_or_default();
+
         let Some(format) = client.format else {
             return Err(ClientError::YamlInsert { path: file, client: client.name, id: client.id });
         };
+
         let target = self.target(&file)?;
         let before = file::read(&target)?;
+        // The receipt of a deleted file is obsolete.
         let earlier = self.receipts.find(client.id, &target).filter(|_| before.is_some());
-        let insert = |text: &str| format.insert(text, client.tables, &self.command.entry(client));
+
+        let entry = self.command.entry(client);
         let now = before.as_deref().unwrap_or(client.fresh);
+
         // If an earlier edit can be undone, insert into the text before it: the new receipt then covers both
         // edits.
         let undone = earlier.and_then(|receipt| receipt.undo(now));
-        let redone = undone.and_then(|base| insert(&base).ok().map(|edited| (base, edited)));
+        let redone = undone
+            .and_then(|base| format.insert(&base, client.tables, &entry).ok().map(|edited| (base, edited)));
+
         let (base, edited) = match redone {
             Some(redone) => redone,
             None => {
-                let edited = insert(now).map_err(|source| ClientError::Insert {
+                let edited = format.insert(now, client.tables, &entry);
+                let edited = edited.map_err(|source| ClientError::Insert {
                     path: file.clone(),
                     snippet: self.command.snippet(client).unwrap_or_default(),
                     source,
@@ -132,9 +141,11 @@ impl Planner<'_> {
                 (now.to_owned(), edited)
             }
         };
+
         if before.as_ref() == Some(&edited.text) {
             return Ok(Step::Keep { file });
         }
+
         let receipt = Receipt {
             client: client.id.to_owned(),
             file: target.clone(),
@@ -147,6 +158,7 @@ impl Planner<'_> {
             change: TextChange::between(&base, &edited.text),
             after: hash(&edited.text),
         };
+
         let after = Some(edited.text);
         Ok(Step::Change(Box::new(Plan {
             file,
@@ -162,10 +174,13 @@ impl Planner<'_> {
     pub fn uninstall(&self, client: &'static Client) -> Result<Vec<Step>, ClientError> {
         let files = self.files(client)?;
         let mut steps = Vec::new();
+
         for file in &files {
             let target = self.target(file)?;
             let Some(before) = file::read(&target)? else { continue };
+
             let Some(format) = client.format else {
+                // YAML is not edited, but the user has to know that the entry is still there.
                 if before.contains(NAME) {
                     let table = client.tables.last().copied().unwrap_or_default().join(".");
                     let path = file.clone();
@@ -173,16 +188,19 @@ impl Planner<'_> {
                 }
                 continue;
             };
+
             if let Some(plan) = self.removal(client, format, file, before)? {
                 steps.push(Step::Change(Box::new(plan)));
             }
         }
+
         if steps.is_empty() {
             steps.extend(files.into_iter().next().map(|file| Step::Absent { file }));
         }
         Ok(steps)
     }
 
+    /// Plans the removal of the entry from `file`; `None` if it has none.
     fn removal(
         &self,
         client: &'static Client,
@@ -192,20 +210,26 @@ impl Planner<'_> {
     ) -> Result<Option<Plan>, ClientError> {
         let target = self.target(file)?;
         let receipt = self.receipts.find(client.id, &target);
-        let remove = |text: &str, n_new_tables: usize| format.remove(text, client.tables, n_new_tables);
-        // An undone text is used only if it is still valid.
-        let undone = receipt.and_then(|receipt| receipt.undo(&before)).filter(|text| remove(text, 0).is_ok());
+
+        // The text before an undone installation is used only if it is still valid.
+        let undone = receipt
+            .and_then(|receipt| receipt.undo(&before))
+            .filter(|text| format.remove(text, client.tables, 0).is_ok());
         let after = match undone {
             Some(text) => Some(text),
             None => {
                 let n_new_tables = receipt.map_or(0, |receipt| receipt.n_new_tables);
-                remove(&before, n_new_tables)
+                format
+                    .remove(&before, client.tables, n_new_tables)
                     .map_err(|source| ClientError::Uninstall { path: file.to_path_buf(), source })?
             }
         };
         let Some(after) = after else { return Ok(None) };
+
+        // A file that the installation created is removed if nothing else is in it.
         let is_file_removed =
             receipt.is_some_and(|receipt| receipt.created_file) && format.is_equivalent(&after, client.fresh);
+
         let directories = receipt.map(|receipt| receipt.created_directories.clone()).unwrap_or_default();
         let after = (!is_file_removed).then_some(after);
         let file = file.to_path_buf();
@@ -218,6 +242,7 @@ impl Planner<'_> {
             project_file(client)?;
             return Ok(client.project.iter().map(|file| root.join(file)).collect());
         }
+
         let files: Option<Vec<PathBuf>> =
             client.user.iter().map(|place| self.environment.find(place)).collect();
         files.ok_or(ClientError::NoHome { client: client.name })
@@ -227,6 +252,7 @@ impl Planner<'_> {
     fn target(&self, file: &Path) -> Result<PathBuf, ClientError> {
         let target = file::resolve(file)?;
         let Some(root) = self.root else { return Ok(target) };
+
         let existing = target.ancestors().find_map(|path| path.canonicalize().ok());
         if existing.is_some_and(|path| path.starts_with(root)) {
             return Ok(target);

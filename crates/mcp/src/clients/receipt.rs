@@ -64,15 +64,19 @@ struct Stored {
 impl TextChange {
     /// The smallest change, in whole characters, that turns `old` into `new`.
     pub fn between(old: &str, new: &str) -> TextChange {
-        let same = |pairs: &mut dyn Iterator<Item = (char, char)>| {
-            pairs.take_while(|(a, b)| a == b).map(|(a, _)| a.len_utf8()).sum::<usize>()
-        };
-        let at = same(&mut old.chars().zip(new.chars()));
+        let at = common_length(old.chars().zip(new.chars()));
         let (old, new) = (&old[at..], &new[at..]);
-        let end = same(&mut old.chars().rev().zip(new.chars().rev()));
-        let part = |text: &str| text[..text.len() - end].to_owned();
-        TextChange { at, removed: part(old), inserted: part(new) }
+        let n_end = common_length(old.chars().rev().zip(new.chars().rev()));
+
+        let removed = old[..old.len() - n_end].to_owned();
+        let inserted = new[..new.len() - n_end].to_owned();
+        TextChange { at, removed, inserted }
     }
+}
+
+/// The number of bytes of the equal pairs at the beginning.
+fn common_length(pairs: impl Iterator<Item = (char, char)>) -> usize {
+    pairs.take_while(|(a, b)| a == b).map(|(a, _)| a.len_utf8()).sum()
 }
 
 impl Receipt {
@@ -83,6 +87,8 @@ impl Receipt {
         if hash(now) == self.after && now.get(*at..)?.starts_with(inserted.as_str()) {
             return Some([&now[..*at], removed, &now[at + inserted.len()..]].concat());
         }
+
+        // The client has rewritten its file, but not the inserted range.
         let is_unique = inserted.contains(NAME) && now.matches(inserted.as_str()).count() == 1;
         is_unique.then(|| now.replacen(inserted.as_str(), removed, 1))
     }
@@ -112,19 +118,24 @@ impl Receipts {
     /// Saves the receipts. Without any, the file is removed.
     fn save(&mut self) -> Result<(), ClientError> {
         let Some(path) = &self.path else { return Ok(()) };
+
         if self.stored.edits.is_empty() {
             if let Some(text) = self.text.take() {
                 file::remove(path, &text, &std::mem::take(&mut self.stored.created_directories))?;
             }
             return Ok(());
         }
+
+        // The directories that the file is about to create.
         if self.text.is_none() {
             self.stored.created_directories = file::missing_directories(path);
         }
+
         self.stored.version = VERSION;
         let text = serde_json::to_string_pretty(&self.stored)
             .map_err(|source| ClientError::Receipts { source })?
             + "\n";
+
         file::write(path, self.text.as_deref(), &text, MODE)?;
         self.text = Some(text);
         Ok(())

@@ -1,8 +1,8 @@
 //! Clients that have the server in their configuration, and checks of the command that they start.
 //!
 //! Only JSON and TOML configurations are read. The file of a project is untrusted: the program it names is
-//! looked up but never started. Of the user's own entries, only programs called `git-codeweaver` are started,
-//! with `--version`.
+//! looked up but never started. Among the user's own entries, only programs called `git-codeweaver` are
+//! started, with `--version`.
 
 use super::Scope;
 use super::entry::NAME;
@@ -37,6 +37,7 @@ pub fn find(environment: &Environment, root: Option<&Path>) -> Vec<Registered> {
         let user = client.user.iter().filter_map(|place| environment.find(place));
         let user = user.map(|file| (Scope::User, file));
         let project = root.into_iter().flat_map(|root| client.project.iter().map(|file| root.join(file)));
+
         for (scope, file) in user.chain(project.map(|file| (Scope::Project, file))) {
             let Some(text) = read(&file) else { continue };
             let command = match format.command(&text, client.tables) {
@@ -46,6 +47,7 @@ pub fn find(environment: &Environment, root: Option<&Path>) -> Vec<Registered> {
                 Err(_) if !text.contains(NAME) => continue,
                 Err(error) => Err(error.to_string()),
             };
+
             found.push(Registered { client, scope, file, command });
         }
     }
@@ -66,9 +68,11 @@ impl Registered {
             Ok(words) => words,
             Err(why) => return Some(format!("its configuration cannot be read: {why}")),
         };
+
         let Some((program, args)) = words.split_first() else {
             return Some("its entry has no command".to_owned());
         };
+
         let path = match Path::new(program) {
             path if path.is_absolute() => path.to_path_buf(),
             path if path.components().count() > 1 => {
@@ -81,14 +85,19 @@ impl Registered {
                 None => return Some(format!("it starts {program}, which is not on the PATH")),
             },
         };
+
         if !is_program(&path) {
             return Some(format!("it starts {program}, but there is no such program"));
         }
         if !args.iter().any(|word| word == "mcp") {
             return Some(format!("it starts {}, which does not start the server", words.join(" ")));
         }
+
         let is_ours = path.file_stem().is_some_and(|stem| stem == NAME);
         let is_this = std::env::current_exe().and_then(fs::canonicalize).ok() == fs::canonicalize(&path).ok();
+
+        // Starting the program is the slowest check, and only safe for a program that the user has
+        // configured.
         if self.scope == Scope::User && is_ours && !is_this && !prints_version(&path) {
             return Some(format!("it starts {program}, which does not run"));
         }
@@ -123,7 +132,9 @@ fn prints_version(path: &Path) -> bool {
     let mut command = Command::new(path);
     command.arg("--version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let Ok(mut child) = command.spawn() else { return false };
+
     let started = Instant::now();
+
     loop {
         match child.try_wait() {
             Ok(Some(status)) => return status.success(),

@@ -29,7 +29,7 @@ pub struct Client {
     pub project: &'static [&'static str],
     /// Content of a new file.
     pub fresh: &'static str,
-    /// What the user has to do after installation.
+    /// The steps that the user has to take after installation.
     pub next: &'static str,
 }
 

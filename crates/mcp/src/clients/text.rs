@@ -38,10 +38,12 @@ pub(super) fn line_end(text: &str, at: usize) -> usize {
 pub(super) fn replaced(text: &str, mut changes: Vec<(std::ops::Range<usize>, String)>) -> String {
     changes.sort_by_key(|(range, _)| (range.start, range.end));
     let (mut out, mut copied) = (String::with_capacity(text.len() + 256), 0);
+
     for (range, new) in changes {
         out.push_str(&text[copied..range.start]);
         out.push_str(&new);
         copied = range.end;
     }
+
     out + &text[copied..]
 }

@@ -4,28 +4,33 @@
 use super::entry::{Entry, NAME, Value};
 use super::text::{EditError, Edited, Fields, Keys, line_end, line_start, newline, replaced};
 use std::ops::Range;
-use toml_edit::{Document, Item, Table};
+use toml_edit::{Document, Item, Key, Table};
 
 pub(super) fn insert(text: &str, tables: &[&Keys], entry: &Entry) -> Result<Edited, EditError> {
     let table = tables.last().copied().unwrap_or_default();
     let document = parse(text)?;
     let around = find(&document, table)?;
     let existing = around.and_then(|around| around.get(NAME));
+
     let after = match existing {
         Some(existing) => update(text, existing, entry)?,
+        // A table below an inline table cannot have a header of its own.
         None if around.is_some_and(Item::is_inline_table) => {
             return Err(EditError(format!("`{}` in it is an inline table", table.join("."))));
         }
         None => append(text, table, entry),
     };
+
+    // The result is parsed again, so that an edit that went wrong is never written.
     let read = parse(&after)?;
     let written = find(&read, table)?.and_then(|around| around.get(NAME));
-    let is_written = |(name, value): &(&'static str, Value)| {
+    let is_written = entry.fields.iter().all(|(name, value)| {
         written.and_then(|entry| entry.get(name)).is_some_and(|item| is_same(item, value))
-    };
-    if !entry.fields.iter().all(is_written) {
+    });
+    if !is_written {
         return Err(EditError("editing it would change more than the entry".to_owned()));
     }
+
     Ok(Edited { text: after, n_new_tables: usize::from(around.is_none()) })
 }
 
@@ -34,25 +39,20 @@ pub(super) fn remove(text: &str, tables: &[&Keys]) -> Result<Option<String>, Edi
     for table in tables {
         let Some(around) = find(&document, table)?.and_then(Item::as_table_like) else { continue };
         let Some((key, entry)) = around.get_key_value(NAME) else { continue };
+
         let mut lines = Vec::new();
         match entry {
             Item::Table(entry) if !entry.is_dotted() => collect(text, entry, &mut lines),
-            Item::Value(value) => {
-                if let (Some(key), Some(value)) = (key.span(), value.span()) {
-                    let (start, end) = (line_start(text, key.start), line_end(text, value.end));
-                    let rest = text[value.end..end].trim();
-                    if text[start..key.start].trim().is_empty() && (rest.is_empty() || rest.starts_with('#'))
-                    {
-                        lines.push(start..end);
-                    }
-                }
-            }
+            Item::Value(value) => lines.extend(own_lines(text, key, value)),
+            // Other forms have no lines of their own; the check below reports them.
             _ => {}
         }
+
         let after = replaced(text, lines.into_iter().map(|range| (range, String::new())).collect());
         let is_gone = parse(&after).is_ok_and(|read| {
             find(&read, table).is_ok_and(|around| around.is_none_or(|around| around.get(NAME).is_none()))
         });
+
         return if is_gone {
             Ok(Some(after))
         } else {
@@ -62,19 +62,32 @@ pub(super) fn remove(text: &str, tables: &[&Keys]) -> Result<Option<String>, Edi
     Ok(None)
 }
 
+/// Returns the lines of a key with its value; `None` if they contain anything else but a comment.
+fn own_lines(text: &str, key: &Key, value: &toml_edit::Value) -> Option<Range<usize>> {
+    let (key, value) = (key.span()?, value.span()?);
+    let (start, end) = (line_start(text, key.start), line_end(text, value.end));
+
+    let rest = text[value.end..end].trim();
+    let is_alone = text[start..key.start].trim().is_empty() && (rest.is_empty() || rest.starts_with('#'));
+    is_alone.then_some(start..end)
+}
+
 /// Returns the fields of the entry; `None` if there is no entry.
 pub(super) fn fields(text: &str, tables: &[&Keys]) -> Result<Option<Fields>, EditError> {
     let document = parse(text)?;
     for table in tables {
         let Some(entry) = find(&document, table)?.and_then(|around| around.get(NAME)) else { continue };
-        let words = |item: &Item| -> Vec<String> {
-            let list = item.as_array().into_iter().flatten().filter_map(|word| word.as_str());
-            item.as_str().into_iter().chain(list).map(str::to_owned).collect()
-        };
+
         let fields = entry.as_table_like().into_iter().flat_map(|entry| entry.iter());
         return Ok(Some(fields.map(|(name, item)| (name.to_owned(), words(item))).collect()));
     }
     Ok(None)
+}
+
+/// Returns a string, or the strings of a list.
+fn words(item: &Item) -> Vec<String> {
+    let list = item.as_array().into_iter().flatten().filter_map(|word| word.as_str());
+    item.as_str().into_iter().chain(list).map(str::to_owned).collect()
 }
 
 fn parse(text: &str) -> Result<Document<&str>, EditError> {
@@ -102,16 +115,19 @@ fn find<'d>(document: &'d Document<&str>, table: &Keys) -> Result<Option<&'d Ite
 fn append(text: &str, table: &Keys, entry: &Entry) -> String {
     let newline = newline(text);
     let mut out = text.to_owned();
+
     if !text.is_empty() && !text.ends_with('\n') {
         out.push_str(newline);
     }
     if !text.is_empty() {
         out.push_str(newline);
     }
+
     out.push_str(&format!("[{}.{NAME}]{newline}", table.join(".")));
     for (name, value) in &entry.fields {
         out.push_str(&format!("{name} = {}{newline}", value.to_line()));
     }
+
     out
 }
 
@@ -119,6 +135,7 @@ fn append(text: &str, table: &Keys, entry: &Entry) -> String {
 fn update(text: &str, existing: &Item, entry: &Entry) -> Result<String, EditError> {
     let like = existing.as_table_like().ok_or_else(|| EditError(format!("`{NAME}` in it is not a table")))?;
     let mut changes = Vec::new();
+
     for (name, value) in &entry.fields {
         match like.get(name) {
             Some(item) if is_same(item, value) => {}
@@ -126,6 +143,7 @@ fn update(text: &str, existing: &Item, entry: &Entry) -> Result<String, EditErro
                 Some(span) => changes.push((span, value.to_line())),
                 None => return Err(EditError(format!("`{NAME}.{name}` in it is not a plain value"))),
             },
+            // A new field goes below the header of the table; an inline table has none.
             None => match existing.as_table().and_then(Table::span) {
                 Some(header) => {
                     let at =
@@ -136,6 +154,7 @@ fn update(text: &str, existing: &Item, entry: &Entry) -> Result<String, EditErro
             },
         }
     }
+
     Ok(replaced(text, changes))
 }
 
@@ -145,12 +164,14 @@ fn collect(text: &str, table: &Table, lines: &mut Vec<Range<usize>>) {
     if let Some(header) = table.span() {
         let end = table.iter().filter_map(|(_, item)| value_end(item)).max().unwrap_or(header.end);
         let (mut start, end) = (line_start(text, header.start), line_end(text, end.max(header.end)));
+
         // Include one blank line before the table, unless it is needed to separate the next table.
         let before = text[..start].trim_end_matches(['\n', '\r']).len();
         let has_blank_line = text[before..start].matches('\n').count() > 1;
         if has_blank_line && (end == text.len() || text[end..].starts_with(['\n', '\r'])) {
             start = line_start(text, start - 1);
         }
+
         lines.push(start..end);
     }
     for (_, item) in table {

@@ -14,13 +14,14 @@ pub(super) fn snippet(table: &Keys, entry: &Entry) -> String {
         out.push_str(&format!("{:indent$}{key}:\n", ""));
         indent += 2;
     }
+
     for (name, value) in &entry.fields {
         out.push_str(&format!("{:indent$}{name}: {}\n", "", scalar(value)));
     }
     out
 }
 
-/// A plain scalar where that is unambiguous, otherwise JSON, which is a subset of YAML.
+/// Formats a plain scalar where that is unambiguous, otherwise JSON, which is a subset of YAML.
 fn scalar(value: &Value) -> String {
     match value {
         Value::Text(text)

@@ -45,19 +45,23 @@ impl Tool for AskDocs {
         let target = call.open(arguments.path.as_deref(), None)?;
         let codebase = target.codebase();
         let limit = call.token_limit(arguments.token_limit, codebase);
+
         let mut request = ask::request(&arguments.question, &target.searcher);
         target.add_paths(&mut request.filters, arguments.paths.as_deref().unwrap_or_default())?;
         request.view.revision = arguments.rev;
         request.view.cancel = call.cancel();
+
         let found = call.run_query(&target, |updater| {
             ask::extractive(&target.searcher, &arguments.question, &request, MAX_PASSAGES, updater)
         })?;
+
         background::update_if_due(codebase, found.index.needs_update);
+
         let total = found.passages.len();
         Ok(call.fit(total, limit, |n, needed| {
             let mut answer = found.clone();
             answer.passages.truncate(n);
-            // The passages contain it.
+            // The passages contain the short answer.
             answer.answer.clear();
             answer.warnings.extend(needed.map(|needed| no_room("passage", total, needed)));
             let text = text_of(&answer, total);
@@ -66,12 +70,13 @@ impl Tool for AskDocs {
     }
 }
 
+/// Formats an answer: a headline, then each passage with its place and headings.
 fn text_of(answer: &answer::Answer, total: usize) -> String {
     let freshness = unless_fresh(answer.index.freshness);
     let mut text = if answer.is_answered() {
         let (n, noun) = (answer.passages.len(), if total == 1 { "passage" } else { "passages" });
-        let of = if n < total { format!("{n} of ") } else { String::new() };
-        format!("{of}{total} {noun}, relevance {:.2}{freshness}\n", answer.relevance)
+        let of_total = if n < total { format!("{n} of ") } else { String::new() };
+        format!("{of_total}{total} {noun}, relevance {:.2}{freshness}\n", answer.relevance)
     } else {
         let absent = match answer.absent_words.as_slice() {
             [] => String::new(),
@@ -79,9 +84,11 @@ fn text_of(answer: &answer::Answer, total: usize) -> String {
         };
         format!("{} in the documents{absent}{freshness}\n", answer::NOTHING_FOUND)
     };
+
     for warning in &answer.warnings {
         let _ = writeln!(text, "warning: {warning}");
     }
+
     for quote in &answer.passages {
         let place = quote.place();
         let lines = place.strip_prefix(&quote.path).unwrap_or_default();

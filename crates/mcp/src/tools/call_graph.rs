@@ -83,33 +83,41 @@ impl Tool for CallGraph {
         let Some(first) = symbols.first() else {
             return Err(CallError::invalid("call_graph needs the argument `symbol` or `symbols`"));
         };
+
+        // An absolute location also selects the repository.
         let absolute =
             xref::parse_location(first).map(|place| place.0).filter(|path| Path::new(path).is_absolute());
         let target = call.open(arguments.path.as_deref(), absolute)?;
         let tokens = call.token_limit(arguments.token_limit, target.codebase());
+
         let mut request = CallGraphRequest::new(first, arguments.direction.into());
         request.symbols = symbols.iter().map(|name| symbol(name, &target)).collect::<Result<_, _>>()?;
         if let Some(depth) = arguments.depth {
             request.depth = depth;
         }
+
         let edges = arguments.limit.map_or(request.limit, |n| n as usize);
-        // Compute everything; further answers continue from a cursor.
+        // The whole answer is computed; its pages continue from a cursor.
         request.limit = xref::MAX_LIMIT;
         let note_limit = arguments.note_limit.map_or(request.note_limit, |n| n as usize);
         // The notes of a page depend on its edges, so they are limited later.
         request.note_limit = usize::MAX;
         request.rev = arguments.rev;
         request.cancel = call.cancel();
+
         let key = (
             target.codebase().root(),
             (&request.symbols, request.direction, request.depth),
             (&request.rev, note_limit),
         );
         let from = Cursor::resume(arguments.cursor.as_deref(), &key)?;
+
         let response =
             call.run_query(&target, |updater| Xref::new(&target.searcher).query(&request, updater))?;
         background::update_if_due(target.codebase(), response.needs_update);
+
         let pages = Pages::new(response, note_limit);
+        // The index may have changed since the cursor was made.
         let from = from.min(pages.n_items());
         let limits = Limits { edges, tokens, format: call.format };
         Ok(page(&pages, from, &limits, &target.codebase().root(), &key))
@@ -131,34 +139,50 @@ impl From<DirectionArgument> for Direction {
 /// Makes the path of a location relative to the root. Other symbols are returned unchanged.
 fn symbol(symbol: &str, target: &CallTarget) -> Result<String, CallError> {
     let Some((path, _, _)) = xref::parse_location(symbol) else { return Ok(symbol.to_owned()) };
-    let outside = |_| CallError::parameter("symbol", "a place inside the repository", symbol);
-    Ok(format!("{}{}", target.file(path).map_err(outside)?, &symbol[path.len()..]))
+
+    let file = target.file(path);
+    let file = file.map_err(|_| CallError::parameter("symbol", "a place inside the repository", symbol))?;
+    Ok(format!("{file}{}", &symbol[path.len()..]))
 }
 
 /// Builds the answer from item `from` on, with as many items as fit into the limits in both forms.
 fn page(pages: &Pages, from: usize, limits: &Limits, root: &Path, key: &impl Serialize) -> Answer<Output> {
     let last = pages.end_of(from, limits.edges);
-    let answer = |to: usize, needed: Option<u32>| {
-        let mut response = pages.part(from..to);
-        let has_more = to < pages.n_items();
-        if to < last {
-            response.warnings.push(truncation_warning(&response, limits.tokens, needed));
-        }
-        // An empty page has no next page, which would be empty as well.
-        let next_cursor = (has_more && from < to).then(|| Cursor::at(to, key).to_string());
-        Answer {
-            text: call_graph_text::of(&response, next_cursor.as_deref()),
-            structured: Output { response, codebase_root: root.to_path_buf(), next_cursor },
-        }
-    };
-    let size = |to: usize| answer(to, None).n_tokens(limits.format);
-    let fits = |to: usize| size(to) <= limits.tokens;
-    if fits(last) {
+    let answer = |to, needed| answer(pages, (from, to, last), limits, needed, root, key);
+    let size = |to| answer(to, None).n_tokens(limits.format);
+    // Most answers fit as a whole, so no search for the largest part is needed.
+    if size(last) <= limits.tokens {
         return answer(last, None);
     }
-    let most_items = (limits.tokens / ITEM_TOKENS) as usize;
-    let to = from + largest_fitting(most_items.min(last - from), |items| fits(from + items));
+
+    let most_items = ((limits.tokens / ITEM_TOKENS) as usize).min(last - from);
+    let to = from + largest_fitting(most_items, |n_items| size(from + n_items) <= limits.tokens);
     answer(to, (to == from).then(|| size(from + 1)))
+}
+
+/// Builds the answer with the items `from..to`, of which `last` would be the end without a limit of tokens.
+/// `needed` are the tokens of the first item, if not even that fits.
+fn answer(
+    pages: &Pages,
+    (from, to, last): (usize, usize, usize),
+    limits: &Limits,
+    needed: Option<u32>,
+    root: &Path,
+    key: &impl Serialize,
+) -> Answer<Output> {
+    let mut response = pages.part(from..to);
+    if to < last {
+        response.warnings.push(truncation_warning(&response, limits.tokens, needed));
+    }
+
+    // An empty page has no next page, which would be empty as well.
+    let has_more = to < pages.n_items();
+    let next_cursor = (has_more && from < to).then(|| Cursor::at(to, key).to_string());
+
+    Answer {
+        text: call_graph_text::of(&response, next_cursor.as_deref()),
+        structured: Output { response, codebase_root: root.to_path_buf(), next_cursor },
+    }
 }
 
 /// Returns the largest number up to `max` that fits, by binary search; 0 if none does.
@@ -171,7 +195,7 @@ fn largest_fitting(max: usize, fits: impl Fn(usize) -> bool) -> usize {
     least
 }
 
-/// The warning that the token limit cut an answer; `needed` are the tokens of its first item, if not even
+/// The warning that the token limit cut an answer. `needed` are the tokens of its first item, if not even
 /// that fits.
 fn truncation_warning(part: &CallGraphResponse, limit: u32, needed: Option<u32>) -> String {
     let (edges, of) = (part.edges.len(), part.total_edge_count);

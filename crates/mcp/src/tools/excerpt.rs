@@ -6,12 +6,12 @@ use codeweaver_text::densest_window;
 
 /// Maximum number of lines of the comment above a definition.
 const MAX_COMMENT_LINES: usize = 6;
-/// What lines of comments and attributes begin with.
+/// Beginnings of lines of comments and attributes.
 const COMMENT_STARTS: &[&str] = &["//", "#", "/*", "*", "--", ";", "%", "@", "<!--", "\"\"\"", "'''"];
 
 /// Lines of a long definition, from its first, that are shown before the lines that answer the query.
 const HEAD_LINES: usize = 3;
-/// Maximum number of lines of a chunk of code without a definition that stands out, such as declarations.
+/// Maximum number of lines of a chunk of code without a main definition, such as declarations.
 const MAX_LINES_OF_CHUNK: usize = 12;
 /// Minimum number of lines of an excerpt with a head.
 const MIN_LINES_WITH_HEAD: usize = 8;
@@ -23,20 +23,22 @@ pub struct Excerpt {
     pub text: String,
     /// First and last line that is shown, 1-based, inclusive.
     pub lines: (u32, u32),
-    /// Last line of what answers the query.
+    /// Last line of the part that answers the query.
     pub end: u32,
     /// Whether lines up to `end` are left out.
     pub is_cut: bool,
 }
 
-/// The lines of `found` that answer the query, at most `most`, from the first of the comment above them. Of a
-/// longer definition, its beginning and the lines that have most of `words`, the terms of the query; of a
-/// chunk without a definition that stands out, about a third as many.
+/// Returns the lines of `found` that answer the query, at most `most`, including the comment above them. A
+/// longer definition is shortened to its beginning and the lines that contain most of `words`, the terms of
+/// the query. A chunk without a main definition gets about a third as many lines.
 pub fn of(found: &Match, words: &[String], most: usize) -> Excerpt {
     let Focus { start_line, end_line, symbol, kind, .. } = &found.focus;
     let is_code = !symbol.is_empty() && !["heading", "key"].contains(kind);
     let focus = (*start_line, *end_line);
+
     let most = if symbol.is_empty() { most.min(MAX_LINES_OF_CHUNK.max(most / 3)) } else { most };
+
     let source = Source { text: &found.content.text, lines: found.span, is_code };
     match *start_line < found.span.0 {
         true => source.middle(&found.focus, words, most),
@@ -53,42 +55,52 @@ struct Source<'a> {
 }
 
 impl Source<'_> {
-    /// Of a definition that begins before the text, its signature and the lines that have most of `words`.
+    /// The excerpt of a definition that begins before the text: its signature and the lines that contain most
+    /// of `words`.
     fn middle(&self, focus: &Focus, words: &[String], most: usize) -> Excerpt {
         let (first, last) = self.lines;
         let lines: Vec<&str> = self.text.lines().collect();
         let end = ((focus.end_line + 1).saturating_sub(first) as usize).min(lines.len());
+
         let from = densest_window(&lines[..end], words, most);
         let to = (from + most).min(end);
         let at = first + from as u32;
+
         let signature = focus.signature.lines().next().unwrap_or_default();
         let text = format!("{signature}\n… {at}:\n{}", lines[from..to].join("\n"));
+
         let shown_to = (first + to as u32).saturating_sub(1).min(last);
         let end = focus.end_line.max(shown_to);
         Excerpt { text, lines: (focus.start_line, shown_to), end, is_cut: true }
     }
 
-    /// As [`of`], of the lines `start_line` to `end_line`.
+    /// As [`of`], for the lines `start_line` to `end_line`.
     fn excerpt(&self, (start_line, end_line): (u32, u32), words: &[String], most: usize) -> Excerpt {
         let (first, last) = self.lines;
         let lines: Vec<&str> = self.text.lines().collect();
         let definition = start_line.saturating_sub(first) as usize;
         let end = ((end_line + 1).saturating_sub(first) as usize).min(lines.len());
-        // A text that is not that of the lines says why.
+
+        // The text is not that of the lines: it is a note why they are not available.
         if definition >= end || lines.len() > (last + 1).saturating_sub(first) as usize {
             let lines = (start_line, end_line);
             return Excerpt { text: self.text.to_owned(), lines, end: end_line, is_cut: false };
         }
+
         let n_comment = lines[..definition].iter().rev().take_while(|line| is_comment(line)).count();
-        // A part of a comment would begin in the middle of a sentence.
+        // A comment is shown whole or not at all, since a part would begin in the middle of a sentence.
         let start =
             if n_comment <= MAX_COMMENT_LINES.min(most / 2) { definition - n_comment } else { definition };
-        // The comment of the next definition, where the grammar counts it to this one.
-        let is_after = |line: &str| line.trim().is_empty() || (self.is_code && is_comment(line));
-        let end = start + 1 + trimmed(&lines[start + 1..end], is_after);
+
+        // Some grammars count the comment of the next definition to this one.
+        let below_start = &lines[start + 1..end];
+        let end = start
+            + 1
+            + trimmed(below_start, |line| line.trim().is_empty() || self.is_code && is_comment(line));
         let number = |position: usize| first + position as u32;
         let last_line = if end_line > last { end_line } else { number(end - 1) };
-        // A line in place of one line says nothing more.
+        // A line `… 120:` in place of a single line would save nothing.
+
         if end - start <= most + 1 {
             return Excerpt {
                 text: lines[start..end].join("\n"),
@@ -97,6 +109,7 @@ impl Source<'_> {
                 is_cut: end_line > last,
             };
         }
+
         let head = (definition + HEAD_LINES).min(end);
         let n_rest = most.saturating_sub(head - start);
         let below =
@@ -104,11 +117,13 @@ impl Source<'_> {
         let (from, to) =
             if below > 1 { (head + below, head + below + n_rest) } else { (start, start + most) };
         let to = from + 1 + trimmed(&lines[from + 1..to.min(end)], |line| line.trim().is_empty());
+
         let mut text = String::new();
         if from > start {
             text = format!("{}\n… {}:\n", lines[start..head].join("\n").trim_end(), number(from));
         }
         text.push_str(&lines[from..to].join("\n"));
+
         Excerpt { text, lines: (number(start), number(to - 1)), end: last_line, is_cut: true }
     }
 }
@@ -117,7 +132,7 @@ fn is_comment(line: &str) -> bool {
     COMMENT_STARTS.iter().any(|start| line.trim_start().starts_with(start))
 }
 
-/// Number of `lines` without the last ones that are `blank`.
+/// The number of `lines` without those at the end that are `blank`.
 fn trimmed(lines: &[&str], blank: impl Fn(&str) -> bool) -> usize {
     lines.len() - lines.iter().rev().take_while(|line| blank(line)).count()
 }

@@ -45,13 +45,17 @@ impl Tool for FileOutline {
         let target = call.open(arguments.path.as_deref(), Some(&arguments.file))?;
         let codebase = target.codebase();
         let limit = call.token_limit(arguments.token_limit, codebase);
+
         let rev = arguments.rev.as_deref();
         let (file, link) = target.linked_file(&arguments.file, rev)?;
         let key = (codebase.root(), &file, rev);
         let offset = Cursor::resume(arguments.cursor.as_deref(), &key)?;
+
         let mut outline = call.run_query(&target, |updater| target.searcher.outline(&file, rev, updater))?;
         background::update_if_due(target.codebase(), outline.index.needs_update);
+
         let total_symbols = outline.symbols.len();
+        // An empty list would mean that the file defines nothing.
         if total_symbols == 0 && !outline.has_grammar() {
             return Err(CallError::Failed(Failure {
                 status: FailureStatus::Unsupported,
@@ -62,15 +66,18 @@ impl Tool for FileOutline {
                 codebase_root: Some(codebase.root()),
             }));
         }
+
         outline.symbols.drain(..offset.min(total_symbols));
         // An upper estimate of the symbols that fit, so that the loop below starts close to the limit.
         outline.symbols.truncate(limit as usize / 8 + 1);
+
         let n_left = total_symbols.saturating_sub(offset);
         let mut warnings: Vec<String> = link.into_iter().collect();
         loop {
             let shown = offset + outline.symbols.len();
             let next_cursor = (shown < total_symbols && !outline.symbols.is_empty())
                 .then(|| Cursor::at(shown, &key).to_string());
+
             let text = text_of(&outline, total_symbols, &warnings, next_cursor.as_deref());
             let codebase_root = codebase.root();
             let output = Output {
@@ -80,12 +87,16 @@ impl Tool for FileOutline {
                 end: AnswerEnd { warnings, codebase_root, next_cursor },
             };
             let answer = Answer { structured: output, text };
+
             let size = answer.n_tokens(call.format);
             let n = answer.structured.outline.symbols.len();
             if size <= limit || n == 0 {
                 return Ok(answer);
             }
+
             Output { outline, end: AnswerEnd { warnings, .. }, .. } = answer.structured;
+            // The next attempt keeps the share of the definitions that would have fit, but at least one
+            // fewer.
             let fitting = (n as u64 * u64::from(limit) / u64::from(size)) as usize;
             outline.symbols.truncate(fitting.min(n - 1).max(usize::from(n > 1)));
             if n == 1 {
@@ -95,28 +106,33 @@ impl Tool for FileOutline {
     }
 }
 
+/// Formats an outline: a headline, then a line for each definition, indented by nesting.
 fn text_of(outline: &Outline, total: usize, warnings: &[String], next_cursor: Option<&str>) -> String {
     let (state, freshness) = (state_of(outline.state), unless_fresh(outline.index.freshness));
     let noun = if total == 1 { "definition" } else { "definitions" };
     let n = outline.symbols.len();
-    let of = if n < total { format!("{n} of ") } else { String::new() };
-    let mut text = format!("{}: {of}{total} {noun}{state}{freshness}\n", printed(&outline.path));
+    let of_total = if n < total { format!("{n} of ") } else { String::new() };
+
+    let mut text = format!("{}: {of_total}{total} {noun}{state}{freshness}\n", printed(&outline.path));
     if let Some(why) = outline.why_incomplete() {
         let _ = writeln!(text, "{why}");
     }
     for warning in warnings {
         let _ = writeln!(text, "warning: {warning}");
     }
+
     for symbol in &outline.symbols {
         let indent = "  ".repeat(symbol.nesting.into());
         let (first, last) = symbol.span;
         let signature = if symbol.signature.is_empty() { &symbol.name } else { &symbol.signature };
+
         // Many signatures already contain the kind.
         let has_kind = signature.split_whitespace().any(|word| word == symbol.kind);
         let kind = if has_kind { String::new() } else { format!("{} ", symbol.kind) };
         let lines = if first == last { first.to_string() } else { format!("{first}-{last}") };
         let _ = writeln!(text, "{lines} {indent}{kind}{signature}");
     }
+
     if let Some(cursor) = next_cursor {
         text.push_str(&more(cursor));
     }

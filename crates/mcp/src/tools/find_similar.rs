@@ -40,14 +40,17 @@ impl Tool for FindSimilar {
         let target = call.open(arguments.path.as_deref(), Some(&arguments.file))?;
         let settings = &target.codebase().settings;
         let is_locations_only = arguments.locations_only.unwrap_or(false);
+
         let limits = Limits::new(
             arguments.max_results,
             arguments.token_limit,
             settings.mcp.token_limit,
             is_locations_only,
         );
+
         let line = arguments.line;
         let (path, link) = target.linked_file(&arguments.file, arguments.rev.as_deref())?;
+
         let mut request = SimilarRequest {
             path,
             line,
@@ -69,17 +72,21 @@ impl Tool for FindSimilar {
             texts: limits.texts,
             related: call.format == Format::Json,
         };
+
         let paths = arguments.paths.unwrap_or_default();
         target.add_paths(&mut request.filters, &paths)?;
         let filters = &request.filters;
+
         let key = (
             target.codebase().root(),
             (&request.path, line, &request.view.revision),
             (&filters.languages, &paths, filters.include_tests),
         );
         request.offset = Cursor::resume(arguments.cursor.as_deref(), &key)?;
+
         let mut response = call.run_query(&target, |updater| target.searcher.similar(&request, updater))?;
         response.warnings.extend(link);
+
         let page = Page { offset: request.offset, limits, key: &key, format: call.format, words: &[] };
         Ok(matches::answer(&target, response, &page, &mut Shown::new()))
     }

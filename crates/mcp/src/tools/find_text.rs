@@ -14,22 +14,22 @@ use std::fmt::Write as _;
 
 /// Default of `max_results`.
 const DEFAULT_RESULTS: usize = 50;
-/// Maximum number of lines of each file, if there are several with more than [`MANY_LINES`] together.
+/// Maximum number of lines of each file, if several files have more than [`MANY_LINES`] together.
 const MAX_PER_FILE: usize = 8;
 const MANY_LINES: u64 = 40;
 /// Maximum of `max_results`; larger values are reduced to it.
 const MAX_RESULTS: u32 = 1000;
 /// Maximum of `context`.
 const MAX_CONTEXT: u32 = 50;
-/// Bytes of a line; longer ones are cut around the match.
+/// Maximum number of bytes of a line; longer ones are cut around the match.
 const MAX_LINE: usize = 100;
-/// Characters of the name of a definition.
+/// Maximum number of characters of the name of a definition.
 const MAX_NAME: usize = 40;
 
 pub struct FindText;
 
-/// What an answer lists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[schemars(description = "What an answer lists.")]
 #[serde(rename_all = "snake_case")]
 pub enum Listing {
     Lines,
@@ -94,17 +94,22 @@ impl Tool for FindText {
     fn run(arguments: Arguments, call: &Call) -> Result<Answer<Output>, CallError> {
         let target = call.open(arguments.path.as_deref(), None)?;
         let codebase = target.codebase();
+
         let (is_regex, ignore_case) = (arguments.regex, arguments.ignore_case);
         let word = arguments.word.unwrap_or(false);
+        // Where the arguments leave it open, the likeliest reading with matches is used.
         let readings = Pattern::readings(&arguments.pattern, is_regex, ignore_case, word);
         let likeliest = readings.first().cloned().unwrap_or_default();
+
         let mut request = GrepRequest::new(likeliest, &codebase.settings);
         request.context = arguments.context.unwrap_or(0) as usize;
         request.filters.languages = arguments.focus_languages.unwrap_or_default();
         request.filters.include_tests = arguments.include_tests.unwrap_or(true);
         request.view = ViewRequest { revision: arguments.rev, cancel: call.cancel(), ..request.view };
+
         let paths = arguments.paths.unwrap_or_default();
         target.add_paths(&mut request.filters, &paths)?;
+
         let listing = arguments.output.unwrap_or(Listing::Lines);
         let key = (
             (codebase.root(), &arguments.pattern, is_regex, ignore_case, word),
@@ -112,27 +117,35 @@ impl Tool for FindText {
             (&request.view.revision, request.context, listing),
         );
         let offset = Cursor::resume(arguments.cursor.as_deref(), &key)?;
+
         let found = call.run_query(&target, |_| target.searcher.grep_first(&request, &readings))?;
         background::update_if_due(codebase, found.info.needs_update);
+
         let max = arguments.max_results.map_or(DEFAULT_RESULTS, |n| n.min(MAX_RESULTS) as usize);
         let limit = call.token_limit(arguments.token_limit, codebase);
+        // The lines of one file must not crowd out the other files.
         let is_cut = found.n_files() > 1 && found.n_lines > MANY_LINES;
         let per_file = if is_cut { MAX_PER_FILE } else { usize::MAX };
-        // No line is shorter than a few tokens: more than these cannot fit.
+
+        // Every line has some tokens, so more lines than tokens cannot fit.
         let page = Page { offset, limit: max.min(limit as usize), per_file, max_line: MAX_LINE };
         let files = call.run_query(&target, |_| files_of(&found, listing, page))?;
+
         let n_all = match listing {
             Listing::Lines => found.n_lines_at_most(per_file),
             Listing::Files | Listing::Count => found.n_files(),
         };
         let n_items = n_all.saturating_sub(offset).min(max).min(files.iter().map(n_items).sum());
+
         let answer = call.fit(n_items, limit, |n, needed| {
             let files = first(&files, n);
             let shown = offset + n;
             let next_cursor = (n > 0 && shown < n_all).then(|| Cursor::at(shown, &key).to_string());
+
             let mut warnings = found.warnings();
             let item = if listing == Listing::Lines { "line" } else { "file" };
             warnings.extend(needed.map(|needed| no_room(item, n_all.saturating_sub(offset), needed)));
+
             let mut output = Output {
                 status: OkStatus::Ok,
                 regex: found.pattern().is_regex,
@@ -143,6 +156,7 @@ impl Tool for FindText {
                 index: found.info.clone(),
                 end: AnswerEnd { warnings, codebase_root: codebase.root(), next_cursor },
             };
+
             let text = text_of(&output, listing, n, is_regex.is_none(), ignore_case.is_none());
             if listing == Listing::Files {
                 output.files.iter_mut().for_each(|file| file.lines.clear());
@@ -153,16 +167,18 @@ impl Tool for FindText {
     }
 }
 
-/// The files of `page`, whose numbers are those of files where no lines are listed.
+/// The files of `page`. Where no lines are listed, the page counts files instead of lines.
 fn files_of(found: &Found<'_>, listing: Listing, page: Page) -> Result<Vec<GrepFile>, QueryError> {
     if listing != Listing::Lines {
         return Ok(found.files().skip(page.offset).take(page.limit).collect());
     }
+
     let mut files = Vec::new();
     found.for_each(page, |file| {
         files.push(file);
         Ok::<_, QueryError>(())
     })?;
+
     Ok(files)
 }
 
@@ -178,20 +194,23 @@ fn first(files: &[GrepFile], n: usize) -> Vec<GrepFile> {
         if left == 0 {
             break;
         }
+
         let n = n_items(file);
         let mut file = file.clone();
         if n > left {
             let ends = file.lines.iter().enumerate().filter(|(_, line)| line.column.is_some());
             let end = ends.map(|(at, _)| at).nth(left).unwrap_or(file.lines.len());
-            // The context before the first line that is left out belongs to it, as far as that can be told.
+            // The context before the first omitted line is omitted with it, as far as that can be determined.
             file.lines.truncate(end);
         }
+
         left -= n.min(left);
         cut.push(file);
     }
     cut
 }
 
+/// Formats an answer: a headline, then the lines of each file.
 fn text_of(
     output: &Output,
     listing: Listing,
@@ -202,7 +221,9 @@ fn text_of(
     let Output { total_lines, total_files, files, index, end, .. } = output;
     let AnswerEnd { warnings, next_cursor, .. } = end;
     let n_files = |n: u64| if n == 1 { "1 file".to_owned() } else { format!("{n} files") };
+
     let mut text = String::new();
+
     if *total_files == 0 {
         let _ = writeln!(text, "no line matches (searched {})", n_files(index.files));
     } else {
@@ -214,9 +235,11 @@ fn text_of(
         let files = n_files(*total_files as u64);
         let _ = writeln!(text, "{lines} in {files}{as_regex}{in_any_case}{shown}");
     }
+
     for warning in warnings {
         let _ = writeln!(text, "warning: {warning}");
     }
+
     for (at, file) in files.iter().enumerate() {
         let binary = if file.binary { ", binary" } else { "" };
         let path = printed(&file.path);
@@ -225,36 +248,42 @@ fn text_of(
             Listing::Count => writeln!(text, "{path}:{}{state}{binary}", file.count),
             _ => writeln!(text, "{path}{state}{binary}"),
         };
+
         let mut symbol = "";
         let has_context = file.lines.iter().any(|line| line.column.is_none());
         for line in &file.lines {
             put_line(&mut text, line, has_context, &mut symbol);
         }
+
         let n_left = file.count.saturating_sub(n_items(file) as u64);
+        // The continued answer shows the rest of the last file.
         let continues = next_cursor.is_some() && at + 1 == files.len();
         if listing == Listing::Lines && !file.binary && n_left > 0 && !continues {
             let _ = writeln!(text, "… {n_left} more");
         }
     }
+
     if let Some(cursor) = next_cursor {
         text.push_str(&more(cursor));
     }
     text
 }
 
-/// Appends `12: text`, with the function or type around the line where it is another than that of the line
-/// before.
+/// Appends a line as `12: text`, followed by the function or type around it if that differs from the one of
+/// the line before.
 fn put_line<'l>(text: &mut String, line: &'l GrepLine, has_context: bool, symbol: &mut &'l str) {
     let separator = if line.column.is_some() { ':' } else { '-' };
-    // Indentation says something only beside other lines.
+    // Indentation is meaningful only beside other lines.
     let shown = if has_context { line.text.trim_end() } else { line.text.trim() };
     let _ = write!(text, "{}{separator} {}", line.line, shown.replace('\n', " "));
+
     let name = line.symbol.rsplit(['.', ':', '#', '/']).next().unwrap_or_default();
     if !has_context && !name.is_empty() && line.symbol != *symbol && !line.text.contains(name) {
         let end = name.char_indices().nth(MAX_NAME).map_or(name.len(), |(end, _)| end);
         let cut = if end < name.len() { "…" } else { "" };
         let _ = write!(text, "  [{}{cut}]", &name[..end]);
     }
+
     *symbol = &line.symbol;
     text.push('\n');
 }

@@ -1,4 +1,4 @@
-//! `list_files`: the files of the working tree or of a revision, folders summarised where they are many.
+//! `list_files`: the files of the working tree or of a revision, with large folders summarised.
 
 use super::text::{day, more, no_room};
 use super::{Answer, AnswerEnd, Call, CallError, OkStatus, Tool};
@@ -11,18 +11,20 @@ use codeweaver_git::quoting::{self, printed};
 use codeweaver_git::worktree::FileState;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
 pub struct ListFiles;
 
-/// Number of files whose last change is looked for beyond those that a page can show.
+/// Number of files whose last change is looked up beyond those that a page can show.
 const CHANGED_AHEAD: usize = 50;
-/// Tokens that are enough for a list, unless more are asked for.
+/// Tokens of a list by default.
 const ENOUGH_TOKENS: u32 = 1000;
-/// Number of languages that are named.
+/// Maximum number of languages that are named.
 const MAX_LANGUAGES: usize = 6;
+/// An estimate of the number of tokens of the headline.
+const FRAME_TOKENS: u32 = 60;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -100,17 +102,20 @@ impl Tool for ListFiles {
     type Output = Output;
 
     fn run(arguments: Arguments, call: &Call) -> Result<Answer<Output>, CallError> {
-        // Git knows the files; the index only adds to them.
+        // Git lists the files, so no index is needed; an index only adds details.
         let target = call.find(arguments.path.as_deref(), None, Purpose::Read)?;
         let codebase = target.codebase();
         let limit = call.token_limit(arguments.token_limit, codebase);
+
         let paths = arguments.paths.unwrap_or_default();
         let languages = arguments.focus_languages.unwrap_or_default();
         let sort = arguments.sort.unwrap_or_default();
         let mut filters = Filters { include_tests: true, languages: languages.clone(), ..Filters::default() };
         target.add_paths(&mut filters, &paths)?;
+
         let key = (codebase.root(), &paths, &languages, sort, arguments.depth, &arguments.rev, limit);
         let offset = Cursor::resume(arguments.cursor.as_deref(), &key)?;
+
         let request = ListRequest {
             filters,
             rev: arguments.rev.clone(),
@@ -123,10 +128,13 @@ impl Tool for ListFiles {
             cancel: call.cancel(),
         };
         let listing = call.run_query(&target, |_| target.searcher.list_files(&request))?;
+
         let mut warnings = listing.warnings.clone();
         if !listing.is_indexed {
             warnings.push("not indexed: lines are not known".to_owned());
         }
+
+        // A path without files may be misspelt.
         if listing.files.is_empty() {
             for path in &paths {
                 let near = target.searcher.near_paths(path, arguments.rev.as_deref());
@@ -135,17 +143,21 @@ impl Tool for ListFiles {
                 warnings.push(format!("no file matches {path:?}{near}"));
             }
         }
+
         let folders = match sort {
             Sort::Path => {
+                // A long list is rarely worth its tokens, so it is listed only on request.
                 let wanted = if arguments.token_limit.is_some() { limit } else { limit.min(ENOUGH_TOKENS) };
                 Folders::new(&listing, arguments.depth, wanted)
             }
             Sort::Size | Sort::Changed => Folders::default(),
         };
+
         let entries = entries(&listing, &folders, sort);
         let list = List { listing: &listing, warnings, is_tree: sort == Sort::Path };
         let rest = &entries[offset.min(entries.len())..];
         let root = codebase.root();
+
         Ok(call.fit(rest.len(), limit, |n, needed| {
             let next_cursor = (n < rest.len() && n > 0).then(|| Cursor::at(offset + n, &key).to_string());
             let no_room = needed.map(|needed| no_room("entry", rest.len(), needed));
@@ -155,7 +167,7 @@ impl Tool for ListFiles {
     }
 }
 
-/// Which folders are summarised, by path with a slash.
+/// The sizes of all folders, by path with a slash, and which of them are summarised.
 #[derive(Default)]
 struct Folders<'a>(BTreeMap<&'a str, FolderSum>);
 
@@ -168,63 +180,37 @@ struct FolderSum {
 }
 
 impl<'a> Folders<'a> {
-    /// Opens folders level by level as long as what is in them fits into `limit` tokens, at most `depth`
-    /// levels below the folder that all files have in common.
+    /// Opens folders level by level as long as their contents fit into `limit` tokens, at most `depth` levels
+    /// below the folder that all files have in common.
     fn new(listing: &'a Listing, depth: Option<u32>, limit: u32) -> Folders<'a> {
         let paths: Vec<&str> = listing.files.iter().map(path_of).collect();
-        let mut sums: BTreeMap<&str, FolderSum> = BTreeMap::new();
-        for (path, file) in paths.iter().zip(&listing.files) {
-            for end in std::iter::once(0).chain(path.match_indices('/').map(|(at, _)| at + 1)) {
-                let sum = sums.entry(&path[..end]).or_default();
-                sum.files += 1;
-                sum.lines += u64::from(file.lines.unwrap_or(0));
-                sum.bytes += file.bytes.unwrap_or(0);
-            }
-        }
-        let common = common_folder(&paths);
-        let level = |folder: &str| folder[common.len().min(folder.len())..].matches('/').count();
-        // The tokens of what a folder lists itself.
-        let mut costs: BTreeMap<&str, u32> = BTreeMap::new();
-        let mut names: BTreeMap<&str, String> = BTreeMap::new();
-        for (path, file) in paths.iter().zip(&listing.files) {
-            let at = path.rfind('/').map_or(0, |at| at + 1);
-            let names = names.entry(&path[..at]).or_default();
-            names.push_str(&shown(&file_entry(file), &path[at..], false));
-            names.push_str(", ");
-        }
-        for (folder, names) in names {
-            costs.insert(folder, tokens::count(&names) + tokens::count(folder));
-        }
-        let summary_cost = |folder: &str| tokens::count(folder) + 8;
+        let mut sums = sums_by_folder(&paths, &listing.files);
+        let costs = own_costs(&paths, &listing.files);
         let folders: Vec<&str> = sums.keys().copied().collect();
-        let children = |folder: &str| {
-            let own = folder.to_owned();
-            folders.iter().copied().filter(move |child| {
-                child.len() > own.len()
-                    && child.starts_with(own.as_str())
-                    && !child[own.len()..child.len() - 1].contains('/')
-            })
-        };
-        let mut is_open: BTreeMap<&str, bool> = folders.iter().map(|folder| (*folder, false)).collect();
-        let mut spent = 60;
-        let mut queue: Vec<&str> =
+
+        // Folders above the common folder contain nothing else.
+        let common = common_folder(&paths);
+        let mut open: BTreeSet<&str> =
             folders.iter().copied().filter(|folder| common.starts_with(folder)).collect();
-        // Those above the common folder have nothing else in them.
-        for folder in &queue {
-            is_open.insert(folder, true);
+        let mut spent = FRAME_TOKENS;
+        for folder in &open {
             spent += costs.get(folder).copied().unwrap_or(0);
         }
-        queue = children(common).collect();
+
+        let mut queue = children(&folders, common);
         spent += queue.iter().map(|folder| summary_cost(folder)).sum::<u32>();
         while !queue.is_empty() {
             // Small folders first, so that many are shown; then by path.
-            queue.sort_by_key(|folder| (level(folder), sums[folder].files, *folder));
+            queue.sort_by_key(|folder| (level(common, folder), sums[folder].files, *folder));
+
             let mut next = Vec::new();
             for folder in queue {
-                if depth.is_some_and(|depth| level(folder) >= depth as usize) {
+                if depth.is_some_and(|depth| level(common, folder) >= depth as usize) {
                     continue;
                 }
-                let inner: Vec<&str> = children(folder).collect();
+
+                // An open folder costs its contents, and saves its summary.
+                let inner = children(&folders, folder);
                 let inner_cost: u32 = inner.iter().map(|folder| summary_cost(folder)).sum();
                 let cost = costs.get(folder).copied().unwrap_or(0) + inner_cost;
                 let saved = summary_cost(folder);
@@ -232,13 +218,14 @@ impl<'a> Folders<'a> {
                     continue;
                 }
                 spent = (spent + cost).saturating_sub(saved);
-                is_open.insert(folder, true);
+                open.insert(folder);
                 next.extend(inner);
             }
             queue = next;
         }
+
         for (folder, sum) in &mut sums {
-            sum.is_summarised = !is_open.get(folder).copied().unwrap_or(false);
+            sum.is_summarised = !open.contains(folder);
         }
         Folders(sums)
     }
@@ -251,15 +238,67 @@ impl<'a> Folders<'a> {
     }
 }
 
+/// The sums over the files in each folder, at any depth.
+fn sums_by_folder<'a>(paths: &[&'a str], files: &[ListedFile]) -> BTreeMap<&'a str, FolderSum> {
+    let mut sums: BTreeMap<&str, FolderSum> = BTreeMap::new();
+    for (path, file) in paths.iter().zip(files) {
+        for end in std::iter::once(0).chain(path.match_indices('/').map(|(at, _)| at + 1)) {
+            let sum = sums.entry(&path[..end]).or_default();
+            sum.files += 1;
+            sum.lines += u64::from(file.lines.unwrap_or(0));
+            sum.bytes += file.bytes.unwrap_or(0);
+        }
+    }
+    sums
+}
+
+/// The number of tokens of the line of each folder that lists its own files.
+fn own_costs<'a>(paths: &[&'a str], files: &[ListedFile]) -> BTreeMap<&'a str, u32> {
+    let mut names: BTreeMap<&str, String> = BTreeMap::new();
+    for (path, file) in paths.iter().zip(files) {
+        let at = path.rfind('/').map_or(0, |at| at + 1);
+        let names = names.entry(&path[..at]).or_default();
+        names.push_str(&shown(&file_entry(file), &path[at..], false));
+        names.push_str(", ");
+    }
+    names.into_iter().map(|(folder, names)| (folder, tokens::count(&names) + tokens::count(folder))).collect()
+}
+
+/// An estimate of the number of tokens of the summary of a folder.
+fn summary_cost(folder: &str) -> u32 {
+    tokens::count(folder) + 8
+}
+
+/// The number of levels of `folder` below `common`.
+fn level(common: &str, folder: &str) -> usize {
+    folder[common.len().min(folder.len())..].matches('/').count()
+}
+
+/// The folders of `folders` that are directly in `parent`.
+fn children<'a>(folders: &[&'a str], parent: &str) -> Vec<&'a str> {
+    let mut children = Vec::new();
+    for &folder in folders {
+        if folder.len() > parent.len()
+            && folder.starts_with(parent)
+            && !folder[parent.len()..folder.len() - 1].contains('/')
+        {
+            children.push(folder);
+        }
+    }
+    children
+}
+
 /// The deepest folder that contains all `paths`, with a slash at its end; empty for the root.
 fn common_folder<'a>(paths: &[&'a str]) -> &'a str {
     let (Some(first), Some(last)) = (paths.first(), paths.last()) else { return "" };
+
     let n = first.bytes().zip(last.bytes()).take_while(|(a, b)| a == b).count();
     let end = first.as_bytes()[..n].iter().rposition(|&byte| byte == b'/').map_or(0, |at| at + 1);
     &first[..end]
 }
 
-/// A path for sorting into folders. Names that are not UTF-8 are told apart in the answer.
+/// The path of a file, for sorting into folders. All names that are not UTF-8 sort as one; the answer
+/// distinguishes them.
 fn path_of(file: &ListedFile) -> &str {
     std::str::from_utf8(&file.path).unwrap_or("(a name that is not UTF-8)")
 }
@@ -268,6 +307,7 @@ fn path_of(file: &ListedFile) -> &str {
 fn entries(listing: &Listing, folders: &Folders<'_>, sort: Sort) -> Vec<EntryOutput> {
     let mut entries: Vec<EntryOutput> = Vec::new();
     let mut last_folder = None;
+
     for file in &listing.files {
         if let Some((folder, sum)) = folders.around(path_of(file)) {
             if last_folder != Some(folder) {
@@ -287,12 +327,15 @@ fn entries(listing: &Listing, folders: &Folders<'_>, sort: Sort) -> Vec<EntryOut
         }
         entries.push(file_entry(file));
     }
+
     if sort == Sort::Path {
-        // Files of one folder are one line.
+        // The files of one folder are written on one line, so they have to be together.
         entries.sort_by(|a, b| {
-            let folder = |entry: &EntryOutput| folder_of(&entry.path).to_owned();
-            let key = |entry: &EntryOutput| (folder(entry), entry.files.is_some());
-            key(a).cmp(&key(b)).then_with(|| a.path.cmp(&b.path))
+            (folder_of(&a.path), a.files.is_some(), &a.path).cmp(&(
+                folder_of(&b.path),
+                b.files.is_some(),
+                &b.path,
+            ))
         });
     }
     entries
@@ -311,13 +354,13 @@ fn file_entry(file: &ListedFile) -> EntryOutput {
     }
 }
 
-/// The folder that lists a path: its directory; of a folder, the one that it is in.
+/// The folder in which a file or folder is listed: the directory that contains it.
 fn folder_of(path: &str) -> &str {
     let inner = path.strip_suffix('/').unwrap_or(path);
     inner.rfind('/').map_or("", |at| &inner[..=at])
 }
 
-/// What the pages of a list share.
+/// The data that all pages of a list share.
 struct List<'a> {
     listing: &'a Listing,
     warnings: Vec<String>,
@@ -344,6 +387,7 @@ impl List<'_> {
         for warning in self.warnings.iter().map(String::as_str).chain(no_room) {
             let _ = writeln!(text, "note: {warning}");
         }
+
         if !self.is_tree {
             for entry in entries {
                 let _ = writeln!(text, "{}", shown(entry, &entry.path, true));
@@ -361,6 +405,7 @@ impl List<'_> {
                 at += n;
             }
         }
+
         if let Some(cursor) = cursor {
             text.push_str(&more(cursor));
         }
@@ -371,19 +416,23 @@ impl List<'_> {
         let files = &self.listing.files;
         let rev = self.listing.rev.as_ref().map_or_else(String::new, |rev| format!(" of {rev}"));
         let n = files.len();
+
         let mut languages: Vec<(usize, String)> =
             self.languages().into_iter().map(|(name, n)| (n, name)).collect();
         languages.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+
         let n_others = languages.iter().skip(MAX_LANGUAGES).map(|(n, _)| n).sum::<usize>();
         let mut names: Vec<String> =
             languages.iter().take(MAX_LANGUAGES).map(|(n, name)| format!("{name} {n}")).collect();
         if n_others > 0 {
             names.push(format!("others {n_others}"));
         }
+
         let n_skipped = files.iter().filter(|file| file.skipped.is_some()).count();
         if n_skipped > 0 {
             names.push(format!("not indexed {n_skipped}"));
         }
+
         let names = if names.is_empty() { String::new() } else { format!(" ({})", names.join(", ")) };
         let from = if offset > 0 { format!(", from entry {}", offset + 1) } else { String::new() };
         let unit = match (self.is_tree, self.listing.is_indexed) {
@@ -392,7 +441,9 @@ impl List<'_> {
             (true, false) => "; name bytes",
             (false, _) => "; name lines bytes",
         };
+
         let mut text = format!("{n} file{}{rev}{names}{from}{unit}\n", if n == 1 { "" } else { "s" });
+
         if !self.listing.deleted.is_empty() {
             let names: Vec<String> = self.listing.deleted.iter().map(|path| quoting::text(path)).collect();
             let _ = writeln!(text, "deleted, not committed: {}", names.join(", "));
@@ -408,6 +459,7 @@ impl List<'_> {
         codebase_root: PathBuf,
     ) -> Output {
         let mut warnings = self.warnings.clone();
+
         warnings.extend(no_room);
         Output {
             status: OkStatus::Ok,
@@ -422,7 +474,7 @@ impl List<'_> {
     }
 }
 
-/// An entry under `name`: its lines, else its bytes, and what is unusual about it.
+/// Formats an entry under `name`: its lines, or else its bytes, and remarks about unusual states.
 fn shown(entry: &EntryOutput, name: &str, with_bytes: bool) -> String {
     let mut text = printed(name).into_owned();
     if let Some(n) = entry.files {
@@ -431,6 +483,7 @@ fn shown(entry: &EntryOutput, name: &str, with_bytes: bool) -> String {
         let _ = write!(text, " ({n} file{}, {size})", if n == 1 { "" } else { "s" });
         return text;
     }
+
     match (entry.lines, entry.bytes) {
         (Some(lines), size) if entry.skipped.is_none() => {
             let _ = write!(text, " {lines}");
@@ -443,28 +496,32 @@ fn shown(entry: &EntryOutput, name: &str, with_bytes: bool) -> String {
         }
         _ => {}
     }
+
     let state = entry.state.map(|state| match state {
         FileState::Staged => "staged",
         FileState::Dirty => "modified",
         FileState::Untracked => "untracked",
     });
+    // The language is named only if it does not follow from the path.
     let by_name = entry.language.as_deref().filter(|language| {
         let known = codeweaver_chunk::language::by_path(quoting::bytes(&entry.path).as_ref());
         entry.skipped.is_none()
             && **language != *"text"
             && known.is_none_or(|known| known.name() != *language)
     });
+
     let marks: Vec<&str> = [by_name, entry.skipped, state].into_iter().flatten().collect();
     if !marks.is_empty() {
         let _ = write!(text, " ({})", marks.join(", "));
     }
+
     if let Some(day) = &entry.changed {
         let _ = write!(text, " {day}");
     }
     text
 }
 
-/// A size for people: `812 B`, `14 kB`, `2.1 MB`.
+/// Formats a size: `812B`, `14kB`, `2.1MB`.
 fn bytes(n: u64) -> String {
     match n {
         0..=999 => format!("{n}B"),

@@ -1,7 +1,7 @@
 //! `manage_index`: shows the state of the index, and builds, updates or deletes it.
 //!
-//! Indexing runs in separate processes. A call waits for a run for a limited time and reports its progress.
-//! After that the run continues, and the answer contains its progress. Cancelling the call ends the run that
+//! Indexing runs in separate processes. A call waits for a run for a limited time and reports its progress;
+//! after that the run continues, and the answer contains its progress. Cancelling the call ends the run that
 //! it started; finished work is kept.
 
 use super::{Answer, Call, CallError, Tool};
@@ -60,7 +60,7 @@ pub struct Arguments {
 pub struct Output {
     status: super::OkStatus,
     action: Action,
-    /// What was done, or what there is, in a sentence.
+    /// The action that was taken, or the state of the index, in a sentence.
     message: String,
     #[serde(rename = "codebaseRoot")]
     codebase_root: PathBuf,
@@ -79,7 +79,7 @@ struct Summary {
     #[serde(skip_serializing_if = "Option::is_none")]
     freshness: Option<Freshness>,
     head: Place,
-    /// What the index answers for.
+    /// The indexed state of the repository.
     #[serde(skip_serializing_if = "Option::is_none")]
     indexed: Option<Place>,
     files: u64,
@@ -112,15 +112,18 @@ impl Tool for ManageIndex {
         let codebase = target.codebase();
         let wait = Duration::from_secs(arguments.wait_seconds.unwrap_or(DEFAULT_WAIT_SECONDS));
         let force = arguments.force.unwrap_or(false);
+
         let lifecycle = lifecycle(codebase)?;
         let action = arguments.action;
+        // A run in progress is never disturbed.
         if lifecycle == Lifecycle::Indexing && action != Action::Status {
             return Err(not_ready(&target, call));
         }
+
         let run = Run { target: &target, call, wait };
         let message = match (action, &lifecycle) {
             (Action::Status, _) => None,
-            // Every run begins with a repair.
+            // A run begins with a repair, so an ordinary one is enough.
             (Action::Create, Lifecycle::Indexed) if !force && is_damaged(codebase) => {
                 run.build(false)?;
                 Some("it was damaged and has been repaired".to_owned())
@@ -134,8 +137,10 @@ impl Tool for ManageIndex {
             (Action::Sync, _) => return Err(call.lifecycle_error(&target, &lifecycle)),
             (Action::Clear, _) => Some(clear_index(&target, call)?),
         };
+
         let report =
             status::status(codebase, false).map_err(|error| CallError::of(error.into(), codebase))?;
+
         let index = summary(codebase, &report)?;
         let message = message.unwrap_or_else(|| state_message(&index, report.settings_changed));
         let output =
@@ -145,13 +150,14 @@ impl Tool for ManageIndex {
     }
 }
 
-/// The answer in some lines: what there is, and what is unusual.
+/// Formats an answer of a few lines: the state, and details only where they are unusual or asked for.
 fn text_of(output: &Output) -> String {
     let Output { message, codebase_root, index, .. } = output;
     let mut text = message.clone();
     if output.action != Action::Status && index.state == "indexed" {
         text.push_str(&format!(": {} files, {} chunks", index.files, index.chunks));
     }
+
     let oid =
         |place: &Place| place.commit.as_deref().unwrap_or_default().chars().take(12).collect::<String>();
     let head = oid(&index.head);
@@ -160,7 +166,9 @@ fn text_of(output: &Output) -> String {
         Some(indexed) => text.push_str(&format!(" at {}, HEAD is {head}", oid(indexed))),
         None => {}
     }
+
     text.push_str(&format!(" ({})\n", codebase_root.display()));
+
     if output.action == Action::Status {
         let languages = index.languages.iter().map(|it| format!("{} {}", it.language, it.files));
         let languages: Vec<String> = languages.collect();
@@ -174,14 +182,17 @@ fn text_of(output: &Output) -> String {
         let hooks = if index.hooks_installed { "" } else { "; no hooks" };
         text.push_str(&format!("state: {}; model: {}{hooks}\n", index.state, index.model));
     }
+
     if let Some(progress) = &index.indexing {
         text.push_str(&format!("progress: {}\n", serde_json::to_string(progress).unwrap_or_default()));
     }
+
     for (label, what) in [("reason", &index.reason), ("last failure", &index.last_failure)] {
         if let Some(what) = what {
             text.push_str(&format!("{label}: {what}\n"));
         }
     }
+
     for warning in &index.warnings {
         text.push_str(&format!("warning: {warning}\n"));
     }
@@ -201,17 +212,20 @@ impl Run<'_> {
         let codebase = self.target.codebase();
         let root = Some(codebase.root());
         codebase.check_trust().map_err(|error| CallError::of(error.into(), codebase))?;
+        // The store must not appear as untracked files in `git status`.
         exclude::add_exclude(codebase.repo.common_dir())
             .map_err(|error| CallError::of_git(&error.into(), root.clone()))?;
+
         let mut child = background::start_run(codebase, reindex)
             .map_err(|error| CallError::failed(error, root.clone()))?;
+
         self.call.step(0.0, "reading the tree");
         match self.wait_for_exit(&mut child, reindex) {
             Some(0) => {
                 self.call.step(100.0, "done");
                 Ok("indexed".to_owned())
             }
-            // Refused: another run, for example of a hook, holds the work lease.
+            // The run was refused: another run, for example of a hook, holds the work lease.
             Some(1) => Err(not_ready(self.target, self.call)),
             Some(_) => Err(CallError::failed(failure_message(&mut child), root)),
             None => {
@@ -226,31 +240,37 @@ impl Run<'_> {
     /// cancelled call ends its run.
     fn wait_for_exit(&self, child: &mut Child, reindex: bool) -> Option<i32> {
         let started = Instant::now();
-        let is_over = || {
-            self.call.is_stopped()
-                || started.elapsed() >= self.wait
-                    && (self.has_started(reindex) || started.elapsed() >= START_TIMEOUT)
-        };
         let mut last_report = Instant::now();
         loop {
             match child.try_wait() {
                 Ok(Some(status)) => return Some(status.code().unwrap_or(-1)),
-                Ok(None) if is_over() => break,
+                Ok(None) if self.is_over(started, reindex) => break,
                 Ok(None) => std::thread::sleep(POLL),
                 Err(_) => return Some(-1),
             }
+
             if last_report.elapsed() >= REPORT_INTERVAL {
                 last_report = Instant::now();
                 self.report_progress();
             }
         }
+
+        // Only a cancelled call ends its run; after a timeout or a session the run continues.
         if self.call.is_cancelled() {
             end(child);
         }
         None
     }
 
-    /// True if the run is visible to other processes, so that the next call does not see the state before it.
+    /// Returns whether a call stops to wait for a run. A run that is not visible yet is waited for longer.
+    fn is_over(&self, started: Instant, reindex: bool) -> bool {
+        self.call.is_stopped()
+            || started.elapsed() >= self.wait
+                && (self.has_started(reindex) || started.elapsed() >= START_TIMEOUT)
+    }
+
+    /// Returns true if the run is visible to other processes, so that the next call does not see the state
+    /// before it.
     fn has_started(&self, reindex: bool) -> bool {
         let codebase = self.target.codebase();
         match lifecycle(codebase) {
@@ -288,6 +308,7 @@ fn failure_message(child: &mut Child) -> String {
     if let Some(stderr) = child.stderr.take() {
         let _ = stderr.take(MAX_STDERR_BYTES).read_to_string(&mut stderr_text);
     }
+
     let lines: Vec<&str> = stderr_text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     if lines.is_empty() { "the indexer ended unexpectedly".to_owned() } else { lines.join("; ") }
 }
@@ -324,12 +345,14 @@ fn not_ready(target: &CallTarget, call: &Call) -> CallError {
 
 fn summary(codebase: &Codebase, report: &StatusReport) -> Result<Summary, CallError> {
     let gate = gate::check(codebase).ok().flatten();
+
     let has_index = report.indexed.is_some() || report.state == "indexing";
     let freshness = match has_index.then(|| freshness::decide(codebase)).transpose() {
-        // Blobs have arrived since.
+        // Blobs that were missing from the clone have arrived since the index was built.
         Ok(Some(Freshness::Fresh)) if report.arrived_files > 0 => Ok(Some(Freshness::Stale)),
         freshness => freshness,
     };
+
     Ok(Summary {
         state: report.state,
         reason: report.reason.clone(),
@@ -349,14 +372,15 @@ fn summary(codebase: &Codebase, report: &StatusReport) -> Result<Summary, CallEr
 }
 
 fn state_message(index: &Summary, settings_changed: bool) -> String {
-    let of = format!("{} files, {} chunks", index.files, index.chunks);
+    let content = format!("{} files, {} chunks", index.files, index.chunks);
+
     match (index.state, index.freshness) {
-        ("indexed", Some(Freshness::Fresh)) => format!("indexed and current: {of}"),
+        ("indexed", Some(Freshness::Fresh)) => format!("indexed and current: {content}"),
         ("indexed", _) if settings_changed => {
-            format!("indexed with other settings than the present ones: {of}; sync applies them")
+            format!("indexed with other settings than the present ones: {content}; sync applies them")
         }
-        ("indexed", _) => format!("indexed, behind HEAD: {of}; questions see HEAD all the same"),
-        ("indexing", _) => format!("being indexed, {of} so far"),
+        ("indexed", _) => format!("indexed, behind HEAD: {content}; questions see HEAD all the same"),
+        ("indexing", _) => format!("being indexed, {content} so far"),
         ("requires_reindex", _) => "the index does not fit the settings; call reindex".to_owned(),
         ("index_failed", _) => "the last attempt to index failed; call create".to_owned(),
         _ => match &index.reason {

@@ -1,8 +1,8 @@
 //! Answers of `find_code` and `find_similar`: the code of the best matches and a line for each further one,
 //! within the token limit.
 //!
-//! A limit is a maximum and not a target: by default, code is shown of the best match and of those that are
-//! about as good, and cut to what answers. A call that gives a larger limit gets more code.
+//! A limit is a maximum and not a target: by default, only the best match and those about as good have code,
+//! reduced to the lines that answer the query. A call that gives a larger limit gets more code.
 
 use super::Answer;
 use super::excerpt::{self, Excerpt};
@@ -29,24 +29,24 @@ const MAX_MATCHES: u32 = 1000;
 const MANY_MATCHES: usize = 50;
 const TOKENS_PER_MATCH: u32 = 200;
 /// Number of matches that have code by default, if there is any, and the maximum number of lines of the code.
-/// The code of a further match hardly ever answers; its signature tells whether to read it.
+/// The code of a further match hardly ever answers; its signature is enough to decide whether to read it.
 const DEFAULT_TEXTS: usize = 1;
 const DEFAULT_LINES: usize = 35;
-/// Number of matches from the best of which those after the first show their signature, if they have no code.
+/// Number of matches from the best whose signatures are shown, except for those with code.
 const WITH_SIGNATURE: usize = 3;
 const MAX_SIGNATURE_CHARS: usize = 160;
 const MAX_NAME_CHARS: usize = 80;
-/// As above, of each match with a large token limit.
+/// Maximum number of lines of the code of a match with a large token limit.
 const MANY_LINES: usize = 80;
 /// Lines to which code is cut before it is left out.
 const FEWER_LINES: [usize; 3] = [20, 8, 3];
 /// Minimum relevance of a match with code, as a share of the best: by default, and with a large token limit.
 const MIN_SHARE: f32 = 0.85;
 const MIN_SHARE_OF_MANY: f32 = 0.4;
-/// Share of the token limit that lines get before code, if both are wanted.
+/// Share of the token limit that is reserved for lines before code is added, if both are wanted.
 const SHARE_OF_LINES: f32 = 0.4;
-/// Number of matches from the best that name further places in their files, with code and without, and of
-/// these places.
+/// Number of matches from the best that name further places in their files, with code and without, and the
+/// maximum number of these places.
 const WITH_MORE_IN_FILE: usize = 3;
 const LOCATIONS_WITH_MORE: usize = 1;
 const MAX_MORE_IN_FILE: usize = 3;
@@ -67,7 +67,7 @@ pub struct Output {
     pub next_cursor: Option<String>,
 }
 
-/// How much an answer may contain.
+/// The limits of an answer.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
     /// Maximum number of matches.
@@ -90,6 +90,7 @@ impl Limits {
         let by_default =
             if is_large { by_tokens.clamp(DEFAULT_MATCHES, MANY_MATCHES) } else { DEFAULT_MATCHES };
         let texts = if is_large { by_tokens.max(DEFAULT_TEXTS) } else { DEFAULT_TEXTS };
+
         Limits {
             matches: matches.map_or(by_default, |n| n.min(MAX_MATCHES) as usize),
             tokens,
@@ -103,7 +104,7 @@ impl Limits {
         if self.is_large { MANY_LINES } else { DEFAULT_LINES }
     }
 
-    /// What the match at `place` says besides its place; `share` is its relevance as a share of the best.
+    /// The notes of the match at `place`; `share` is its relevance as a share of that of the best.
     fn notes(&self, place: usize, share: f32) -> Notes {
         let with_more = if self.texts == 0 { LOCATIONS_WITH_MORE } else { WITH_MORE_IN_FILE };
         let may_answer = self.texts > 0 && (1..WITH_SIGNATURE).contains(&place);
@@ -124,14 +125,14 @@ pub struct Page<'a, K> {
     pub key: &'a K,
     /// The form in which the answer is sent.
     pub format: Format,
-    /// The terms of the query, by which lines of long definitions are chosen.
+    /// The terms of the query, which select the lines of long definitions.
     pub words: &'a [String],
 }
 
 /// Code that other parts of the same answer have shown.
 pub type Shown = HashSet<(String, u32)>;
 
-/// What a match says besides its place and name.
+/// The parts of a match that are shown besides its place and name.
 #[derive(Clone, Copy)]
 struct Notes {
     /// Further places in its file.
@@ -144,7 +145,7 @@ impl Notes {
     const NONE: Notes = Notes { more_in_file: false, signature: false };
 }
 
-/// A match as it is shown, with its size in the form that is sent.
+/// A match in the form in which it is shown, with its size in tokens.
 struct Item {
     found: Match,
     text: String,
@@ -152,8 +153,8 @@ struct Item {
     n_tokens: u32,
 }
 
-/// Builds the answer within the limits. `shown` is code that is not to be repeated; that of this answer is
-/// added.
+/// Builds the answer within the limits. `shown` is the code that is not repeated; the code of this answer is
+/// added to it.
 pub fn answer(
     target: &CallTarget,
     mut response: Response,
@@ -161,57 +162,59 @@ pub fn answer(
     shown: &mut Shown,
 ) -> Answer<Output> {
     background::update_if_due(target.codebase(), response.index.needs_update);
+
     if response.index.is_revision_overlaid {
         asked_revisions::note(target.codebase(), &response.index.tree);
     }
+
     if response.total_found == 0 && response.status == Status::Ok && response.absent_paths.is_empty() {
         let found = response.summary.strip_prefix("No results found").map(str::to_owned);
         response.summary = format!("No matches found for query{}", found.unwrap_or_default());
     }
+
     let matches = std::mem::take(&mut response.matches);
     let n_searched = matches.len();
     let root = target.codebase().root();
     let mut frame = Frame { response, root, offset: page.offset };
     let mut items =
         fitted(&matches, page, page.limits.tokens.saturating_sub(frame.size(page, n_searched)), shown);
+
+    // In JSON, the frame alone may exceed a small limit.
     if items.is_empty() && n_searched > 0 && page.format == Format::Json {
         frame.trim();
         items = fitted(&matches, page, page.limits.tokens.saturating_sub(frame.size(page, 1)), shown);
     }
+
     let needed = matches
         .first()
         .filter(|_| items.is_empty())
         .map(|first| frame.size(page, 1) + Item::line(first, Notes::NONE, page.format).n_tokens);
+
     for item in items.iter().filter(|item| item.has_code) {
         shown.insert(place_of(&item.found));
     }
     frame.finish(items, page, needed)
 }
 
-/// As many of `matches` as have room, the best with their code.
+/// Returns as many of `matches` as fit into `room` tokens, the best of them with their code.
 fn fitted<K>(matches: &[Match], page: &Page<'_, K>, room: u32, shown: &Shown) -> Vec<Item> {
     let Page { limits, format, .. } = *page;
     let best = matches.first().map_or(0.0, |found| found.relevance_score);
-    let notes = |place: usize, found: &Match| {
-        limits.notes(place, found.relevance_score / best.max(f32::MIN_POSITIVE))
-    };
-    let wants_code = |place: usize, found: &Match| {
-        place < limits.texts
-            && !found.content.text.is_empty()
-            && !shown.contains(&place_of(found))
-            && (place == 0 && page.offset == 0 || found.relevance_score >= best * limits.min_share())
-    };
-    let has_code = matches.first().is_some_and(|first| wants_code(0, first));
+    let share = |found: &Match| found.relevance_score / best.max(f32::MIN_POSITIVE);
+    let has_code = matches.first().is_some_and(|first| wants_code(page, shown, best, 0, first));
     let for_lines = if has_code { (room as f32 * SHARE_OF_LINES) as u32 } else { room };
+
     let mut lines = matches
         .iter()
         .enumerate()
         .map(|(place, found)| {
-            let line = Item::line(found, notes(place, found), format);
+            let line = Item::line(found, limits.notes(place, share(found)), format);
             // The best match is named as long as its place has room.
             if place == 0 && line.n_tokens > room { Item::line(found, Notes::NONE, format) } else { line }
         })
         .peekable();
+
+    // First lines, within their share of the room.
     let mut used = 0;
     let mut items: Vec<Item> = Vec::new();
     while let Some(line) =
@@ -220,28 +223,42 @@ fn fitted<K>(matches: &[Match], page: &Page<'_, K>, room: u32, shown: &Shown) ->
         used += line.n_tokens;
         items.push(line);
     }
+
+    // Then code in place of the best lines, shortened until it fits.
     for (place, item) in items.iter_mut().enumerate() {
         let found = &matches[place];
-        if !wants_code(place, found) {
+        if !wants_code(page, shown, best, place, found) {
             continue;
         }
+
         let most = limits.lines();
         let lengths = std::iter::once(most).chain(FEWER_LINES.into_iter().filter(|fewer| *fewer < most));
+        let notes = limits.notes(place, share(found));
         let without = used - item.n_tokens;
         let code = lengths
-            .map(|n_lines| {
-                Item::code(found, notes(place, found), excerpt::of(found, page.words, n_lines), format)
-            })
+            .map(|n_lines| Item::code(found, notes, excerpt::of(found, page.words, n_lines), format))
             .find(|code| without + code.n_tokens <= room);
         let Some(code) = code else { break };
         used = without + code.n_tokens;
         *item = code;
     }
+
+    // Then further lines in the rest of the room.
     while let Some(line) = lines.next_if(|line| used + line.n_tokens <= room) {
         used += line.n_tokens;
         items.push(line);
     }
     items
+}
+
+/// Returns whether the match at `place` is shown with its code, if that has room. `best` is the relevance of
+/// the best match.
+fn wants_code<K>(page: &Page<'_, K>, shown: &Shown, best: f32, place: usize, found: &Match) -> bool {
+    let limits = &page.limits;
+    place < limits.texts
+        && !found.content.text.is_empty()
+        && !shown.contains(&place_of(found))
+        && (place == 0 && page.offset == 0 || found.relevance_score >= best * limits.min_share())
 }
 
 fn place_of(found: &Match) -> (String, u32) {
@@ -252,15 +269,19 @@ impl Item {
     /// A match as one line.
     fn line(found: &Match, notes: Notes, format: Format) -> Item {
         let mut reduced = found.clone();
+
         let signature = std::mem::take(&mut reduced.focus.signature);
+        // Copies are named even without code, although a location has none.
         let (also_at, near_copies) =
             (std::mem::take(&mut reduced.also_at), std::mem::take(&mut reduced.near_copies));
         reduced.to_location();
         (reduced.also_at, reduced.near_copies) = (also_at, near_copies);
+
         if notes.signature {
             reduced.focus.signature = signature;
         }
         reduced.more_in_file = if notes.more_in_file { more_in_file(found) } else { Vec::new() };
+
         let Focus { start_line, end_line, .. } = reduced.focus;
         Item::new(reduced, (start_line, end_line), None, format)
     }
@@ -273,19 +294,23 @@ impl Item {
         reduced.span = lines;
         reduced.content.text = text;
         reduced.more_in_file = if notes.more_in_file { more_in_file(found) } else { Vec::new() };
+
         Item::new(reduced, (lines.0, end), Some(end - lines.1), format)
     }
 
-    /// `code` is the number of lines after the code that are left out, if there is code.
+    /// A match at `lines`. `code` is the number of lines after the code that are left out, if there is code.
     fn new(found: Match, lines: (u32, u32), code: Option<u32>, format: Format) -> Item {
         let state = state_of(found.state);
         let mut text =
             format!("{}:{}-{} {}{state}\n", printed(&found.file.path), lines.0, lines.1, name(&found));
+
         notes(&mut text, &found);
+
         if code.is_none() && !found.focus.signature.is_empty() {
             let signature = found.focus.signature.split_whitespace().collect::<Vec<_>>().join(" ");
             let _ = writeln!(text, "  {}", shortened(&signature, MAX_SIGNATURE_CHARS));
         }
+
         if let Some(n_left_out) = code {
             let _ = writeln!(text, "{}", found.content.text.trim_end());
             if n_left_out > 0 {
@@ -293,16 +318,17 @@ impl Item {
             }
             text.push('\n');
         }
+
         let n_tokens = match format {
             Format::Text => tokens::count(&text),
-            // And the comma.
+            // The comma after the element counts as one token.
             Format::Json => count_json(&found) + 1,
         };
         Item { found, text, has_code: code.is_some(), n_tokens }
     }
 }
 
-/// What answers the query in a few words: of a qualified name the last two parts, which other tools find.
+/// The short name of a match. A qualified name is reduced to its last two parts, which other tools find.
 fn name(found: &Match) -> String {
     let Focus { kind, symbol, .. } = &found.focus;
     let separator = if symbol.contains("::") { "::" } else { "." };
@@ -312,6 +338,7 @@ fn name(found: &Match) -> String {
         }
         _ => found.name(),
     };
+
     shortened(&name, MAX_NAME_CHARS)
 }
 
@@ -324,14 +351,15 @@ fn shortened(text: &str, max_chars: usize) -> String {
 
 /// The further places in the file of a match that an answer names: definitions that are about as good.
 fn more_in_file(found: &Match) -> Vec<codeweaver::query::response::Span> {
-    let is_good = |relevance: f32| relevance >= found.relevance_score * MIN_SHARE_IN_FILE;
+    let min_relevance = found.relevance_score * MIN_SHARE_IN_FILE;
     let mut spans: Vec<_> = found
         .more_in_file
         .iter()
         .filter(|span| !span.symbol.is_empty() && span.symbol != found.focus.symbol)
-        .filter(|span| is_good(span.relevance_score))
+        .filter(|span| span.relevance_score >= min_relevance)
         .cloned()
         .collect();
+
     spans.sort_by(|a, b| b.relevance_score.total_cmp(&a.relevance_score));
     spans.truncate(MAX_MORE_IN_FILE);
     spans
@@ -346,6 +374,7 @@ fn notes(text: &mut String, found: &Match) {
             .map(|span| format!("{} {}", span.line, short_name(&span.symbol, &found.focus.symbol)));
         let _ = writeln!(text, "  also {}", places.collect::<Vec<_>>().join(", "));
     }
+
     let copies = found.near_copies.iter().map(|copy| format!("{}:{}", printed(&copy.path), copy.span.0));
     list(text, "nearly the same", copies);
     list(text, "same file", found.also_at.iter().map(|path| printed(path).into_owned()));
@@ -359,18 +388,20 @@ fn short_name<'a>(symbol: &'a str, other: &str) -> &'a str {
     symbol[end..].trim_start()
 }
 
+/// Writes a line with the first of `items`, and counts the others.
 fn list(text: &mut String, label: &str, items: impl ExactSizeIterator<Item = String>) {
     let n = items.len();
     if n == 0 {
         return;
     }
+
     let named: Vec<String> = items.take(MAX_COPIES).collect();
     let others = n - named.len();
     let others = if others > 0 { format!(" and {others} more") } else { String::new() };
     let _ = writeln!(text, "  {label}: {}{others}", named.join(", "));
 }
 
-/// Everything of an answer but its matches.
+/// The parts of an answer other than its matches.
 struct Frame {
     response: Response,
     root: PathBuf,
@@ -378,11 +409,13 @@ struct Frame {
 }
 
 impl Frame {
-    /// Number of tokens with `n` matches and with a cursor. An upper bound: numbers may come out shorter.
+    /// The number of tokens with `n` matches and with a cursor. An upper bound, since numbers may come out
+    /// shorter.
     fn size<K: Serialize>(&mut self, page: &Page<'_, K>, n: usize) -> u32 {
         let cursor = Cursor::at(self.offset + n, page.key).to_string();
-        // That of another `n` is another hash, with at most a token for each character.
+        // The cursor of another `n` has another hash, of at most one token for each character.
         let cursor_tokens = cursor.len() as u32 + 1;
+
         match page.format {
             Format::Text => {
                 let head = head_of(&self.response, self.offset, n, n);
@@ -393,29 +426,32 @@ impl Frame {
                 let omitted = response.omitted.get_or_insert_default();
                 (omitted.by_limit, omitted.by_token_limit, omitted.shortened) =
                     (response.total_found, response.total_found, n);
+
                 let frame = Output { response, codebase_root: self.root.clone(), next_cursor: Some(cursor) };
                 count_json(&frame) + cursor_tokens + 2
             }
         }
     }
 
-    /// Removes what matches repeat and what `manage_index` has.
+    /// Removes facts that the matches repeat or that `manage_index` reports.
     fn trim(&mut self) {
         let response = &mut self.response;
         response.query_intent.reasoning.clear();
         response.query_intent.focus_areas.clear();
         response.index.skipped.clear();
+
         // The commit implies the tree.
         if response.index.commit.is_some() {
             response.index.tree.clear();
             response.index.head = None;
         }
+
         response.languages_found.clear();
         response.search_strategy.clear();
         response.summary.clear();
     }
 
-    /// The answer with `items`. `needed` are the tokens with which it would have one, if it has none.
+    /// The answer with `items`. If there are none, `needed` is the token limit that would have room for one.
     fn finish<K: Serialize>(
         self,
         items: Vec<Item>,
@@ -424,15 +460,19 @@ impl Frame {
     ) -> Answer<Output> {
         let Frame { mut response, root, offset } = self;
         let n = items.len();
+
         let (n_code, n_after) = (
             items.iter().filter(|item| item.has_code).count(),
             response.total_found.saturating_sub(offset + n),
         );
+
         let by_limit = response.total_found.saturating_sub(offset + page.limits.matches).min(n_after);
+        // Without code, nothing counts as shortened.
         let shortened = match page.limits.texts {
             0 => 0,
             _ => items.iter().filter(|item| item.found.content.elided).count(),
         };
+
         if n_after + shortened > 0 {
             let omitted = response.omitted.get_or_insert_default();
             omitted.by_limit = by_limit;
@@ -442,6 +482,7 @@ impl Frame {
         } else {
             response.omitted = None;
         }
+
         if let Some(needed) = needed {
             response.status = Status::Degraded;
             response.summary = n_of(0, response.total_found);
@@ -451,13 +492,16 @@ impl Frame {
         } else if n < response.total_results && !response.summary.is_empty() {
             response.summary = n_of(n, response.total_found);
         }
+
         response.total_results = n;
         let next_cursor = (n_after > 0 && n > 0).then(|| Cursor::at(offset + n, page.key).to_string());
+
         let mut text = head_of(&response, offset, n, n_code);
         items.iter().for_each(|item| text.push_str(&item.text));
         if let Some(cursor) = &next_cursor {
             text.push_str(&more(cursor));
         }
+
         response.token_count = items.iter().map(|item| item.n_tokens).sum();
         response.matches = items.into_iter().map(|item| item.found).collect();
         Answer { structured: Output { response, codebase_root: root, next_cursor }, text }
@@ -473,9 +517,11 @@ fn head_of(response: &Response, offset: usize, n: usize, n_code: usize) -> Strin
         n if offset > 0 => format!("{}-{} of {total} matches", offset + 1, offset + n),
         n => n_of(n, total),
     };
+
     if n_code > 0 && n_code < n {
         let _ = write!(text, ", {n_code} with code");
     }
+
     text.push_str(&freshness(response));
     for warning in &response.warnings {
         let _ = write!(text, "\nwarning: {warning}");
@@ -484,10 +530,12 @@ fn head_of(response: &Response, offset: usize, n: usize, n_code: usize) -> Strin
     text
 }
 
-/// What was searched, if it is not the committed state of HEAD, and whether that is not the present state.
+/// The searched state in brackets, if it is not the committed state of HEAD, with a note if it is not the
+/// present state. Empty otherwise.
 fn freshness(response: &Response) -> String {
     let index = &response.index;
     let mut parts = Vec::new();
+
     if !is_current(index.freshness) {
         parts.push(name_of(index.freshness).to_owned());
     }
@@ -498,6 +546,7 @@ fn freshness(response: &Response) -> String {
     if index.dirty_files > 0 {
         parts.push(format!("{} uncommitted", index.dirty_files));
     }
+
     if parts.is_empty() { String::new() } else { format!(" [{}]", parts.join(", ")) }
 }
 

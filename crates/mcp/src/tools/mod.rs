@@ -61,12 +61,12 @@ trait Tool {
     const ALIAS: Option<&'static str> = None;
     /// States what the tool does, when to use it, and when not to.
     const DESCRIPTION: &'static str;
-    /// Changes nothing, not even the index.
+    /// Whether the tool changes nothing, not even the index.
     const READ_ONLY: bool = true;
-    /// Competes with the tools that a client has itself, so that it should be in front of the model from the
-    /// start, where a client offers tools only on request.
+    /// Whether the tool competes with tools of the client itself. A client that offers tools only on request
+    /// should then show this one to the model from the start.
     const IS_BASIC: bool = false;
-    /// Mostly waits, so that it is exempt from the limit on concurrent calls.
+    /// Whether the tool mostly waits, so that it is exempt from the limit on concurrent calls.
     const WAITS: bool = false;
     type Arguments: DeserializeOwned + JsonSchema;
     type Output: Serialize + JsonSchema;
@@ -124,6 +124,8 @@ pub fn by_name(name: &str) -> Option<&'static ToolSpec> {
 
 impl ToolSpec {
     fn of<T: Tool>() -> ToolSpec {
+        let input = schema::input::<T::Arguments>();
+
         ToolSpec {
             name: T::NAME,
             alias: T::ALIAS,
@@ -131,7 +133,7 @@ impl ToolSpec {
             read_only: T::READ_ONLY,
             is_basic: T::IS_BASIC,
             waits: T::WAITS,
-            input: schema::input::<T::Arguments>(),
+            input,
             output: schema::output::<T::Output>,
             run: run::<T>,
         }
@@ -140,14 +142,17 @@ impl ToolSpec {
     /// The description of the tool in the list of tools.
     pub fn describe(&self) -> ToolDescription {
         let annotations = ToolAnnotations::new().open_world(false);
+
         let annotations = match self.read_only {
             true => annotations.read_only(true),
             // An index is derived from the repository and can always be built again.
             false => annotations.read_only(false).destructive(false).idempotent(true),
         };
+
         let mut description =
             ToolDescription::new(self.name, self.description, Arc::new(schema::listed(&self.input)))
                 .with_annotations(annotations);
+
         if self.is_basic {
             let meta = JsonObject::from_iter([("anthropic/alwaysLoad".to_owned(), true.into())]);
             description.meta = Some(rmcp::model::MetaObject(meta));
@@ -170,7 +175,7 @@ fn run<T: Tool>(spec: &ToolSpec, arguments: JsonObject, call: &Call) -> Result<C
     answer::result(answer, call.format)
 }
 
-/// True if the index has been deleted after initialisation, or is or was damaged, or is of another version.
+/// Returns true if the index was deleted after initialisation, is or was damaged, or is of another version.
 fn needs_rebuild(codebase: &Codebase, gate: &Result<Option<gate::Gate>, IndexError>) -> bool {
     match gate {
         Ok(Some(gate)) => gate.reason == NonOkReason::NotIndexed && gate::is_lost(codebase),
@@ -193,7 +198,7 @@ pub struct Call {
     pub debug: bool,
     pub is_cancelled: Arc<AtomicBool>,
     pub is_ending: Arc<AtomicBool>,
-    /// Whom to ask about repositories outside of the workspace.
+    /// The user, who is asked about repositories outside of the workspace.
     pub user: User,
     /// Absent if the client did not request progress.
     pub steps: Option<UnboundedSender<ProgressStep>>,
@@ -202,12 +207,12 @@ pub struct Call {
 }
 
 impl Call {
-    /// True if the call was cancelled or the session is ending.
+    /// Returns true if the call was cancelled or the session is ending.
     fn is_stopped(&self) -> bool {
         self.is_cancelled() || self.is_ending.load(Ordering::Relaxed)
     }
 
-    /// True if the client has cancelled the call.
+    /// Returns true if the client has cancelled the call.
     fn is_cancelled(&self) -> bool {
         self.is_cancelled.load(Ordering::Relaxed)
     }
@@ -226,9 +231,9 @@ impl Call {
     /// Returns the answer with as many items, up to `n_items`, as fit into `limit` tokens in the form that is
     /// sent.
     ///
-    /// `build` returns the answer with the first so many items; it is called some times, with other numbers.
-    /// If not even one item fits, it is asked for an answer without any, and gets the number of tokens of
-    /// that with one, which the answer has to name ([`text::no_room`]).
+    /// `build` returns the answer with the first n items; it is called several times with different numbers.
+    /// If not even one item fits, it is called for an answer without items, with the number of tokens of the
+    /// answer with one item, which the answer has to name ([`text::no_room`]).
     fn fit<T: Serialize>(
         &self,
         n_items: usize,
@@ -236,15 +241,18 @@ impl Call {
         build: impl Fn(usize, Option<u32>) -> Answer<T>,
     ) -> Answer<T> {
         let size = |n: usize| build(n, None).n_tokens(self.format);
-        // No item is shorter than some tokens, so that a long list is not rendered as a whole.
+        // Every item has a minimum size, so a long list is not rendered as a whole.
+
         let (mut least, mut most) = (0, n_items.min(limit as usize / text::MIN_LINE_TOKENS));
         if most == n_items && size(n_items) <= limit {
             return build(n_items, None);
         }
+
         while least < most {
             let middle = least + (most - least).div_ceil(2);
             if size(middle) <= limit { least = middle } else { most = middle - 1 }
         }
+
         build(least, (least == 0 && n_items > 0).then(|| size(1)))
     }
 
@@ -254,7 +262,7 @@ impl Call {
         }
     }
 
-    /// Finds the codebase of a call. If it is not one that the session may use, asks the user.
+    /// Finds the codebase of a call. Asks the user if the session may not use it.
     fn find(
         &self,
         path: Option<&str>,
@@ -264,15 +272,14 @@ impl Call {
         let target = self.codebases.find_unchecked(path, file)?;
         let trust = &self.codebases.trust;
         let Err(refusal) = trust.check(target.codebase(), purpose) else { return Ok(target) };
-        let said =
+
+        // A user who has declined is not asked again.
+        let consent =
             if refusal.is_final() { None } else { self.user.ask(&refusal.question(), &|| self.is_stopped()) };
-        if let Some(said) = said {
-            trust.remember(&refusal, said);
+        if let Some(is_allowed) = consent {
+            trust.remember(&refusal, is_allowed);
         }
-        match said {
-            Some(true) => Ok(target),
-            Some(false) | None => Err(refusal.into()),
-        }
+        if consent == Some(true) { Ok(target) } else { Err(refusal.into()) }
     }
 
     /// Opens the codebase of a call. Rebuilds a deleted or damaged index.
@@ -282,11 +289,13 @@ impl Call {
     fn open(&self, path: Option<&str>, file: Option<&str>) -> Result<CallTarget, CallError> {
         let target = self.find(path, file, Purpose::Read)?;
         let codebase = target.codebase();
+
         let mut gate = gate::check(codebase);
         if needs_rebuild(codebase, &gate) {
             self.rebuild(&target)?;
             gate = gate::check(codebase);
         }
+
         let gate = gate.map_err(|error| CallError::of(error.into(), codebase))?;
         match gate.filter(|gate| !gate.allows_partial_answers(codebase)) {
             Some(gate) => {
@@ -304,7 +313,9 @@ impl Call {
         let codebase = target.codebase();
         let root = codebase.root();
         tracing::warn!(component = "mcp", operation = "rebuild", codebase_root = %root.display(), "the index is gone or damaged; it is built again");
+
         let head = Target::head(codebase).map_err(|error| CallError::of(error.into(), codebase))?;
+
         let timeout = Duration::from_millis(codebase.settings.search.timeout_ms);
         if background::update_until(codebase, &head, Instant::now() + timeout, &|| self.is_stopped()) {
             Ok(())
@@ -317,7 +328,7 @@ impl Call {
         CallError::Gated(Box::new(Envelope::new(gate, target.codebase(), &target.requested, self.debug)))
     }
 
-    /// The error of a codebase in this state, which is not `indexed`.
+    /// The error for a codebase in this state, which is not `indexed`.
     fn lifecycle_error(&self, target: &CallTarget, lifecycle: &Lifecycle) -> CallError {
         match gate::Gate::of(target.codebase(), lifecycle, None) {
             Some(gate) => self.gate_error(target, gate),
@@ -333,16 +344,20 @@ impl Call {
         query: impl Fn(codeweaver::query::view::freshness::RequestUpdate<'_>) -> Result<T, QueryError>,
     ) -> Result<T, CallError> {
         let codebase = target.codebase();
+
         let updater = |target: &Target, timeout: Duration| {
             background::update_until(codebase, target, Instant::now() + timeout, &|| self.is_stopped())
         };
+
         let answer = match query(&updater) {
+            // Damage may be found only when a part of the index is read.
             Err(error) if error.damage().is_some() => {
                 self.rebuild(target)?;
                 query(&updater)
             }
             answer => answer,
         };
+
         let answer = answer.map_err(|error| match error {
             QueryError::Gated(lifecycle) => self.lifecycle_error(target, &lifecycle),
             QueryError::Cancelled => {
@@ -352,6 +367,8 @@ impl Call {
             }
             other => CallError::of(other, codebase),
         })?;
+
+        // The answer to a cancelled call is dropped.
         if self.is_cancelled() { Err(CallError::Stopped) } else { Ok(answer) }
     }
 }

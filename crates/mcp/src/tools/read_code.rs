@@ -35,7 +35,7 @@ pub struct Output {
     status: OkStatus,
     #[serde(flatten)]
     file: FileText,
-    /// How current the index is. The text itself is always read from the working tree or the revision.
+    /// The freshness of the index. The text itself is always read from the working tree or the revision.
     freshness: Freshness,
     #[serde(flatten)]
     end: AnswerEnd,
@@ -56,17 +56,21 @@ impl Tool for ReadCode {
         let codebase = target.codebase();
         let limit = call.token_limit(arguments.token_limit, codebase);
         let rev = arguments.rev.as_deref();
-        // A file may be named like a place.
+
+        // A file may have a name like `PATH:18`.
         let is_name = target.file(&arguments.file).is_ok_and(|file| codebase.root().join(file).exists());
         let (path, lines) = if is_name { (arguments.file.as_str(), None) } else { (path, lines) };
         let (file, link) = target.linked_file(path, rev)?;
+
         let from = arguments.start_line.or(lines.map(|(from, _)| from)).unwrap_or(1);
         let to = arguments.end_line.or(lines.map(|(_, to)| to)).unwrap_or(u32::MAX);
         let key = (codebase.root(), &file, rev, from, to);
         let read_before = Cursor::resume(arguments.cursor.as_deref(), &key)?;
         let from = from
             .max(u32::try_from(read_before).unwrap_or(u32::MAX).saturating_add(u32::from(read_before > 0)));
+
         let mut text = call.run_query(&target, |_| target.searcher.read(&file, Some((from, to)), rev))?;
+        // A NUL byte marks a binary file, as in git.
         if text.text.contains('\0') {
             return Err(CallError::Failed(Failure {
                 status: FailureStatus::Unsupported,
@@ -74,17 +78,22 @@ impl Tool for ReadCode {
                 codebase_root: Some(codebase.root()),
             }));
         }
+
         let mut freshness = freshness::decide(codebase).map_err(|error| CallError::of(error, codebase))?;
         let is_behind = freshness == Freshness::Stale;
+        // The text is newer than the index.
         if freshness == Freshness::Fresh && text.state != MatchState::Committed {
             freshness = Freshness::Overlaid;
         }
         background::update_if_due(target.codebase(), is_behind);
+
         let mut warnings: Vec<String> = link.iter().cloned().collect();
         loop {
             warnings.extend(text.note().filter(|_| text.ends_within_line()));
+
             let has_more = text.truncated && !text.text.is_empty() && text.span.1 < to.min(text.total_lines);
             let next_cursor = has_more.then(|| Cursor::at(text.span.1 as usize, &key).to_string());
+
             let rendered = text_of(&text, &warnings, next_cursor.as_deref());
             let codebase_root = codebase.root();
             let output = Output {
@@ -94,10 +103,12 @@ impl Tool for ReadCode {
                 end: AnswerEnd { warnings, codebase_root, next_cursor },
             };
             let answer = Answer { structured: output, text: rendered };
+
             let size = answer.n_tokens(call.format);
             if size <= limit || answer.structured.file.text.is_empty() {
                 return Ok(answer);
             }
+
             text = shortened(answer.structured.file, f64::from(limit) / f64::from(size));
             let n_lines = text.total_lines - from.min(text.total_lines) + 1;
             let no_room = text.text.is_empty().then(|| no_room("line", n_lines as usize, size));
@@ -106,15 +117,17 @@ impl Tool for ReadCode {
     }
 }
 
-/// Splits `PATH:18-21` and `PATH:18`.
+/// Splits `PATH:18-21` or `PATH:18` into the path and the lines.
 fn place_of(file: &str) -> (&str, Option<(u32, u32)>) {
-    let lines = |text: &str| {
-        let (from, to) = text.split_once('-').unwrap_or((text, text));
-        let (from, to) = (from.parse().ok()?, to.parse().ok()?);
-        (from > 0 && from <= to).then_some((from, to))
-    };
-    let place = file.rsplit_once(':').and_then(|(path, text)| Some((path, lines(text)?)));
+    let place = file.rsplit_once(':').and_then(|(path, lines)| Some((path, lines_of(lines)?)));
     place.map_or((file, None), |(path, lines)| (path, Some(lines)))
+}
+
+/// Parses `18-21` or `18`.
+fn lines_of(text: &str) -> Option<(u32, u32)> {
+    let (from, to) = text.split_once('-').unwrap_or((text, text));
+    let (from, to) = (from.parse().ok()?, to.parse().ok()?);
+    (from > 0 && from <= to).then_some((from, to))
 }
 
 /// Truncates a text to about `share` of its length, at the end of a line unless the first line is longer.
@@ -123,6 +136,7 @@ fn shortened(mut file: FileText, share: f64) -> FileText {
     let end = (0..=wanted).rev().find(|&end| file.text.is_char_boundary(end)).unwrap_or(0);
     let end_of_line = file.text[..end].rfind('\n').map_or(end, |at| at + 1);
     file.text.truncate(end_of_line);
+
     let n_lines = file.text.lines().count() as u32;
     // A truncated line counts as read: the next answer continues after it.
     file.span = if n_lines == 0 { (0, 0) } else { (file.span.0, file.span.0 + n_lines - 1) };
@@ -130,6 +144,7 @@ fn shortened(mut file: FileText, share: f64) -> FileText {
     file
 }
 
+/// Formats an answer: a headline, the warnings, then the text as it is.
 fn text_of(file: &FileText, warnings: &[String], next_cursor: Option<&str>) -> String {
     let (first, last) = file.span;
     let state = state_of(file.state);
@@ -137,10 +152,13 @@ fn text_of(file: &FileText, warnings: &[String], next_cursor: Option<&str>) -> S
     let rev = if is_usual { String::new() } else { format!(" at {}", file.rev) };
     let mut text =
         format!("{}:{first}-{last} of {} lines{rev}{state}\n", printed(&file.path), file.total_lines);
+
     for warning in warnings {
         text.push_str(&format!("warning: {warning}\n"));
     }
+
     text.push_str(&file.text);
+
     if let Some(cursor) = next_cursor {
         text.push('\n');
         text.push_str(&more(cursor));

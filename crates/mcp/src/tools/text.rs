@@ -1,33 +1,33 @@
-//! Compact text of answers: the parts that several tools have.
+//! Parts of the compact text of answers that several tools share.
 
 use codeweaver::query::view::{Freshness, MatchState};
 
-/// Lower bound of the tokens of a line that names something.
+/// Lower bound of the number of tokens of a line with a name.
 pub const MIN_LINE_TOKENS: usize = 4;
 
-/// The last line of an answer that `cursor` continues.
+/// The last line of an answer that has a continuation.
 pub fn more(cursor: &str) -> String {
     format!("more: cursor {cursor:?}\n")
 }
 
-/// The freshness of an answer that may not show the present state, in brackets and after a blank; empty for
-/// the normal case.
+/// The freshness of an answer that may not show the present state, in brackets after a blank; empty for a
+/// present one.
 pub fn unless_fresh(freshness: Freshness) -> String {
     if is_current(freshness) { String::new() } else { format!(" [{}]", name_of(freshness)) }
 }
 
-/// Whether an answer of this freshness shows the present state.
+/// Returns whether an answer of this freshness shows the present state.
 pub fn is_current(freshness: Freshness) -> bool {
     matches!(freshness, Freshness::Fresh | Freshness::Overlaid | Freshness::Synced)
 }
 
-/// The warning of an answer that has none of its `n` items because the first alone needs `needed` tokens.
+/// The warning of an answer without any of its `n` items, because the first alone needs `needed` tokens.
 pub fn no_room(item: &str, n: usize, needed: u32) -> String {
     let items = if n == 1 { item.to_owned() } else { format!("{item}s") };
     format!("{n} {items} found; token_limit is too small for the first, which needs {needed}")
 }
 
-/// The day of a time in seconds since 1970.
+/// The day, in UTC, of a time in seconds since 1970.
 pub fn day(seconds: i64) -> String {
     jiff::Timestamp::from_second(seconds)
         .map(|time| time.strftime("%Y-%m-%d").to_string())

@@ -12,12 +12,12 @@ use std::ops::Range;
 /// A line with its number.
 pub struct Line<'a> {
     pub number: u32,
-    /// Where its number links to.
+    /// Link of the number.
     pub href: String,
     pub text: &'a str,
     /// Byte ranges that are highlighted, in order, disjoint.
     pub marks: Vec<Range<usize>>,
-    /// Whether it is part of what answers.
+    /// Whether the line is part of the match.
     pub is_focus: bool,
 }
 
@@ -25,6 +25,7 @@ pub struct Line<'a> {
 /// new part.
 pub fn block<'a>(label: &str, lines: impl Iterator<Item = Line<'a>>) -> Markup {
     let mut previous: Option<u32> = None;
+
     html! {
         div.code tabindex="0" role="group" aria-label=(safe(label)) {
             pre {
@@ -41,12 +42,13 @@ pub fn block<'a>(label: &str, lines: impl Iterator<Item = Line<'a>>) -> Markup {
     }
 }
 
-/// Code with highlighted `ranges`. Tabs stay, so that what is copied is what is in the file.
+/// Code with highlighted `ranges`. Tabs stay, so that copied text is the text of the file.
 pub fn marked(text: &str, ranges: &[Range<usize>]) -> Markup {
     let mut end = 0;
+
     html! {
         @for range in ranges {
-            // Ranges are those of another version of the text if they do not fit.
+            // A range that does not fit belongs to another version of the text.
             @if let (Some(before), Some(mark)) = (text.get(end..range.start), text.get(range.clone())) {
                 (plain(before)) mark { (plain(mark)) }
                 @let () = end = range.end;
@@ -56,7 +58,7 @@ pub fn marked(text: &str, ranges: &[Range<usize>]) -> Markup {
     }
 }
 
-/// As [`marked`], with what `highlighter` finds.
+/// As [`marked`], with the ranges that `highlighter` finds.
 pub fn highlighted(text: &str, highlighter: &Highlighter) -> Markup {
     marked(text, &highlighter.ranges(text))
 }
@@ -75,6 +77,7 @@ pub fn path(path: &str) -> Markup {
     let shown = quoting::printed(path);
     let (directory, name) =
         shown.rsplit_once('/').map_or(("", &*shown), |(directory, name)| (directory, name));
+
     html! {
         @if !directory.is_empty() {
             span.dir { (breakable(directory)) "/" wbr; }

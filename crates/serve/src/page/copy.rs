@@ -1,4 +1,4 @@
-//! Copy: what is on screen as a command and as a call of an MCP tool.
+//! Copy: the search on screen as a command and as a call of an MCP tool.
 
 use super::code::safe;
 use crate::params::Params;
@@ -20,16 +20,18 @@ pub fn of_lines(search: &Search, answer: &LineAnswer, params: &Params) -> Markup
     let mut arguments = Map::new();
     arguments.insert("pattern".to_owned(), json!(answer.pattern));
     arguments.insert("regex".to_owned(), json!(answer.mode == "regex"));
+
     for name in ["ignore_case", "word"] {
         if params.flag(name) {
             arguments.insert(name.to_owned(), json!(true));
         }
     }
+
     add_filters(&mut arguments, search);
     panel(&command(search, params), "find_text", arguments)
 }
 
-/// A command and a call of an MCP tool that give what is on screen.
+/// A command and a call of an MCP tool with the same result as the page.
 pub fn panel(command: &str, tool: &str, arguments: Map<String, Value>) -> Markup {
     let call = json!({ "name": tool, "arguments": arguments });
     let call = serde_json::to_string_pretty(&call).unwrap_or_default();
@@ -58,11 +60,13 @@ fn text(title: &str, id: &str, text: &str) -> Markup {
 fn add_filters(arguments: &mut Map<String, Value>, search: &Search) {
     let line = &search.line;
     let paths = [repositories(search), line.paths.clone()].concat();
+
     for (name, values) in [("paths", &paths), ("focus_languages", &line.languages)] {
         if !values.is_empty() {
             arguments.insert(name.to_owned(), json!(values));
         }
     }
+
     if !search.filters.include_tests {
         arguments.insert("include_tests".to_owned(), json!(false));
     }
@@ -80,21 +84,26 @@ fn command(search: &Search, params: &Params) -> String {
     let line = &search.line;
     let mut words = vec!["git codeweaver search".to_owned(), quoted(&line.query)];
     let mut option = |name: &str, value: &str| words.push(format!("--{name} {}", quoted(value)));
+
     if let Some(mode) = params.text("mode") {
         option("mode", mode);
     }
     line.languages.iter().for_each(|language| option("lang", language));
     repositories(search).iter().for_each(|path| option("path", path));
+
     for path in &line.paths {
         match path.strip_prefix(":!") {
             Some(path) => option("exclude", path),
             None => option("path", path),
         }
     }
+
     line.kinds.iter().for_each(|kind| option("kind", kind));
     line.rev.iter().for_each(|rev| option("rev", rev));
+
     let is_committed =
         line.state == Some(codeweaver::query::view::MatchState::Committed) || params.flag("committed");
+
     for (is_set, flag) in [
         (!search.filters.include_tests, "--no-tests"),
         (is_committed, "--committed"),
@@ -106,13 +115,14 @@ fn command(search: &Search, params: &Params) -> String {
             words.push(flag.to_owned());
         }
     }
+
     words.join(" ")
 }
 
 /// A word of a POSIX shell.
 pub fn quoted(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./:=@%+,".contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) && !word.starts_with('-') {
+    let is_plain = word.chars().all(|c| c.is_ascii_alphanumeric() || "_-./:=@%+,".contains(c));
+    if !word.is_empty() && is_plain && !word.starts_with('-') {
         word.to_owned()
     } else {
         format!("'{}'", word.replace('\'', "'\\''"))

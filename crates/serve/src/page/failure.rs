@@ -1,11 +1,11 @@
-//! Failure: why there is no page, and what to do about it.
+//! Failure: the page of an error, with its reason and its remedy.
 
 use super::code::safe;
 use crate::job::Failure;
 use axum::http::StatusCode;
 use maud::{Markup, html};
 
-/// Milliseconds after which the script asks again for what may be answered later.
+/// Milliseconds after which the script repeats a request that may be answered later.
 const RETRY_MS: u32 = 2000;
 
 pub fn body(failure: &Failure) -> Markup {
@@ -16,6 +16,7 @@ pub fn body(failure: &Failure) -> Markup {
             @if !failure.fix.is_empty() {
                 p { "What to do: " code { (safe(&failure.fix)) } }
             }
+
             @if failure.status() == StatusCode::SERVICE_UNAVAILABLE {
                 // The script asks again.
                 p data-retry=(RETRY_MS) { a href="/status" { "The state of the index" } }

@@ -12,7 +12,7 @@ use codeweaver_text::plural;
 use maud::{Markup, html};
 use serde_json::{Map, json};
 
-/// Symbols of an outline that are listed.
+/// Maximum number of symbols listed of an outline.
 const MAX_SYMBOLS: usize = 2000;
 
 /// `GET /file`: `path` in `rev`, or with the contents `blob`; `lines` are marked.
@@ -23,6 +23,7 @@ pub async fn page(asked: Asked) -> Response {
         let rev = params.text("rev");
         let file = work.read(path, None)?;
         let outline = work.outline(path, rev).map_err(|failure| failure.why);
+
         // A permanent link may be about an older version than the path has now.
         let outline = match outline {
             Ok(outline) if outline.blob != file.blob => {
@@ -30,6 +31,7 @@ pub async fn page(asked: Asked) -> Response {
             }
             other => other,
         };
+
         let view = View { file: &file, rev, is_permanent: params.text("blob").is_some() };
         let marked = lines(params.text("lines"));
         Ok(Page::new(&file.path, Section::Files, view.body(outline.as_ref(), marked)))
@@ -53,6 +55,7 @@ struct View<'a> {
 impl View<'_> {
     fn body(&self, outline: Result<&Outline, &String>, marked: Option<(u32, u32)>) -> Markup {
         let file = self.file;
+
         html! {
             div.columns {
                 section.file aria-labelledby="title" {
@@ -75,6 +78,7 @@ impl View<'_> {
 
     fn heading(&self) -> Markup {
         let file = self.file;
+
         html! {
             h1 #title { (crumbs(&file.path, self.rev)) (badge(file.state)) }
             p.facts {
@@ -89,6 +93,7 @@ impl View<'_> {
         let file = self.file;
         let is_stored = file.state == MatchState::Committed || self.is_permanent;
         let permanent = is_stored.then(|| links::permanent(&file.path, &file.blob));
+
         html! {
             div.tools {
                 ul.actions {
@@ -101,6 +106,7 @@ impl View<'_> {
                     }
                     li.to-filters { a href="#outline" { "Outline" } }
                 }
+
                 form.rev action="/file" method="get" {
                     input type="hidden" name="path" value=(file.path);
                     label for="rev" { "Revision" }
@@ -114,13 +120,16 @@ impl View<'_> {
 
     fn text(&self, marked: Option<(u32, u32)>) -> Markup {
         let first = self.file.span.0;
-        let is_marked = |number: u32| marked.is_some_and(|(first, last)| (first..=last).contains(&number));
+
+        let marked = marked.map(|(first, last)| first..=last);
+
         html! {
             div #text.code.whole tabindex="0" role="group" aria-label={ "Text of " (quoting::printed(&self.file.path)) } {
                 pre {
                     @for (i, line) in self.file.text.lines().enumerate() {
                         @let number = first + i as u32;
-                        span.line.selected[is_marked(number)] id={ "L" (number) } {
+                        @let is_marked = marked.as_ref().is_some_and(|lines| lines.contains(&number));
+                        span.line.selected[is_marked] id={ "L" (number) } {
                             a.n href={ "#L" (number) } tabindex="-1" { (number) }
                             code { (code::marked(line, &[])) "\n" }
                         }
@@ -132,6 +141,7 @@ impl View<'_> {
 
     fn outline(&self, outline: &Outline) -> Markup {
         let n_more = outline.symbols.len().saturating_sub(MAX_SYMBOLS);
+
         html! {
             @if let Some(why) = outline.why_incomplete() { p.note { (why) } }
             @if outline.symbols.is_empty() && outline.complete { p.note { "It defines nothing." } }
@@ -146,6 +156,7 @@ impl View<'_> {
         let is_code = !["heading", "key", "selector"].contains(&symbol.kind);
         let uses = links::definition(&self.file.path, symbol.span.0, &symbol.qualified_name, self.rev);
         let name = safe(&symbol.name);
+
         html! {
             li class={ "nesting-" (symbol.nesting.min(6)) } {
                 a href={ "#L" (symbol.span.0) } title=(safe(&symbol.signature)) { (name) }
@@ -161,16 +172,20 @@ impl View<'_> {
         let path = &self.file.path;
         let place = marked.map_or_else(|| path.clone(), |(first, last)| format!("{path}:{first}-{last}"));
         let mut command = format!("git codeweaver read {}", copy::quoted(&place));
+
         let mut arguments = Map::new();
         arguments.insert("file".to_owned(), json!(path));
+
         if let Some((first, last)) = marked {
             arguments.insert("start_line".to_owned(), json!(first));
             arguments.insert("end_line".to_owned(), json!(last));
         }
+
         if let Some(rev) = self.rev {
             command.push_str(&format!(" --rev {}", copy::quoted(rev)));
             arguments.insert("rev".to_owned(), json!(rev));
         }
+
         copy::panel(&command, "read_code", arguments)
     }
 }
@@ -179,6 +194,7 @@ impl View<'_> {
 pub fn crumbs(path: &str, rev: Option<&str>) -> Markup {
     let name_at = path.rfind('/').map_or(0, |at| at + 1);
     let ends = path[..name_at].match_indices('/').map(|(at, _)| at);
+
     html! {
         @for end in ends {
             @let start = path[..end].rfind('/').map_or(0, |at| at + 1);

@@ -12,7 +12,7 @@ use codeweaver_text::{bytes, count, plural};
 use maud::{Markup, html};
 use std::collections::BTreeMap;
 
-/// Entries of a directory that are listed.
+/// Maximum number of entries listed of a directory.
 const MAX_ENTRIES: usize = 2000;
 
 /// `GET /files`: the directory `path`, or the root, in `rev`.
@@ -22,10 +22,12 @@ pub async fn page(asked: Asked) -> Response {
         let rev = work.params.text("rev");
         let pathspec = format!(":(top,literal){path}");
         let listing = api::list(work, (!path.is_empty()).then_some(pathspec.as_str()).into_iter(), rev)?;
+
         let directory = Directory::of(&path, &listing.files);
         if directory.is_empty() && !path.is_empty() {
             return Err(crate::job::Failure::not_found(format!("there is no directory {path}")));
         }
+
         let title = if path.is_empty() { "Files" } else { &path };
         let body = html! {
             section.files aria-labelledby="title" {
@@ -43,12 +45,13 @@ pub async fn page(asked: Asked) -> Response {
                 (directory.table(&path, rev))
             }
         };
+
         Ok(Page::new(title, Section::Files, body))
     })
     .await
 }
 
-/// What is directly in a directory.
+/// The direct entries of a directory.
 #[derive(Default)]
 struct Directory<'a> {
     /// Names with the number of files below them.
@@ -60,6 +63,7 @@ impl<'a> Directory<'a> {
     /// The entries of `path`, empty for the root, of which `files` are all files.
     fn of(path: &str, files: &'a [ListedFile]) -> Directory<'a> {
         let mut directory = Directory::default();
+
         for file in files {
             let below = match path {
                 "" => Some(file.path.as_slice()),
@@ -68,6 +72,7 @@ impl<'a> Directory<'a> {
                     .strip_prefix(quoting::bytes(path).as_slice())
                     .and_then(|rest| rest.strip_prefix(b"/")),
             };
+
             // Names that are not UTF-8 are left out of the tree; the search finds them.
             let Some(below) = below.and_then(|below| std::str::from_utf8(below).ok()) else { continue };
             match below.split_once('/') {
@@ -75,6 +80,7 @@ impl<'a> Directory<'a> {
                 None => directory.files.push((below, file)),
             }
         }
+
         directory
     }
 
@@ -85,6 +91,7 @@ impl<'a> Directory<'a> {
     fn table(&self, path: &str, rev: Option<&str>) -> Markup {
         let in_path = |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}/{name}") };
         let n_more = self.files.len().saturating_sub(MAX_ENTRIES);
+
         html! {
             div.wide {
                 table.list {

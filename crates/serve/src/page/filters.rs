@@ -8,18 +8,18 @@ use codeweaver::query::view::MatchState;
 use maud::{Markup, html};
 use std::collections::BTreeMap;
 
-/// Values listed of a filter.
+/// Maximum number of values listed of a filter.
 const MAX_VALUES: usize = 8;
-/// Parameters of a search that no filter in the query line stands for.
+/// Parameters of a search that cannot be written as filters in the query line.
 const KEPT: [&str; 8] = ["mode", "tests", "explain", "committed", "ignore_case", "word", "context", "intent"];
 
-/// What the filters are about in a result.
+/// The properties of a result that filters select by.
 pub struct Hit<'a> {
     /// Name of its repository, in a catalogue; else empty.
     pub repo: &'a str,
     pub path: &'a str,
     pub language: &'a str,
-    /// Of the definition; may be empty.
+    /// Kind of the definition; may be empty.
     pub kind: &'a str,
     pub state: MatchState,
 }
@@ -29,14 +29,16 @@ pub fn text(line: &QueryLine) -> String {
     if line.query.contains('\n') {
         return line.query.clone();
     }
+
     let words = std::iter::once(line.query.clone()).filter(|query| !query.is_empty());
     words.chain(filters(line).into_iter().map(|filter| filter.word())).collect::<Vec<_>>().join(" ")
 }
 
-/// The parameters besides the text of the box that a search from the box has.
+/// The parameters of a search from the box, besides the text in the box.
 pub fn kept(params: &Params, line: &QueryLine) -> Vec<(String, String)> {
     let own = KEPT.iter().filter_map(|name| Some(((*name).to_owned(), params.text(name)?.to_owned())));
     let mut kept: Vec<(String, String)> = own.collect();
+
     if line.query.contains('\n') {
         kept.extend(filters(line).into_iter().filter_map(|filter| filter.parameter()));
     }
@@ -51,8 +53,8 @@ pub fn href(params: &Params, line: &QueryLine) -> String {
 /// As [`href`], with `changes` of other parameters.
 pub fn href_with(params: &Params, line: &QueryLine, changes: &[(&str, Option<&str>)]) -> String {
     let mut pairs = vec![("q".to_owned(), text(line))];
-    let is_changed = |name: &str| changes.iter().any(|(changed, _)| *changed == name);
-    pairs.extend(kept(params, line).into_iter().filter(|(name, _)| !is_changed(name)));
+    let kept = kept(params, line).into_iter();
+    pairs.extend(kept.filter(|(name, _)| changes.iter().all(|(changed, _)| *changed != name)));
     pairs.extend(changes.iter().filter_map(|(name, value)| Some(((*name).to_owned(), (*value)?.to_owned()))));
     format!("/search?{}", encoded(pairs.iter().map(|(name, value)| (name.as_str(), value.as_str()))))
 }
@@ -94,11 +96,7 @@ impl Filter {
     /// `line` with this filter, or without it if it has it.
     fn toggled(&self, line: &QueryLine) -> QueryLine {
         let mut line = line.clone();
-        let toggle = |values: &mut Vec<String>, value: &str| match values.iter().position(|own| own == value)
-        {
-            Some(at) => drop(values.remove(at)),
-            None => values.push(value.to_owned()),
-        };
+
         match self.name {
             "repo" => toggle(&mut line.repositories, &self.value),
             "path" => toggle(&mut line.paths, &self.value),
@@ -111,40 +109,54 @@ impl Filter {
                 line.state = state.flatten();
             }
         }
+
         line
     }
 }
 
+/// Adds `value`, or removes it if it is there.
+fn toggle(values: &mut Vec<String>, value: &str) {
+    match values.iter().position(|own| own == value) {
+        Some(at) => drop(values.remove(at)),
+        None => values.push(value.to_owned()),
+    }
+}
+
+/// A filter called `name` for each of `values`.
+fn named<'a>(name: &'static str, values: &'a [String]) -> impl Iterator<Item = Filter> + 'a {
+    values.iter().map(move |value| Filter::new(name, value))
+}
+
 /// The filters of a line, in the order in which its text has them.
 fn filters(line: &QueryLine) -> Vec<Filter> {
-    let all = |name: &'static str, values: &[String]| -> Vec<Filter> {
-        values.iter().map(|value| Filter::new(name, value)).collect()
-    };
     let paths = line.paths.iter().map(|path| match path.strip_prefix(":!") {
         Some(path) => Filter::new("-path", path),
         None => Filter::new("path", path),
     });
-    let mut filters = all("repo", &line.repositories);
+
+    let mut filters: Vec<Filter> = named("repo", &line.repositories).collect();
     filters.extend(paths);
-    filters.extend(all("lang", &line.languages));
-    filters.extend(all("kind", &line.kinds));
+    filters.extend(named("lang", &line.languages));
+    filters.extend(named("kind", &line.kinds));
     filters.extend(line.rev.iter().map(|rev| Filter::new("rev", rev)));
     filters.extend(line.state.map(|state| Filter::new("state", state_name(state))));
     filters
 }
 
-/// What to narrow the results by, with the number of `hits` that would be left.
+/// Filters that narrow the results, with the number of `hits` that each would leave.
 pub fn aside<'a>(search: &Search, params: &Params, hits: impl Iterator<Item = Hit<'a>>) -> Markup {
     let hits: Vec<Hit<'a>> = hits.collect();
     let line = &search.line;
+
     let languages = counts(hits.iter().map(|hit| hit.language.to_owned()));
     let kinds = counts(hits.iter().map(|hit| hit.kind.to_owned()));
     let states = counts(hits.iter().map(|hit| state_name(hit.state).to_owned()));
-    // The lines of a pasted text have no place for it.
+    // A pasted text of several lines has no place for this filter.
     let has_state = !line.query.contains('\n') && states.len() > 1;
     let repos = counts(hits.iter().map(|hit| hit.repo.to_owned()));
     // The directories of a catalogue are its repositories.
     let directories = if repos.len() > 1 { Vec::new() } else { directories(&hits) };
+
     let groups = [
         ("Repository", "repo", repos),
         ("Language", "lang", languages),
@@ -152,9 +164,11 @@ pub fn aside<'a>(search: &Search, params: &Params, hits: impl Iterator<Item = Hi
         ("Kind", "kind", kinds),
         ("State", "state", if has_state { states } else { Vec::new() }),
     ];
+
     let active = filters(line);
     let with_tests = search.filters.include_tests;
     let tests = href_with(params, line, &[("tests", Some(if with_tests { "0" } else { "1" }))]);
+
     html! {
         aside #filters aria-label="Filters" {
             @if !active.is_empty() {
@@ -170,9 +184,11 @@ pub fn aside<'a>(search: &Search, params: &Params, hits: impl Iterator<Item = Hi
                     }
                 }
             }
+
             @for (title, name, values) in &groups {
                 (group(title, params, line, values.iter().map(|(value, n)| (Filter::new(name, value), *n))))
             }
+
             h2 { "Tests" }
             ul { li { a href=(tests) { @if with_tests { "Leave tests out" } @else { "Include tests" } } } }
             @if hits.len() > 1 { p.note { "Counts are of the best " (hits.len()) " results." } }
@@ -187,7 +203,9 @@ fn group(
     values: impl Iterator<Item = (Filter, usize)>,
 ) -> Markup {
     let active = filters(line);
+    // Active filters are listed above, to be removed.
     let values: Vec<(Filter, usize)> = values.filter(|(filter, _)| !active.contains(filter)).collect();
+
     html! {
         @if !values.is_empty() {
             h2 { (title) }
@@ -220,16 +238,18 @@ fn counts(values: impl Iterator<Item = String>) -> Vec<(String, usize)> {
     counts
 }
 
-/// For each hit the directory below that which all of them share; empty if there is none.
+/// The directory of each hit directly below the one that all hits share; empty if there is none.
 fn directories(hits: &[Hit<'_>]) -> Vec<String> {
     let parent = |path: &str| path.rfind('/').map_or(0, |at| at + 1);
     let Some(first) = hits.first() else { return Vec::new() };
     let mut shared = &first.path[..parent(first.path)];
+
     for hit in hits {
         while !hit.path.starts_with(shared) {
             shared = &shared[..parent(&shared[..shared.len() - 1])];
         }
     }
+
     let below = hits.iter().map(|hit| {
         let end = hit.path[shared.len()..].find('/').map(|at| shared.len() + at);
         end.map_or_else(String::new, |end| hit.path[..end].to_owned())

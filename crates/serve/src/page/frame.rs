@@ -1,4 +1,4 @@
-//! Frame: what all pages have around them.
+//! Frame: the common parts of all pages.
 
 use super::assets;
 use super::code::safe;
@@ -8,9 +8,9 @@ use maud::{DOCTYPE, Markup, html};
 /// A page without its frame.
 pub struct Page {
     pub title: String,
-    /// What is in the box.
+    /// Text in the box.
     pub query: String,
-    /// Parameters that the next search from the box has too.
+    /// Parameters that the next search from the box keeps.
     pub kept: Vec<(String, String)>,
     pub section: Section,
     pub body: Markup,
@@ -44,6 +44,7 @@ pub fn render(name: &str, page: &Page) -> String {
         "" => safe(name).into_owned(),
         title => format!("{} · {}", safe(title), safe(name)),
     };
+
     let body = html! {
         a.skip href="#main" { "Skip to the content" }
         header {
@@ -62,6 +63,7 @@ pub fn render(name: &str, page: &Page) -> String {
             span.keys { " · " kbd { "/" } " search · " kbd { "j" } " " kbd { "k" } " move · " kbd { "?" } " help" }
         }
     };
+
     document(&title, name, &body)
 }
 
@@ -83,16 +85,18 @@ fn document(title: &str, name: &str, body: &Markup) -> String {
                 link rel="stylesheet" href=(assets::url("style.css"));
                 script src=(assets::url("page.js")) defer {}
             }
+
             body { (body) }
         }
     }
     .into_string()
 }
 
-/// The box. A query of several lines is a pasted text, whose lines are kept.
+/// The search box. A query of several lines is a pasted text, whose lines are kept.
 fn search_box(page: &Page) -> Markup {
     let hint = "Search by meaning, name, \"exact text\" or /regex/";
     html! {
+
         form.search role="search" action="/search" method="get" {
             label.visually-hidden for="q" { "Search" }
             @if page.query.contains('\n') {

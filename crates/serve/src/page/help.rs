@@ -42,15 +42,18 @@ pub async fn page(asked: Asked) -> Response {
                 h2 { "What to ask" }
                 (table("Query", "Finds", &QUERIES, true))
                 p { "A pasted error with its stack trace, or a whole issue, is taken apart and searched by its parts." }
+
                 h2 { "Filters" }
                 (table("In the query", "Searches", &FILTERS, false))
                 p { "Values with blanks are quoted: " code { "path:\"old code\"" } "." }
+
                 h2 { "Keys" }
                 (table("Key", "Does", &KEYS, false))
                 p {
                     "In a file, a click on a number selects its line, and a click with Shift the lines up to it. "
                     "The address then names them."
                 }
+
                 h2 { "For programs" }
                 p {
                     "The same answers as JSON: " a href="/api/openapi.json" { "OpenAPI document" } ". "
@@ -59,6 +62,7 @@ pub async fn page(asked: Asked) -> Response {
                 }
             }
         };
+
         Ok(Page::new("Help", Section::Help, body))
     })
     .await
@@ -69,6 +73,7 @@ fn table(left: &str, right: &str, rows: &[(&str, &str)], links_to_search: bool) 
         div.wide {
             table.list {
                 thead { tr { th scope="col" { (left) } th scope="col" { (right) } } }
+
                 tbody {
                     @for (what, means) in rows {
                         tr {

@@ -12,7 +12,7 @@ use maud::{Markup, html};
 /// Hexadecimal digits of an oid for people.
 const SHORT_OID: usize = 10;
 
-/// `GET /history`: of `path`, or of `symbol`, from `offset` on.
+/// `GET /history`: the history of `path`, or of `symbol`, from `offset` on.
 pub async fn page(asked: Asked) -> Response {
     respond(asked, |work| {
         let params = &work.params;
@@ -20,11 +20,13 @@ pub async fn page(asked: Asked) -> Response {
         if path.is_none() && symbol.is_none() {
             return Err(Failure::parameter("path", "given, or `symbol`"));
         }
+
         let offset = params.number("offset", usize::MAX)?.unwrap_or(0);
         let items = api::commits(work)?;
         let next = offset + items.commits.len();
         let at = |offset: usize| format!("/history?{}", params.with(&[("offset", Some(&offset.to_string()))]));
         let title = symbol.or(path).unwrap_or_default();
+
         let body = html! {
             section.history aria-labelledby="title" {
                 h1 #title {
@@ -44,6 +46,7 @@ pub async fn page(asked: Asked) -> Response {
                 }
             }
         };
+
         Ok(Page::new(&format!("History of {title}"), Section::None, body))
     })
     .await
@@ -52,10 +55,11 @@ pub async fn page(asked: Asked) -> Response {
 fn item(commit: &CommitItem, path: Option<&str>) -> Markup {
     let short = commit.commit.get(..SHORT_OID).unwrap_or(&commit.commit);
     let path = commit.path.as_deref().or(path);
-    // What was deleted is not in its commit.
+    // A definition that was removed is not in the commit.
     let is_there = !matches!(commit.symbol, Some("removed"));
     let moment = time::rfc3339(u64::try_from(commit.time).unwrap_or(0));
     let day = moment.get(..10).unwrap_or(&moment);
+
     html! {
         li {
             p {
@@ -72,7 +76,7 @@ fn item(commit: &CommitItem, path: Option<&str>) -> Markup {
     }
 }
 
-/// What a commit did to a definition.
+/// The name of a change of a definition, for people.
 fn event(name: &str) -> &str {
     match name {
         "signature" => "signature changed",

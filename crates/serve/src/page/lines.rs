@@ -1,4 +1,4 @@
-//! Lines: what a search for text or an expression has found, by file.
+//! Lines: the lines that a search for text or an expression has found, by file.
 
 use super::code::{self, Line, badge};
 use super::links;
@@ -12,6 +12,7 @@ pub fn file(file: &GrepFile, rev: Option<&str>) -> Markup {
     let path = &file.path;
     let first = file.lines.iter().find(|line| line.column.is_some()).map(number);
     let n_hidden = file.count.saturating_sub(file.n_shown());
+
     html! {
         article.result {
             h2 {

@@ -9,6 +9,7 @@ use maud::html;
 /// The form, for the repository called `name`. `is_wrong` after a wrong token.
 pub fn page(name: &str, is_wrong: bool) -> Response {
     let title = format!("Token for {}", safe(name));
+
     let body = html! {
         form.login action="/login" method="post" {
             h1 { (title) }
@@ -20,5 +21,6 @@ pub fn page(name: &str, is_wrong: bool) -> Response {
             button type="submit" { "Sign in" }
         }
     };
+
     frame::response(StatusCode::UNAUTHORIZED, frame::bare(&title, &body))
 }

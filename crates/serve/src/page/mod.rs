@@ -7,10 +7,10 @@
 //! * [`search`]: the box with its results, [`results`] by meaning or [`lines`] of text, with [`filters`] and
 //!   their equivalents to [`copy`].
 //! * [`file`], [`files`]: the text of a file with its outline; directories.
-//! * [`symbol`], [`similar`], [`history`]: what is known about code.
-//! * [`status`], [`skipped`]: the state of the index, and what is not in it.
+//! * [`symbol`], [`similar`], [`history`]: the uses, the look-alikes and the history of code.
+//! * [`status`], [`skipped`]: the state of the index, and the files that it leaves out.
 //! * [`help`], [`login`], [`failure`]: the other pages.
-//! * [`frame`]: what all pages have around them; [`code`], [`links`]: lines of code and the URLs of pages.
+//! * [`frame`]: the common parts of all pages; [`code`], [`links`]: lines of code and the URLs of pages.
 //! * [`assets`]: style, script and icon.
 //!
 //! Every page works without its script, which adds results while typing, keys and copying.
@@ -46,7 +46,7 @@ use std::sync::Arc;
 
 /// The pages and their assets.
 pub fn routes() -> Router<Arc<App>> {
-    Router::new()
+    let pages = Router::new()
         .route("/", get(search::page))
         .route("/search", get(search::page))
         .route("/results", get(search::fragment))
@@ -57,14 +57,15 @@ pub fn routes() -> Router<Arc<App>> {
         .route("/history", get(history::page))
         .route("/status", get(status::page))
         .route("/skipped", get(skipped::page))
-        .route("/help", get(help::page))
-        .route("/assets/{name}", get(assets::asset))
+        .route("/help", get(help::page));
+
+    pages.route("/assets/{name}", get(assets::asset))
 }
 
-/// A request for a page, or why its parameters cannot be read.
+/// A request for a page, or the failure to read its parameters.
 type Asked = Result<Job, Failure>;
 
-/// Answers with the page that `render` makes, or with one that says why there is none.
+/// Answers with the page that `render` makes, or with the page of its failure.
 async fn respond(
     asked: Asked,
     render: impl FnOnce(&Work) -> Result<Page, Failure> + Send + 'static,
@@ -73,26 +74,30 @@ async fn respond(
         Ok(job) => {
             let name = job.app.name.clone();
             let query = job.params.text("q").unwrap_or_default().to_owned();
-            let of_frame = name.clone();
-            let rendered = job.run(move |work| Ok(frame::render(&of_frame, &render(work)?))).await;
+            let app_name = name.clone();
+            let rendered = job.run(move |work| Ok(frame::render(&app_name, &render(work)?))).await;
             (name, query, rendered)
         }
         Err(failure) => (String::new(), String::new(), Err(failure)),
     };
+
     match rendered {
         Ok(text) => html(StatusCode::OK, text),
         Err(failure) => failed(&name, query, &failure),
     }
 }
 
-/// The page of a failure in the server called `name`. What was searched for stays in the box.
+/// The page of a failure in the server called `name`. The query stays in the box.
 fn failed(name: &str, query: String, failure: &Failure) -> Response {
     let page = Page { query, ..Page::new(&failure.error, Section::None, failure::body(failure)) };
     let mut response = html(failure.status(), frame::render(name, &page));
-    let of_failure = failure.clone().into_response();
-    if let Some(seconds) = of_failure.headers().get(header::RETRY_AFTER) {
+
+    let json = failure.clone().into_response();
+    // The page tells programs when to try again, as the failure in JSON does.
+    if let Some(seconds) = json.headers().get(header::RETRY_AFTER) {
         response.headers_mut().insert(header::RETRY_AFTER, seconds.clone());
     }
+
     response
 }
 

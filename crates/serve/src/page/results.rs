@@ -10,18 +10,18 @@ use codeweaver_git::quoting;
 use codeweaver_text::{self as text, Highlighter, count, plural};
 use maud::{Markup, html};
 
-/// Lines shown of a match.
+/// Maximum number of lines shown of a match.
 const LINES: usize = 12;
-/// Places listed of each kind.
+/// Maximum number of places listed of each kind.
 const MAX_LISTED: usize = 6;
-/// Symbols listed of a match.
+/// Maximum number of symbols listed of a match.
 const MAX_SYMBOLS: usize = 4;
 /// Parts of an explanation that the sum of the others is multiplied by.
 const FACTORS: [&str; 3] = ["prior", "intent", "factor"];
 /// Hexadecimal digits of an oid for people.
 const SHORT_OID: usize = 12;
 
-/// How matches are shown.
+/// Options for showing matches.
 #[derive(Debug, Default)]
 pub struct Shown {
     highlighter: Highlighter,
@@ -31,11 +31,12 @@ pub struct Shown {
 }
 
 impl Shown {
-    /// Matches in `rev` of no words.
+    /// Options for matches in `rev` that no words select.
     pub fn plain(rev: Option<&str>) -> Shown {
         Shown { rev: rev.map(str::to_owned), ..Shown::default() }
     }
 
+    /// Options for the matches of `search`.
     pub fn of(search: &Search) -> Shown {
         let query = &search.line.query;
         Shown {
@@ -46,9 +47,10 @@ impl Shown {
     }
 }
 
-/// What was missing, and how current the answer is.
+/// Warnings about missing data, and the freshness of the answer.
 pub fn notes(response: &Response) -> Markup {
     let words: Vec<_> = response.absent_words.iter().map(|word| safe(word)).collect();
+
     html! {
         @for warning in &response.warnings { p.warning { (safe(warning)) } }
         @for path in &response.absent_paths { p.warning { (safe(path)) } }
@@ -65,11 +67,14 @@ fn freshness(index: &IndexInfo) -> String {
     let commit = safe(commit.get(..SHORT_OID).unwrap_or(commit)).into_owned();
     let place =
         if index.rev == "HEAD" { format!("HEAD {commit}") } else { format!("{} {commit}", safe(&index.rev)) };
+
     if let Some((done, wanted)) = index.coverage {
         return format!("{place}, being indexed: {} of {} so far", count(done), plural(wanted, "file"));
     }
+
     let changed = plural(index.dirty_files as u64, "uncommitted file");
     let with_changes = if index.dirty_files > 0 { format!(" with {changed}") } else { String::new() };
+
     match index.freshness {
         Freshness::Fresh | Freshness::Synced | Freshness::Overlaid => {
             format!("{place}{with_changes}, up to date")
@@ -88,6 +93,7 @@ pub fn result(shown: &Shown, found: &Match) -> Markup {
     let path = &found.file.path;
     let Focus { start_line, end_line, .. } = found.focus;
     let header = found.header();
+
     html! {
         article.result {
             h2 {
@@ -116,15 +122,18 @@ fn body(shown: &Shown, found: &Match, highlighter: &Highlighter) -> Markup {
     if found.content.elided || found.content.text.is_empty() {
         return html! {};
     }
+
     let (path, rev) = (&found.file.path, shown.rev.as_deref());
     let lines: Vec<&str> = found.content.text.lines().collect();
     let first = first_line_shown(found, &lines, &shown.words);
     let end = (first + LINES).min(lines.len());
     let Focus { start_line, end_line, .. } = found.focus;
-    // Marking all of them would say nothing.
+
+    // Marking all lines would say nothing.
     let numbers = (found.span.0 + first as u32)..(found.span.0 + end as u32);
     let marks_focus = start_line > numbers.start || end_line + 1 < numbers.end;
     let label = format!("Lines of {}", quoting::printed(path));
+
     let shown_lines = lines[first..end].iter().enumerate().map(|(i, text)| {
         let number = found.span.0 + (first + i) as u32;
         Line {
@@ -135,7 +144,9 @@ fn body(shown: &Shown, found: &Match, highlighter: &Highlighter) -> Markup {
             is_focus: marks_focus && (start_line..=end_line).contains(&number),
         }
     });
+
     let n_more = lines.len() - (end - first);
+
     html! {
         (code::block(&label, shown_lines))
         @if n_more > 0 {
@@ -148,16 +159,18 @@ fn body(shown: &Shown, found: &Match, highlighter: &Highlighter) -> Markup {
     }
 }
 
-/// The position of the first of the `lines` that is shown: where the definition begins, or the line below
-/// which more words of the query are.
+/// The position of the first line that is shown: the start of the definition, or a line below it that is
+/// followed by more words of the query.
 fn first_line_shown(found: &Match, lines: &[&str], words: &[String]) -> usize {
     if lines.len() <= LINES {
         return 0;
     }
+
     let position = |line: u32| (line.saturating_sub(found.span.0) as usize).min(lines.len());
     let (start, end) = (position(found.focus.start_line), position(found.focus.end_line + 1));
     let first = start + text::densest_window(&lines[start..end.max(start)], words, LINES);
-    // No fewer lines than there is room for.
+
+    // As many lines as there is room for.
     first.min(lines.len() - LINES)
 }
 
@@ -168,12 +181,15 @@ fn places(found: &Match, rev: Option<&str>) -> Markup {
         let title = if more.title.is_empty() { "line" } else { &more.title };
         (links::file(path, Some(more.span), rev), format!("{}:{}", safe(title), more.line))
     });
+
     let same =
         found.also_at.iter().map(|path| (links::file(path, None, rev), quoting::printed(path).into_owned()));
+
     let near = found.near_copies.iter().map(|copy| {
         let place = format!("{}:{}", quoting::printed(&copy.path), copy.span.0);
         (links::file(&copy.path, Some(copy.span), rev), place)
     });
+
     html! {
         (listed("Also in this file", in_file))
         (listed("The same file", same))
@@ -184,6 +200,7 @@ fn places(found: &Match, rev: Option<&str>) -> Markup {
 /// The first [`MAX_LISTED`] of some links, and the number of the others.
 fn listed(title: &str, links: impl ExactSizeIterator<Item = (String, String)>) -> Markup {
     let n_more = links.len().saturating_sub(MAX_LISTED);
+
     html! {
         @if links.len() > 0 {
             div.elsewhere {
@@ -201,9 +218,11 @@ fn actions(found: &Match, rev: Option<&str>) -> Markup {
     let path = &found.file.path;
     let Focus { symbol, kind, start_line, .. } = &found.focus;
     let is_code = !symbol.is_empty() && !["heading", "key"].contains(kind);
-    let is_listed =
-        |name: &String| name == symbol || found.more_in_file.iter().any(|more| more.symbol == *name);
-    let related = found.related_symbols.iter().filter(|name| is_code && !is_listed(name));
+    let related = found.related_symbols.iter().filter(|&name| {
+        let is_listed = name == symbol || found.more_in_file.iter().any(|more| more.symbol == *name);
+        is_code && !is_listed
+    });
+
     html! {
         ul.actions {
             @if is_code {
@@ -220,7 +239,7 @@ fn actions(found: &Match, rev: Option<&str>) -> Markup {
     }
 }
 
-/// Why the match is where it is, if the request asked for it: what each kind of evidence adds to the score.
+/// The contribution of each kind of evidence to the score, if the request asked for it.
 fn explanation(found: &Match) -> Markup {
     let Some(explanation) = &found.explanation else { return html! {} };
     let values = serde_json::to_value(explanation).unwrap_or_default();
@@ -229,8 +248,11 @@ fn explanation(found: &Match) -> Markup {
     let numbers = numbers.filter_map(|(name, value)| Some((name.as_str(), value.as_f64()?)));
     let (factors, mut parts): (Vec<_>, Vec<_>) =
         numbers.filter(|(name, _)| *name != "score").partition(|(name, _)| FACTORS.contains(name));
+
+    // Contributions that would be shown as 0.000 are left out.
     parts.retain(|(_, value)| value.abs() >= 0.0005);
     parts.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()));
+
     html! {
         details.why {
             summary { "Why this result: relevance " (format!("{:.2}", found.relevance_score)) }

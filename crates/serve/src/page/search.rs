@@ -11,9 +11,9 @@ use codeweaver::query::Response as Matches;
 use codeweaver_text::plural;
 use maud::{Markup, html};
 
-/// Results of a page.
+/// Number of results of a page.
 pub const PAGE: usize = 20;
-/// Best matches that the counts of the filters are of. Each takes about half a millisecond.
+/// Number of best matches that the filters count. Each takes about half a millisecond.
 const WIDE: usize = 50;
 
 /// `GET /` and `/search`.
@@ -21,13 +21,14 @@ pub async fn page(asked: Asked) -> Response {
     respond(asked, answer).await
 }
 
-/// `GET /results`: the contents of the page without its frame, for the script. What is typed may be
-/// unfinished, such as `/(/`, so a request that cannot be answered is no failure here.
+/// `GET /results`: the contents of the page without its frame, for the script. The query may be unfinished,
+/// such as `/(/`, so a request that cannot be answered is no failure here.
 pub async fn fragment(asked: Asked) -> Response {
     let rendered = match asked {
         Ok(job) => job.run(|work| Ok(answer(work)?.body.into_string())).await,
         Err(failure) => Err(failure),
     };
+
     match rendered {
         Ok(text) => html(StatusCode::OK, text),
         Err(failure) => {
@@ -41,8 +42,10 @@ fn answer(work: &Work) -> Result<Page, Failure> {
     if work.params.text("q").is_none_or(|text| text.trim().is_empty()) {
         return home(work);
     }
+
     let search = Search::of(work)?;
     let box_text = filters::text(&search.line);
+
     let body = if search.line.query.is_empty() {
         only_filters(&box_text)
     } else {
@@ -52,6 +55,7 @@ fn answer(work: &Work) -> Result<Page, Failure> {
             None => of_matches(work, &search, offset)?,
         }
     };
+
     let kept = filters::kept(&work.params, &search.line);
     let title = search.line.query.lines().next().unwrap_or_default().to_owned();
     Ok(Page { title, query: box_text, kept, section: Section::Search, body })
@@ -62,24 +66,29 @@ fn of_matches(work: &Work, search: &Search, offset: usize) -> Result<Markup, Fai
     (request.token_limit, request.texts) = (u32::MAX, PAGE);
     (request.offset, request.limit) = (offset, if offset == 0 { WIDE } else { PAGE });
     let response = search.matches(work, &request)?;
+
+    // Further pages need a second search, since the filters always count the best matches.
     let wide = if offset == 0 {
         None
     } else {
         (request.offset, request.limit, request.without_content) = (0, WIDE, true);
         Some(search.matches(work, &request)?)
     };
+
     work.update_if_due(response.index.needs_update);
-    let of_filters = &wide.as_ref().unwrap_or(&response).matches;
-    let hits = of_filters.iter().map(|found| filters::Hit {
+    let counted = &wide.as_ref().unwrap_or(&response).matches;
+    let hits = counted.iter().map(|found| filters::Hit {
         repo: found.file.in_repo.as_ref().map_or("", |repo| &repo.name),
         path: &found.file.path,
         language: &found.file.language,
         kind: found.focus.kind,
         state: found.state,
     });
+
     let shown = results::Shown::of(search);
     let n_shown = response.matches.len().min(PAGE);
     let pages = Pages { offset, n_shown, n_total: response.total_found, step: PAGE };
+
     Ok(html! {
         div.columns {
             section.results aria-labelledby="title" {
@@ -100,6 +109,7 @@ fn of_lines(work: &Work, search: &Search, offset: usize) -> Result<Markup, Failu
     let Answer::Lines(answer) = search.answer(work)? else {
         return Err(Failure::internal("a search for lines has found something else"));
     };
+
     let hits = answer.files.iter().map(|file| filters::Hit {
         repo: "",
         path: &file.path,
@@ -107,6 +117,7 @@ fn of_lines(work: &Work, search: &Search, offset: usize) -> Result<Markup, Failu
         kind: "",
         state: file.state,
     });
+
     let n_shown: u64 = answer.files.iter().map(codeweaver::query::grep::GrepFile::n_shown).sum();
     let pages = Pages {
         offset,
@@ -115,6 +126,7 @@ fn of_lines(work: &Work, search: &Search, offset: usize) -> Result<Markup, Failu
         step: DEFAULT_LINES,
     };
     let summary = format!("{} ({} ms)", answer.summary, answer.execution_time_ms);
+
     Ok(html! {
         div.columns {
             section.results aria-labelledby="title" {
@@ -148,12 +160,13 @@ fn summary(response: &Matches, n_shown: usize) -> String {
     format!("{found} ({} ms)", response.execution_time_ms)
 }
 
-/// Other ways to ask the same. `n_matches` of a search by meaning.
+/// Other ways to ask the same. `n_matches` is that of a search by meaning; `None` for a search for lines.
 fn ways(work: &Work, search: &Search, n_matches: Option<usize>) -> Markup {
     let explains = work.params.flag("explain");
     let explain = filters::href_with(&work.params, &search.line, &[("explain", (!explains).then_some("1"))]);
     let is_one_line = !search.line.query.contains('\n');
     let other = |query: String| filters::href(&work.params, &filters::with_query(&search.line, query));
+
     html! {
         ul.ways aria-label="Other ways to ask" {
             @if let Some(n_matches) = n_matches {
@@ -173,7 +186,7 @@ fn unquoted(query: &str) -> Option<&str> {
     query.strip_prefix('"')?.strip_suffix('"').filter(|words| !words.contains('"'))
 }
 
-/// Which of the results are shown.
+/// The range of the results that is shown.
 struct Pages {
     offset: usize,
     n_shown: usize,
@@ -183,34 +196,36 @@ struct Pages {
 }
 
 impl Pages {
+    /// Links to the pages before and after.
     fn links(&self, work: &Work, search: &Search) -> Markup {
-        let at = |offset: usize| {
-            let text = offset.to_string();
-            filters::href_with(
-                &work.params,
-                &search.line,
-                &[("offset", (offset > 0).then_some(text.as_str()))],
-            )
-        };
         let next = self.offset + self.n_shown;
         let has_next = self.n_shown > 0 && next < self.n_total;
+
         html! {
             @if self.offset > 0 || has_next {
                 nav.pages aria-label="Pages of results" {
                     @if self.offset > 0 {
-                        a rel="prev" href=(at(self.offset.saturating_sub(self.step))) { "← Better results" }
+                        a rel="prev" href=(page_href(work, search, self.offset.saturating_sub(self.step))) { "← Better results" }
                     }
                     span { (self.offset + 1) "–" (next) " of " (self.n_total) }
-                    @if has_next { a rel="next" href=(at(next)) { "More results →" } }
+                    @if has_next { a rel="next" href=(page_href(work, search, next)) { "More results →" } }
                 }
             }
         }
     }
 }
 
-/// Says why there are no matches, and what to do.
+/// The URL of the results from `offset` on.
+fn page_href(work: &Work, search: &Search, offset: usize) -> String {
+    let text = offset.to_string();
+    let offset = (offset > 0).then_some(text.as_str());
+    filters::href_with(&work.params, &search.line, &[("offset", offset)])
+}
+
+/// The reason for the absence of matches, with suggestions.
 fn nothing(search: &Search, response: &Matches, offset: usize) -> Markup {
     let line = &search.line;
+
     html! {
         div.nothing {
             @if offset > 0 && response.total_found > 0 {
@@ -234,6 +249,7 @@ fn suggestions(search: &Search, is_filtered: bool) -> Markup {
             && line.paths.is_empty()
             && line.rev.is_none()
             && line.state.is_none());
+
     html! {
         p { "What may help:" }
         ul {
@@ -260,8 +276,9 @@ fn only_filters(text: &str) -> Markup {
 
 /// The page without a query.
 fn home(work: &Work) -> Result<Page, Failure> {
-    // What the index has as a whole is for clients that may see all of it.
+    // Totals of the index are only for clients that may see all of it.
     let report = (work.access == Access::All).then(|| work.app.status(work)).flatten();
+
     let examples = [
         ("where are requests authenticated", "by meaning"),
         ("parseHeader", "a name, also incomplete"),
@@ -270,6 +287,7 @@ fn home(work: &Work) -> Result<Page, Failure> {
         ("retry with backoff path:src kind:function", "with filters"),
     ];
     let languages: Vec<_> = report.iter().flat_map(|report| &report.languages).take(12).collect();
+
     let body = html! {
         div.home {
             h1 { "Search " (super::code::safe(&work.app.name)) }
@@ -295,5 +313,6 @@ fn home(work: &Work) -> Result<Page, Failure> {
             }
         }
     };
+
     Ok(Page { section: Section::Search, ..frame::Page::new("", Section::Search, body) })
 }

@@ -15,10 +15,12 @@ pub async fn page(asked: Asked) -> Response {
         let line = work.params.number("line", u32::MAX)?.unwrap_or(1);
         let rev = work.params.text("rev");
         let shown = results::Shown::plain(rev);
+
         let mut arguments = Map::new();
         arguments.insert("file".to_owned(), json!(path));
         arguments.insert("line".to_owned(), json!(line));
         let command = format!("git codeweaver similar {}", copy::quoted(&format!("{path}:{line}")));
+
         let body = html! {
             section.results aria-labelledby="title" {
                 h1 #title {
@@ -31,6 +33,7 @@ pub async fn page(asked: Asked) -> Response {
                 (copy::panel(&command, "find_similar", arguments))
             }
         };
+
         Ok(Page::new(&format!("Similar to {path}:{line}"), Section::None, body))
     })
     .await

@@ -1,4 +1,4 @@
-//! Skipped: what is left out of the index, and why.
+//! Skipped: the files that are left out of the index, with the reasons.
 
 use super::code::safe;
 use super::frame::{Page, Section};
@@ -11,7 +11,7 @@ use codeweaver_index::status::{self, SkippedFile};
 use codeweaver_text::{count, plural};
 use maud::{Markup, html};
 
-/// Paths listed of each reason; of one reason alone, a page.
+/// Maximum number of paths listed of each reason, and of one reason on a page of its own.
 const MAX_PATHS: usize = 50;
 const PAGE: usize = 1000;
 
@@ -21,21 +21,28 @@ pub async fn page(asked: Asked) -> Response {
         work.check_all("this page")?;
         let report = status::status(work.codebase(), true).map_err(Failure::internal)?;
         let files = report.skipped_files.unwrap_or_default();
-        let of = |reason: SkipReason| -> Vec<&SkippedFile> {
-            files.iter().filter(|file| file.reason == reason.name()).collect()
-        };
+
         let body = match work.params.text("reason") {
             Some(name) => {
                 let reason = SkipReason::all().find(|reason| reason.name() == name);
                 let reason = reason.ok_or_else(|| Failure::parameter("reason", "a reason of this page"))?;
                 let offset = work.params.number("offset", usize::MAX)?.unwrap_or(0);
-                one(reason, &of(reason), offset)
+                one(reason, &with_reason(&files, reason), offset)
             }
-            None => all(report.files, files.len(), SkipReason::all().map(|reason| (reason, of(reason)))),
+            None => {
+                let reasons = SkipReason::all().map(|reason| (reason, with_reason(&files, reason)));
+                all(report.files, files.len(), reasons)
+            }
         };
+
         Ok(Page::new("Left out", Section::Status, body))
     })
     .await
+}
+
+/// The files that are left out for `reason`.
+fn with_reason(files: &[SkippedFile], reason: SkipReason) -> Vec<&SkippedFile> {
+    files.iter().filter(|file| file.reason == reason.name()).collect()
 }
 
 fn all<'a>(
@@ -45,6 +52,7 @@ fn all<'a>(
 ) -> Markup {
     let mut reasons: Vec<_> = reasons.filter(|(_, files)| !files.is_empty()).collect();
     reasons.sort_by_key(|(_, files)| std::cmp::Reverse(files.len()));
+
     html! {
         section.skipped aria-labelledby="title" {
             h1 #title { "Left out of the index" }
@@ -70,6 +78,7 @@ fn all<'a>(
 fn one(reason: SkipReason, files: &[&SkippedFile], offset: usize) -> Markup {
     let next = offset.saturating_add(PAGE);
     let at = |offset: usize| format!("/skipped?reason={}&offset={offset}", reason.name());
+
     html! {
         section.skipped aria-labelledby="title" {
             h1 #title { "Left out: " (name(reason)) " " span.count { (count(files.len() as u64)) } }
@@ -85,12 +94,14 @@ fn one(reason: SkipReason, files: &[&SkippedFile], offset: usize) -> Markup {
 }
 
 fn paths<'a>(files: impl Iterator<Item = &'a &'a SkippedFile>) -> Markup {
+    // Secrets are not shown, and links and submodules have no text.
+    let without_page = ["secret", "symlink", "submodule"];
+
     html! {
         ul.paths {
             @for file in files {
                 li {
-                    // Secrets are not shown, and links and submodules have no text.
-                    @if ["secret", "symlink", "submodule"].contains(&file.reason) {
+                    @if without_page.contains(&file.reason) {
                         (safe(&quoting::printed(&file.path)))
                     } @else {
                         a href=(links::file(&file.path, None, None)) { (quoting::printed(&file.path)) }
@@ -115,14 +126,17 @@ fn explanation(reason: SkipReason) -> &'static str {
         SkipReason::LockFile => "Versions of dependencies, written by a package manager.",
         SkipReason::LfsPointer => "Stands for contents that are in Git LFS.",
         SkipReason::Secret => "A credential, by its name or its contents. It is never shown.",
+
         SkipReason::Excluded => {
             "Excluded by the setting policy.exclude, or a path that git would not check out."
         }
         SkipReason::NotIncluded => "Matched by no glob of the setting policy.include.",
         SkipReason::Ignored => "Ignored by .codeweaverignore, or by codeweaver=off in .gitattributes.",
+
         SkipReason::Symlink => "A symbolic link; the file that it points to is indexed by its own path.",
         SkipReason::Submodule => "A submodule is a repository of its own, with an index of its own.",
         SkipReason::Empty => "Nothing is in it.",
+
         SkipReason::Crashed => "Reading it ended an earlier run. It can still be searched as text.",
         SkipReason::NotLocal => "Its contents are not in this partial clone.",
         SkipReason::Filtered => "It has a filter driver, such as git-crypt, which is never run.",

@@ -1,4 +1,4 @@
-//! Status: what is indexed, how current it is, and what is running.
+//! Status: the contents of the index, its freshness, and the run in progress.
 
 use super::code::safe;
 use super::frame::{Page, Section};
@@ -11,7 +11,7 @@ use codeweaver_text::{ago, bytes, count, duration, plural};
 use maud::{Markup, html};
 use std::time::Duration;
 
-/// Milliseconds after which the script shows the state anew, while a run is in progress and otherwise.
+/// Milliseconds until the script refreshes the state, while a run is in progress and otherwise.
 const REFRESH_RUNNING: u32 = 1000;
 const REFRESH: u32 = 10_000;
 const SHORT_OID: usize = 12;
@@ -44,6 +44,7 @@ fn body(report: &StatusReport) -> Markup {
     let is_running = report.progress.as_ref().is_some_and(|run| run.is_running);
     let refresh = if is_running { REFRESH_RUNNING } else { REFRESH };
     let n_skipped: u64 = report.skipped.values().sum();
+
     html! {
         section #status.status data-refresh=(refresh) aria-labelledby="title" {
             h1 #title { "Index" }
@@ -60,6 +61,7 @@ fn body(report: &StatusReport) -> Markup {
                 (card("Left out", &count(n_skipped), html! { a href="/skipped" { "Which, and why" } }))
                 (card("On disk", &bytes(report.size_bytes.total), html! { (sizes(report)) }))
             }
+
             h2 { "Freshness" }
             dl {
                 dt { "HEAD" } dd { (place(&report.head)) }
@@ -89,6 +91,7 @@ fn card(title: &str, figure: &str, more: Markup) -> Markup {
 fn progress(run: &RunProgress) -> Markup {
     let left = run.eta_seconds.map(|seconds| duration(Duration::from_secs(seconds)));
     let name = if run.is_running { "Indexing" } else { "Interrupted" };
+
     html! {
         div.progress {
             label for="progress" { (name) }
@@ -128,8 +131,9 @@ fn sizes(report: &StatusReport) -> String {
 }
 
 fn hooks(hooks: &HooksInfo) -> Markup {
-    let is_missing = |state: &str| !matches!(state, "current" | "outdated");
-    let missing: Vec<_> = hooks.events.iter().filter(|(_, state)| is_missing(state)).collect();
+    let missing: Vec<_> =
+        hooks.events.iter().filter(|(_, state)| !matches!(state.as_str(), "current" | "outdated")).collect();
+
     html! {
         @if let Some(problem) = &hooks.problem { "unknown: " (safe(problem)) }
         @else if hooks.installed && !hooks.binary_found {
@@ -147,6 +151,7 @@ fn hooks(hooks: &HooksInfo) -> Markup {
 
 fn languages(report: &StatusReport) -> Markup {
     let most = report.languages.iter().map(|language| language.files).max().unwrap_or(1);
+
     html! {
         h2 { "Languages" }
         div.wide {

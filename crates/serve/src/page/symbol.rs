@@ -1,4 +1,4 @@
-//! Symbol: a definition with what uses it and what it uses.
+//! Symbol: a definition with its uses and the definitions that it uses.
 
 use super::code::{self, Line, safe};
 use super::frame::{Page, Section};
@@ -16,7 +16,7 @@ use codeweaver_xref::about::{About, Callee, Use};
 use maud::{Markup, html};
 use serde_json::{Map, json};
 
-/// Entries listed before the rest is summed up.
+/// Maximum number of entries listed; the rest is summed up.
 const MAX_LISTED: usize = 100;
 /// Commits shown of its history.
 const COMMITS: usize = 10;
@@ -28,43 +28,48 @@ pub async fn page(asked: Asked) -> Response {
     respond(asked, |work| {
         let symbol = work.params.required("symbol")?;
         let rev = work.params.text("rev");
-        let looked = Looked::up(work, symbol, rev)?;
-        let title = looked.list.symbols.first().map_or(symbol, |first| first.qualified_name.as_str());
-        let body = match (looked.list.symbols.as_slice(), &looked.about) {
-            ([one, ..], Some(about)) => definition(one, about, &looked.list, rev),
-            _ => unknown(symbol, &looked.list),
+        let lookup = Lookup::run(work, symbol, rev)?;
+
+        let title = lookup.list.symbols.first().map_or(symbol, |first| first.qualified_name.as_str());
+        let body = match (lookup.list.symbols.as_slice(), &lookup.about) {
+            ([one, ..], Some(about)) => definition(one, about, &lookup.list, rev),
+            _ => unknown(symbol, &lookup.list),
         };
+
         Ok(Page::new(title, Section::None, body))
     })
     .await
 }
 
-/// The definitions of a symbol, and what is known about the first.
-struct Looked {
+/// The definitions of a symbol, and details of the first.
+struct Lookup {
     list: SymbolList,
     about: Option<About>,
 }
 
-impl Looked {
-    fn up(work: &Work, symbol: &str, rev: Option<&str>) -> Result<Looked, Failure> {
+impl Lookup {
+    fn run(work: &Work, symbol: &str, rev: Option<&str>) -> Result<Lookup, Failure> {
         work.check_all("what is known about a symbol")?;
+
         let request = SymbolRequest {
             symbol: symbol.to_owned(),
             filters: Filters { include_tests: true, ..Filters::default() },
             view: search::view(work, rev),
         };
+
         let searcher = work.searcher();
-        let (looked, needs_update) = work.run(|update| {
+        let (lookup, needs_update) = work.run(|update| {
             let view = searcher.symbol_view(&request, update)?;
             let list = searcher.find_symbols(&view, &request)?;
             let about = match list.symbols.first() {
                 Some(one) => Some(About::of(searcher, &view, one, rev, (&work.cancel, update))?),
                 None => None,
             };
-            Ok((Looked { list, about }, view.needs_update))
+            Ok((Lookup { list, about }, view.needs_update))
         })?;
+
         work.update_if_due(needs_update);
-        Ok(looked)
+        Ok(lookup)
     }
 }
 
@@ -73,6 +78,7 @@ fn unknown(symbol: &str, list: &SymbolList) -> Markup {
         div.nothing {
             h1 { "No definition of " code { (safe(symbol)) } }
             p { "None was found in what is indexed; a library, or a file that is not indexed, may have one." }
+
             @if !list.near.is_empty() {
                 p { "Names like it:" }
                 ul { @for name in &list.near { li { a href=(links::symbol(name, None)) { code { (safe(name)) } } } } }
@@ -83,13 +89,16 @@ fn unknown(symbol: &str, list: &SymbolList) -> Markup {
 }
 
 fn definition(one: &FoundSymbol, about: &About, list: &SymbolList, rev: Option<&str>) -> Markup {
+    // Both lists may have the same definition.
     let others: Vec<&FoundSymbol> = list.symbols.iter().skip(1).chain(&about.others).collect();
     let mut others: Vec<&FoundSymbol> =
         others.into_iter().filter(|it| (&it.path, it.lines) != (&one.path, one.lines)).collect();
     others.sort_by_key(|it| (&it.path, it.lines));
     others.dedup();
+
     let uses = List { what: "Uses", items: &about.uses, n: about.n_uses };
     let tests = List { what: "Tests", items: &about.tests, n: about.n_tests };
+
     html! {
         section.symbol aria-labelledby="title" {
             h1 #title { code { (safe(&one.qualified_name)) } " " span.kind { (one.kind.name().replace('_', " ")) } }
@@ -107,6 +116,7 @@ fn definition(one: &FoundSymbol, about: &About, list: &SymbolList, rev: Option<&
             @if !about.members.is_empty() { (symbols("Members", &about.members, rev)) }
             @if !about.tests.is_empty() { (tests.section(rev)) }
             @if !about.tests_by_name.is_empty() { (symbols("Tests with its name", &about.tests_by_name, rev)) }
+
             @if !about.documents.is_empty() {
                 h2 { "Documentation" }
                 ul.places {
@@ -120,6 +130,7 @@ fn definition(one: &FoundSymbol, about: &About, list: &SymbolList, rev: Option<&
                     }
                 }
             }
+
             @if !others.is_empty() { (symbols("Other definitions of the name", others, rev)) }
             (history(one))
             (copied(one, rev))
@@ -127,7 +138,7 @@ fn definition(one: &FoundSymbol, about: &About, list: &SymbolList, rev: Option<&
     }
 }
 
-/// Agents are told the tool to go on with.
+/// A warning without the advice on tools, which is for agents.
 fn for_people(warning: &str) -> &str {
     warning.split_once(": find_text").map_or(warning, |(text, _)| text)
 }
@@ -135,10 +146,12 @@ fn for_people(warning: &str) -> &str {
 fn text(one: &FoundSymbol, about: &About, rev: Option<&str>) -> Markup {
     let highlighter = Highlighter::default().with_symbol(&one.qualified_name);
     let lines: Vec<&str> = about.text.lines().collect();
-    // A comment that is shortened shifts the numbers of what follows it.
+
+    // A shortened comment shifts the numbers of the lines after it.
     let numbers = std::iter::successors(Some(about.first_line), |number| Some(number + 1));
     let gap_at = lines.iter().position(|line| *line == "…").filter(|_| about.n_hidden > 0);
     let numbered = lines.iter().zip(numbers).enumerate().filter(|(i, _)| Some(*i) != gap_at);
+
     let shown = numbered.take(MAX_LINES).map(|(i, (text, number))| {
         let number = if gap_at.is_some_and(|gap| i > gap) { number + about.n_hidden } else { number };
         Line {
@@ -149,6 +162,7 @@ fn text(one: &FoundSymbol, about: &About, rev: Option<&str>) -> Markup {
             is_focus: false,
         }
     });
+
     let n_more = lines.len().saturating_sub(MAX_LINES);
     html! {
         @if !lines.is_empty() { (code::block(&format!("Definition of {}", one.qualified_name), shown)) }
@@ -170,6 +184,7 @@ impl List<'_> {
         html! {
             h2 { (self.what) " " span.count { (self.n) } }
             @if self.items.is_empty() { p.note { "None were found." } }
+
             ul.places {
                 @for it in self.items.iter().take(MAX_LISTED) {
                     li {
@@ -180,6 +195,7 @@ impl List<'_> {
                     }
                 }
             }
+
             @if self.n > self.items.len().min(MAX_LISTED) {
                 p.note { (plural((self.n - self.items.len().min(MAX_LISTED)) as u64, "more place")) }
             }
@@ -199,13 +215,14 @@ fn callees(about: &About, rev: Option<&str>) -> Markup {
                 }
             }
         }
+
         @if about.n_unresolved > 0 {
             p.note { (plural(about.n_unresolved as u64, "other name")) " called, of libraries or not resolved" }
         }
     }
 }
 
-/// How certain a reference is, unless it is proven.
+/// The certainty of a reference, unless it is proven.
 fn grade(grade: Grade) -> Markup {
     let (text, title) = match grade {
         Grade::Exact => return html! {},
@@ -219,6 +236,7 @@ fn grade(grade: Grade) -> Markup {
 fn symbols<'a>(title: &str, symbols: impl IntoIterator<Item = &'a FoundSymbol>, rev: Option<&str>) -> Markup {
     html! {
         h2 { (title) }
+
         ul.places {
             @for it in symbols.into_iter().take(MAX_LISTED) {
                 li {
@@ -231,7 +249,7 @@ fn symbols<'a>(title: &str, symbols: impl IntoIterator<Item = &'a FoundSymbol>, 
     }
 }
 
-/// The last commits that changed it. To find them takes a while, so the script fetches them on request.
+/// The last commits that changed it. Finding them takes a while, so the script fetches them on request.
 fn history(one: &FoundSymbol) -> Markup {
     let href = links::history_of_symbol(&one.qualified_name, &one.path);
     html! {
@@ -248,9 +266,11 @@ fn copied(one: &FoundSymbol, rev: Option<&str>) -> Markup {
     let mut command = format!("git codeweaver graph {}", copy::quoted(&place));
     let mut arguments = Map::new();
     arguments.insert("symbol".to_owned(), json!(place));
+
     if let Some(rev) = rev {
         command.push_str(&format!(" --rev {}", copy::quoted(rev)));
         arguments.insert("rev".to_owned(), json!(rev));
     }
+
     copy::panel(&command, "find_symbol", arguments)
 }

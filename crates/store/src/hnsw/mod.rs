@@ -1,7 +1,7 @@
 //! HNSW over the vectors of the leading segments of a store, in flat arrays that are searched in place.
 //!
-//! * [`vectors`]: the vectors of these segments, whose rows are counted through;
-//! * [`search`]: the search of one layer, which building and queries share;
+//! * [`vectors`]: the vectors of these segments, with rows numbered across segments;
+//! * [`search`]: the search of one layer, for building and for queries;
 //! * this file: the graph in memory ([`HnswData`]) and on disk ([`HnswIndex`]).
 //!
 //! Sections: 1 [`HnswHeader`]; 2 level 0, `width` neighbours per row, `u32::MAX` for none; 3 rows of the
@@ -9,7 +9,7 @@
 //! of rows of each upper level.
 //!
 //! Source: Malkov and Yashunin 2018, algorithms 2 and 5. Deletion is not implemented: rows that are dead or
-//! out of scope are traversed and not returned.
+//! out of scope are traversed but not returned.
 
 pub mod search;
 pub mod vectors;
@@ -24,14 +24,15 @@ use std::path::Path;
 const MAGIC: [u8; 8] = *b"CWHNSW\0\0";
 /// 2: over several segments (1 was over one).
 const VERSION: u32 = 2;
-/// In place of a neighbour: there are no more.
+/// The value of a slot without a neighbour.
 pub const NONE: u32 = u32::MAX;
 
+/// The header of a graph file, 24 bytes.
 #[derive(Debug, Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
 pub struct HnswHeader {
     pub n_rows: u32,
-    /// Most neighbours of a row on level 0.
+    /// Maximum number of neighbours of a row on level 0.
     pub width: u32,
     /// A row of the topmost level.
     pub entry: u32,
@@ -58,7 +59,7 @@ pub struct HnswData {
     pub header: HnswHeader,
     /// `width` slots per row, [`NONE`] in those that are free.
     pub level0: Vec<u32>,
-    /// From level 1 up: neighbours by row.
+    /// Neighbours by row, for each level from level 1 up.
     pub upper: Vec<BTreeMap<u32, Vec<u32>>>,
 }
 
@@ -73,21 +74,22 @@ impl Layers for HnswData {
 
     fn neighbours(&self, level: usize, row: u32) -> &[u32] {
         match level.checked_sub(1) {
-            None => of_level0(&self.level0, self.header.width, row),
+            None => level0_slots(&self.level0, self.header.width, row),
             Some(upper) => self.upper[upper].get(&row).map_or(&[], Vec::as_slice),
         }
     }
 }
 
 impl HnswData {
-    /// The bytes of the graph file.
+    /// Encodes the graph file.
     pub fn encode(&self) -> Vec<u8> {
         let (mut rows, mut ends, mut neighbours) = (Vec::new(), Vec::new(), Vec::new());
-        for (row, of_row) in self.upper.iter().flatten() {
+        for (row, row_neighbours) in self.upper.iter().flatten() {
             rows.push(*row);
-            neighbours.extend_from_slice(of_row);
+            neighbours.extend_from_slice(row_neighbours);
             ends.push(neighbours.len() as u32);
         }
+
         let counts: Vec<u32> = self.upper.iter().map(|level| level.len() as u32).collect();
         let mut writer = ContainerWriter::new(MAGIC, VERSION);
         writer.section(1, bytemuck::bytes_of(&self.header).to_vec());
@@ -115,12 +117,14 @@ impl Layers for HnswIndex {
 
     fn neighbours(&self, level: usize, row: u32) -> &[u32] {
         let Some(upper) = level.checked_sub(1) else {
-            return of_level0(self.records(2), self.header.width, row);
+            return level0_slots(self.records(2), self.header.width, row);
         };
+
         let counts = self.records(6);
         let start: usize = counts.iter().take(upper).map(|&n| n as usize).sum();
         let n = counts.get(upper).map_or(0, |&n| n as usize);
         let Ok(at) = self.records(3)[start..start + n].binary_search(&row) else { return &[] };
+
         let ends = self.records(4);
         let first = (start + at).checked_sub(1).map_or(0, |before| ends[before] as usize);
         self.records(5).get(first..ends[start + at] as usize).unwrap_or(&[])
@@ -134,19 +138,21 @@ impl HnswIndex {
         let damaged = |what: &str| StoreError::damaged(file.path(), what);
         let header = *file.records::<HnswHeader>(1)?.first().ok_or_else(|| damaged("its header is empty"))?;
         let n = |id| file.records::<u32>(id).map(<[u32]>::len);
+
         let fits = header.n_rows == n_rows
             && header.entry < n_rows.max(1)
             && n(2)? == header.n_rows as usize * header.width as usize
             && n(3)? == n(4)?
             && n(5)? <= u32::MAX as usize
             && file.records::<u32>(6)?.iter().map(|&c| c as usize).sum::<usize>() == n(3)?;
+
         if !fits {
             return Err(damaged("it does not fit its segments"));
         }
         Ok(HnswIndex { file, header })
     }
 
-    /// A copy that can be extended.
+    /// Copies the graph into memory, where it can be extended.
     pub fn to_data(&self) -> HnswData {
         let mut start = 0;
         let upper = self.records(6).iter().enumerate().map(|(upper, &n)| {
@@ -171,8 +177,8 @@ impl HnswIndex {
     }
 }
 
-/// The slots of `row` that are in use; none if it does not exist.
-fn of_level0(level0: &[u32], width: u32, row: u32) -> &[u32] {
+/// The slots of `row` that are in use; empty if the row does not exist.
+fn level0_slots(level0: &[u32], width: u32, row: u32) -> &[u32] {
     let start = row as usize * width as usize;
     let slots = level0.get(start..start + width as usize).unwrap_or(&[]);
     let n = slots.iter().position(|&neighbour| neighbour == NONE).unwrap_or(slots.len());

@@ -13,31 +13,33 @@ pub type Scored = (i32, u32);
 pub struct HnswSearch<'a, L> {
     pub layers: &'a L,
     pub rows: &'a RowVectors<'a>,
-    /// Of the query.
+    /// The product with the query.
     pub kernel: &'a DotKernel,
 }
 
 impl<L: Layers> HnswSearch<'_, L> {
-    /// The best rows among those that a candidate list of `ef` finds and `accept` accepts, best first, at
-    /// most `ef`.
+    /// Finds the best rows with a candidate list of `ef`: at most `ef` rows that `accept` accepts, best
+    /// first.
     ///
     /// The list holds accepted rows only, so a search for few accepted rows visits many others.
     pub fn nearest(&self, ef: usize, accept: &dyn Fn(u32) -> bool) -> Vec<Scored> {
         if self.rows.n_rows() == 0 {
             return Vec::new();
         }
+
         let mut visited = Visited::new(self.rows.n_rows());
         let start = self.descend(self.layers.n_upper(), 0, &mut visited);
         self.layer(0, &[start], ef, accept, &mut visited)
     }
 
-    /// The best row that is found on the levels above `to`, from level `from` down.
+    /// Finds the best row on the levels above `to`, from level `from` down.
     pub fn descend(&self, from: usize, to: usize, visited: &mut Visited) -> Scored {
         let entry = self.layers.header().entry;
         let mut best = (self.dot(entry), entry);
         for level in (to + 1..=from).rev() {
             best = self.layer(level, &[best], 1, &|_| true, visited).first().copied().unwrap_or(best);
         }
+
         best
     }
 
@@ -51,22 +53,28 @@ impl<L: Layers> HnswSearch<'_, L> {
         visited: &mut Visited,
     ) -> Vec<Scored> {
         let mut open: BinaryHeap<Scored> = BinaryHeap::new();
-        // The worst row is on top.
+        // The worst row is on top, so that it can be replaced.
         let mut best: BinaryHeap<Reverse<Scored>> = BinaryHeap::new();
+
         for start in starts {
             visited.mark(start.1);
             open.push(*start);
             best.extend(accept(start.1).then_some(Reverse(*start)));
         }
+
         let mut fresh: Vec<u32> = Vec::with_capacity(64);
         while let Some((score, row)) = open.pop() {
+            // No open row can lead to a better one.
             if best.len() >= ef && best.peek().is_some_and(|worst| score < worst.0.0) {
                 break;
             }
+
             fresh.clear();
             let neighbours = self.layers.neighbours(level, row).iter();
             fresh.extend(neighbours.filter(|&&row| row < self.rows.n_rows() && visited.mark(row)));
+            // The vectors lie all over memory, so reading them is what a search waits for.
             fresh.iter().for_each(|&row| sys::prefetch(self.rows.at(row)));
+
             for &row in &fresh {
                 let found = (self.dot(row), row);
                 if best.len() >= ef && best.peek().is_some_and(|worst| found < worst.0) {
@@ -81,6 +89,7 @@ impl<L: Layers> HnswSearch<'_, L> {
                 }
             }
         }
+
         visited.clear();
         let mut best: Vec<Scored> = best.into_iter().map(|worst| worst.0).collect();
         best.sort_unstable_by(|a, b| b.cmp(a));
@@ -92,7 +101,7 @@ impl<L: Layers> HnswSearch<'_, L> {
     }
 }
 
-/// The rows that a search has met. Clearing it costs as much as they are many.
+/// The rows that a search has visited. Clearing takes time in proportion to their number.
 pub struct Visited {
     words: Vec<u64>,
     marked: Vec<u32>,
@@ -103,7 +112,7 @@ impl Visited {
         Visited { words: vec![0; (n_rows as usize).div_ceil(64)], marked: Vec::new() }
     }
 
-    /// True the first time.
+    /// Marks a row. Returns whether it was not marked before.
     fn mark(&mut self, row: u32) -> bool {
         let (word, bit) = (row as usize / 64, 1u64 << (row % 64));
         let is_new = self.words[word] & bit == 0;

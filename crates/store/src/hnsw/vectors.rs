@@ -1,23 +1,25 @@
-//! The vectors of some segments, whose rows are counted through.
+//! The vectors of some segments, with rows numbered across segments.
 
 use super::super::segment::Segment;
 use std::sync::Arc;
 
-/// Rows for which the segment of the first is looked up. A search visits thousands of rows in no order.
+/// Number of rows for whose first the segment is stored. A search visits thousands of rows in random order.
 const BLOCK: u32 = 4096;
 
 /// The vectors of segments in order: row 0 is the first of the first segment.
 pub struct RowVectors<'a> {
     parts: Vec<Part<'a>>,
-    /// For each [`BLOCK`] of rows, the part of the first.
+    /// The part of the first row of each [`BLOCK`] of rows.
     blocks: Vec<u32>,
     dim: usize,
     n_rows: u32,
 }
 
+/// The vectors of one segment.
 struct Part<'a> {
+    /// Number of its first row.
     first: u32,
-    /// Row-major.
+    /// The vectors, row-major.
     vectors: &'a [i8],
 }
 
@@ -38,8 +40,11 @@ impl<'a> RowVectors<'a> {
                 Part { first, vectors }
             })
             .collect();
-        let part_of = |row: u32| parts.partition_point(|part| part.first <= row).saturating_sub(1) as u32;
-        let blocks = (0..n_rows).step_by(BLOCK as usize).map(part_of).collect();
+
+        let blocks = (0..n_rows)
+            .step_by(BLOCK as usize)
+            .map(|row| parts.partition_point(|part| part.first <= row).saturating_sub(1) as u32)
+            .collect();
         RowVectors { parts, blocks, dim, n_rows }
     }
 
@@ -47,7 +52,7 @@ impl<'a> RowVectors<'a> {
         self.n_rows
     }
 
-    /// The part of `row`, which must exist, and its number there.
+    /// The part of `row`, which must exist, and the number of the row in it.
     #[inline]
     pub fn locate(&self, row: u32) -> (usize, u32) {
         let mut part = self.blocks[(row / BLOCK) as usize] as usize;

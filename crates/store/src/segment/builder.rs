@@ -1,4 +1,4 @@
-//! Docs to a shard and its segment.
+//! Builds a shard and its segment from docs.
 
 use super::{
     DOCS, DOCS_FANOUT, DOCS_SORTED, HEADER, LANGUAGES, LISTS, MAGIC, NAMES, ROWS, SIGN_BITS, SYMBOLS,
@@ -22,17 +22,17 @@ use std::path::Path;
 /// Segments with fewer rows have no section 12: repositories of that size are scanned exactly.
 const MIN_SIGN_BIT_ROWS: u32 = 16 * 1024;
 
-/// A shard and its segment in memory. Docs are pushed in order, then both are written once.
+/// A shard and its segment in memory. Docs are added in order, then both are encoded once.
 pub struct SegmentBuilder {
     pub data: ShardData,
     min_sign_bit_rows: u32,
     postings: PostingsBuilder,
     words: WordsBuilder,
-    /// Terms per row and field, parallel to the rows.
+    /// Number of terms per row and field, parallel to the rows.
     field_len: Vec<[u16; N_FIELDS]>,
     n_symbols: usize,
     lists: ListNumbers,
-    /// Of the docs whose terms were not counted before.
+    /// Terms of the docs whose terms were not counted by the caller.
     table: TermTable,
     scratch: Vec<TermCount>,
 }
@@ -46,9 +46,9 @@ struct ListNumbers {
 
 /// The terms of a doc.
 pub struct DocTerms<'a> {
-    /// Of each row.
+    /// Counts of the body terms of each row.
     pub bodies: &'a TermCounts,
-    /// Has the terms of `bodies`.
+    /// The table with the terms of `bodies`.
     pub table: &'a mut TermTable,
 }
 
@@ -61,6 +61,7 @@ impl Default for SegmentBuilder {
             words: WordsBuilder::default(),
             field_len: Vec::new(),
             n_symbols: 0,
+
             lists: ListNumbers::default(),
             table: TermTable::default(),
             scratch: Vec::new(),
@@ -79,29 +80,33 @@ impl SegmentBuilder {
         SegmentBuilder { min_sign_bit_rows: rows, ..self }
     }
 
-    /// Adds a doc with its rows (in position order), their vectors (row-major) and the blob they are ranges
-    /// of.
+    /// Adds a doc with its rows in position order, their vectors (row-major), and the blob whose ranges the
+    /// rows are.
     pub fn push_doc(&mut self, doc: DocMeta, rows: Vec<RowMeta>, vectors: &[i8], blob: &[u8]) {
         let mut table = std::mem::take(&mut self.table);
         let mut bodies = TermCounts::default();
+
         for row in &rows {
             let text = blob.get(row.byte_range.start as usize..row.byte_range.end as usize).unwrap_or(&[]);
             bodies.push(&mut table, &String::from_utf8_lossy(text));
         }
+
         self.push_counted(doc, rows, vectors, DocTerms { bodies: &bodies, table: &mut table });
         self.table = table;
     }
 
-    /// As [`Self::push_doc`], with the terms of the rows counted.
+    /// As [`Self::push_doc`], for rows whose terms are counted already.
     pub fn push_counted(&mut self, doc: DocMeta, rows: Vec<RowMeta>, vectors: &[i8], terms: DocTerms<'_>) {
         debug_assert_eq!(vectors.len(), rows.len() * self.data.dim);
         if self.lists.table != terms.table.id() {
             self.lists = ListNumbers { table: terms.table.id(), known: FxHashMap::default() };
         }
+
         for (i, row) in rows.iter().enumerate() {
             self.index_row(row, terms.bodies.get(i), terms.table);
             self.n_symbols += row.symbols.len();
         }
+
         self.data.docs.push(doc);
         self.data.n_rows.push(rows.len() as u32);
         self.data.rows.extend(rows);
@@ -123,24 +128,28 @@ impl SegmentBuilder {
         self.data.n_rows.extend(other.data.n_rows);
         self.data.rows.extend(other.data.rows);
         self.data.vectors.extend(other.data.vectors);
+
         self.postings.append(other.postings, row_base);
         self.words.append(other.words);
         self.field_len.extend(other.field_len);
         self.n_symbols += other.n_symbols;
     }
 
-    /// Appends the docs of a finished segment, except those that `keep` (by ordinal) drops. `data` is its
-    /// shard.
+    /// Appends the docs of a finished segment, except those for whose ordinal `keep` returns false. `data` is
+    /// its shard.
     pub fn append_segment(&mut self, segment: &Segment, data: ShardData, keep: impl Fn(u32) -> bool) {
         self.data.dim = self.data.dim.max(data.dim).max(segment.dim());
         let mut renamed = vec![u32::MAX; data.rows.len()];
         let mut rows = data.rows.into_iter().zip(data.vectors.chunks_exact(data.dim.max(1))).enumerate();
+
         for (ordinal, (doc, n_rows)) in data.docs.into_iter().zip(data.n_rows).enumerate() {
             let rows = rows.by_ref().take(n_rows as usize);
             if !keep(ordinal as u32) {
+                // The iterator must pass the rows of this doc all the same.
                 rows.for_each(drop);
                 continue;
             }
+
             for (i, (row, vector)) in rows {
                 renamed[i] = self.data.rows.len() as u32;
                 self.n_symbols += row.symbols.len();
@@ -148,13 +157,15 @@ impl SegmentBuilder {
                 self.data.vectors.extend_from_slice(vector);
                 self.field_len.push(segment.rows()[i].field_len);
             }
+
             self.data.docs.push(doc);
             self.data.n_rows.push(n_rows);
         }
+
         self.words.extend(segment.words().as_ref(), segment.n_docs(), &keep);
         if let Some(postings) = segment.postings() {
-            let rename = |row: u32| renamed.get(row as usize).copied().filter(|&new| new != u32::MAX);
-            self.postings.extend(&postings, rename);
+            self.postings
+                .extend(&postings, |row| renamed.get(row as usize).copied().filter(|&new| new != u32::MAX));
         }
     }
 
@@ -166,12 +177,13 @@ impl SegmentBuilder {
         self.data.docs.len()
     }
 
-    /// Number of symbols and of different words: what the memory of a builder follows where rows have many.
+    /// Number of symbols and of different words, on which the memory of a builder depends where rows have
+    /// many.
     pub fn n_names(&self) -> usize {
         self.n_symbols + self.words.n_words()
     }
 
-    /// The shard and the bytes of its segment file, made on two threads. `path` is for errors.
+    /// Encodes the shard and its segment file, on two threads. `path` is for errors.
     pub fn encode(mut self, path: &Path) -> Result<(EncodedShard, Vec<u8>), StoreError> {
         let data = std::mem::take(&mut self.data);
         std::thread::scope(|scope| {
@@ -183,20 +195,22 @@ impl SegmentBuilder {
         })
     }
 
-    /// The bytes of the segment file; the offsets are those of its shard.
+    /// Encodes only the segment file, for a shard with these offsets.
     pub fn finish(mut self, offsets: Offsets) -> Vec<u8> {
         let data = std::mem::take(&mut self.data);
         with_header(self.sections(&data), &data, offsets)
     }
 
-    /// The sections but the header, for `data`, which was taken out of this builder.
+    /// The sections except the header, for `data`, which was taken out of this builder.
     fn sections(self, data: &ShardData) -> ContainerWriter {
         let mut strings = Strings::default();
         let mut languages = Languages::default();
         let mut writer = ContainerWriter::new(MAGIC, VERSION);
+
         let (docs, row_docs) = doc_records(data, &mut languages);
         let (rows, symbols) = row_records(data, &self.field_len, &row_docs, &mut strings, &mut languages);
         let (sorted, fanout) = sort_docs(&data.docs);
+
         writer.section(ROWS, bytemuck::cast_slice(&rows).to_vec());
         writer.section(DOCS, bytemuck::cast_slice(&docs).to_vec());
         writer.section(DOCS_SORTED, bytemuck::cast_slice(&sorted).to_vec());
@@ -206,23 +220,29 @@ impl SegmentBuilder {
         for (id, section) in TEXTS.into_iter().zip(strings.texts.finish()) {
             writer.section(id, section);
         }
+
         let (terms, lists) = self.postings.finish();
         writer.section(TERMS, terms);
         writer.section(LISTS, lists);
         writer.section(LANGUAGES, languages.names.join("\n").into_bytes());
+
         if data.rows.len() >= self.min_sign_bit_rows as usize {
             writer.section(SIGN_BITS, binary_quantisation::blocks(&data.vectors, data.dim));
         }
         for (id, section) in WORDS.into_iter().zip(self.words.finish()) {
             writer.section(id, section);
         }
+
         writer
     }
 
+    /// Adds the terms of a row to the postings.
     fn index_row(&mut self, row: &RowMeta, body: &[TermCount], table: &mut TermTable) {
         let row_number = self.field_len.len() as u32;
         let mut scratch = std::mem::take(&mut self.scratch);
-        let field_len = FIELDS.map(|field| {
+        let mut field_len = [0u16; N_FIELDS];
+
+        for (field_len, field) in field_len.iter_mut().zip(FIELDS) {
             scratch.clear();
             let counts = match field {
                 Field::Body => body,
@@ -231,23 +251,26 @@ impl SegmentBuilder {
                     &scratch[..]
                 }
             };
+
             let mut len = 0u32;
             for count in counts {
                 let n = count.total();
                 len = len.saturating_add(n);
+                // The list of a term is looked up once per table, since that hashes the whole term.
                 let postings = &mut self.postings;
                 let list = self.lists.known.entry((count.term, field as u8));
                 let list = *list.or_insert_with(|| postings.id(field, table.term(count.term)));
                 postings.add(list, row_number, n);
             }
-            u16::try_from(len).unwrap_or(u16::MAX)
-        });
+            *field_len = u16::try_from(len).unwrap_or(u16::MAX);
+        }
+
         self.scratch = scratch;
         self.field_len.push(field_len);
     }
 }
 
-/// The bytes of a segment file with these sections.
+/// The bytes of a segment file with these sections and a header.
 fn with_header(mut sections: ContainerWriter, data: &ShardData, offsets: Offsets) -> Vec<u8> {
     let oid_len = data.docs.first().map_or(20, |doc| doc.key.blob_oid.as_slice().len());
     let header = SegmentHeader {
@@ -258,6 +281,7 @@ fn with_header(mut sections: ContainerWriter, data: &ShardData, offsets: Offsets
         dim: data.dim as u32,
         oid_len: oid_len as u32,
     };
+
     sections.section(HEADER, bytemuck::bytes_of(&header).to_vec());
     sections.finish()
 }
@@ -271,6 +295,7 @@ fn count_field(row: &RowMeta, field: Field, table: &mut TermTable, out: &mut Vec
         Field::Enclosing => row.enclosing.iter().for_each(|name| count(name)),
         Field::Body | Field::Path => {}
     }
+
     merge(out);
 }
 
@@ -308,10 +333,12 @@ struct Strings {
     texts: TextsBuilder,
 }
 
+/// The records of all docs, and the doc of each row.
 fn doc_records(data: &ShardData, languages: &mut Languages) -> (Vec<DocRecord>, Vec<u32>) {
     let mut records = Vec::with_capacity(data.docs.len());
     let mut row_docs = Vec::with_capacity(data.rows.len());
     let mut first_row = 0;
+
     for (ordinal, (doc, &n_rows)) in data.docs.iter().zip(&data.n_rows).enumerate() {
         records.push(DocRecord {
             variant: doc.key.variant,
@@ -326,9 +353,11 @@ fn doc_records(data: &ShardData, languages: &mut Languages) -> (Vec<DocRecord>, 
         row_docs.extend(std::iter::repeat_n(ordinal as u32, n_rows as usize));
         first_row += n_rows;
     }
+
     (records, row_docs)
 }
 
+/// The records of all rows, and their packed symbols.
 fn row_records(
     data: &ShardData,
     field_len: &[[u16; N_FIELDS]],
@@ -338,9 +367,12 @@ fn row_records(
 ) -> (Vec<RowRecord>, Vec<u8>) {
     let mut rows = Vec::with_capacity(data.rows.len());
     let mut packed = Vec::new();
+
     for (i, row) in data.rows.iter().enumerate() {
-        let of_row = row.symbols.iter().take(usize::from(u16::MAX));
-        let of_row: Vec<SymbolRecord> = of_row.map(|symbol| symbol_record(symbol, strings)).collect();
+        // The record has 16 bits for their number.
+        let symbols = row.symbols.iter().take(usize::from(u16::MAX));
+        let symbols: Vec<SymbolRecord> = symbols.map(|symbol| symbol_record(symbol, strings)).collect();
+
         let record = RowRecord {
             doc: row_docs[i],
             start_byte: row.byte_range.start,
@@ -350,7 +382,7 @@ fn row_records(
             token_count: row.token_count,
             title: strings.texts.put(&row.title),
             symbols_at: packed.len() as u32,
-            n_symbols: of_row.len() as u16,
+            n_symbols: symbols.len() as u16,
             language: languages.id(&row.language),
             field_len: field_len[i],
             class: row.class,
@@ -358,14 +390,17 @@ fn row_records(
             is_container: u8::from(row.is_container),
             zero: 0,
         };
-        symbols::put(&mut packed, &record, &of_row);
+
+        symbols::put(&mut packed, &record, &symbols);
         rows.push(record);
     }
+
     (rows, packed)
 }
 
 fn symbol_record(symbol: &SymbolMeta, strings: &mut Strings) -> SymbolRecord {
     let qualified_name = strings.names.put(&symbol.qualified_name);
+
     SymbolRecord {
         name: strings.names.put_within(qualified_name, &symbol.name),
         qualified_name,
@@ -381,9 +416,11 @@ fn symbol_record(symbol: &SymbolMeta, strings: &mut Strings) -> SymbolRecord {
     }
 }
 
+/// Sections 4 and 5: the docs sorted by key, and the first position of each first byte of an object id.
 fn sort_docs(docs: &[DocMeta]) -> (Vec<u32>, Vec<u32>) {
     let mut sorted: Vec<u32> = (0..docs.len() as u32).collect();
     sorted.sort_unstable_by_key(|&i| docs[i as usize].key);
+
     let mut fanout = vec![0u32; 257];
     for doc in docs {
         fanout[usize::from(doc.key.blob_oid.as_slice()[0]) + 1] += 1;
@@ -391,5 +428,6 @@ fn sort_docs(docs: &[DocMeta]) -> (Vec<u32>, Vec<u32>) {
     for byte in 0..256 {
         fanout[byte + 1] += fanout[byte];
     }
+
     (sorted, fanout)
 }

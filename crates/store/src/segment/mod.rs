@@ -1,6 +1,6 @@
 //! Segments: the searchable form of a shard, derived from it and searched in place.
 //!
-//! A segment file has the name of its shard. It contains no vectors and input hashes but their positions in
+//! A segment file has the name of its shard. Instead of vectors and input hashes it contains their offsets in
 //! the shard. Its sections:
 //!
 //! | id | content |
@@ -28,7 +28,7 @@ use super::content;
 use super::error::StoreError;
 use super::postings::{Field, PostingList, Postings};
 use super::records::{DocRecord, RowRecord};
-use super::rows::{DocKey, DocMeta};
+use super::rows::DocKey;
 use super::shard::{self, Offsets};
 use super::signature;
 use super::strings::{self, NameRef, RecentBlock, TextRef, Texts};
@@ -64,6 +64,7 @@ const INPUT_HASH_BYTES: usize = 16;
 const WORDS: [u32; 5] = [13, 14, 15, 16, 19];
 const TEXTS: [u32; 2] = [17, 18];
 
+/// The header of a segment file, 32 bytes.
 #[derive(Debug, Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
 pub struct SegmentHeader {
@@ -84,9 +85,9 @@ pub struct Segment {
     file: Container,
     shard: Mapped,
     header: SegmentHeader,
-    /// Names by number.
+    /// Language names by number.
     languages: Vec<String>,
-    /// Number of body terms of each doc plus one, computed on demand; 0 before.
+    /// Number of body terms of each doc plus one, computed on demand; 0 if not yet computed.
     body_lens: Vec<AtomicU32>,
     /// Blocks of the sign bits of a segment that does not store them, computed on demand.
     sign_bits: OnceLock<Vec<u8>>,
@@ -101,11 +102,12 @@ impl Segment {
         Segment::of(file, shard_map, shard)
     }
 
-    /// A segment that is never written, for uncommitted files.
+    /// Makes a segment that is never written, for uncommitted files.
     pub fn in_memory(builder: SegmentBuilder) -> Result<Segment, StoreError> {
         let mut shard: Vec<u8> = bytemuck::cast_slice(&builder.data.vectors).to_vec();
         let offsets = Offsets { vectors: 0, input_hashes: shard.len() as u64 };
         shard.extend(builder.data.rows.iter().flat_map(|row| row.input_hash));
+
         let file = Container::in_memory(&builder.finish(offsets), MAGIC, VERSION)?;
         Segment::of(file, Mapped::owned(&shard), Path::new("(in memory)"))
     }
@@ -115,8 +117,10 @@ impl Segment {
             .records::<SegmentHeader>(HEADER)?
             .first()
             .ok_or_else(|| StoreError::damaged(file.path(), "its header is empty"))?;
+
         let languages = std::str::from_utf8(file.section(LANGUAGES)?).unwrap_or("");
         let languages = languages.split('\n').map(str::to_owned).collect();
+
         let mut opened = Segment {
             file,
             shard: shard_map,
@@ -126,6 +130,7 @@ impl Segment {
             sign_bits: OnceLock::new(),
             recent_text: RecentBlock::default(),
         };
+
         opened.check(shard)?;
         opened.body_lens.resize_with(header.n_docs as usize, AtomicU32::default);
         Ok(opened)
@@ -155,9 +160,9 @@ impl Segment {
         self.file.records(DOCS).unwrap_or(&[])
     }
 
-    /// The rows of a doc; none if there is no such doc, as in damaged lists of words. Never more than there
-    /// are: another program may overwrite the file while it is searched, and iterating over four billion rows
-    /// would take minutes.
+    /// The rows of a doc; none if there is no such doc, as in damaged lists of words. Never more rows than
+    /// there are: another program may overwrite the file while it is searched, and iterating over four
+    /// billion rows would take minutes.
     pub fn doc_rows(&self, ordinal: u32) -> Range<u32> {
         let rows = self.docs().get(ordinal as usize).map_or(0..0, DocRecord::rows);
         rows.start..rows.end.min(self.header.n_rows)
@@ -170,10 +175,12 @@ impl Segment {
         if len > 0 {
             return len - 1;
         }
+
         let rows = self.docs().get(ordinal as usize).map_or(0..0, DocRecord::rows);
         let rows = self.rows().get(rows.start as usize..rows.end as usize).unwrap_or(&[]);
-        let of_row = |row: &RowRecord| u32::from(row.field_len[Field::Body as usize]);
-        let len = rows.iter().fold(0u32, |len, row| len.saturating_add(of_row(row))).min(u32::MAX - 1);
+        let lens = rows.iter().map(|row| u32::from(row.field_len[Field::Body as usize]));
+        let len = lens.fold(0u32, u32::saturating_add).min(u32::MAX - 1);
+
         known.store(len + 1, Relaxed);
         len
     }
@@ -189,31 +196,34 @@ impl Segment {
     /// The ordinal of the doc with `key`.
     pub fn find(&self, key: &DocKey) -> Option<u32> {
         let docs = self.docs();
-        let sorted: &[u32] = self.file.records(DOCS_SORTED).ok()?;
-        let fanout: &[u32] = self.file.records(DOCS_FANOUT).ok()?;
-        let byte = usize::from(key.blob_oid.as_slice()[0]);
-        let candidates = sorted.get(fanout[byte] as usize..fanout[byte + 1] as usize)?;
-        let wanted = (padded(&key.blob_oid), key.variant);
-        let key_of = |i: u32| docs.get(i as usize).map(|doc| (doc.oid, doc.variant));
-        let found = candidates.binary_search_by_key(&Some(wanted), |&i| key_of(i));
+        let wanted = Some((padded(&key.blob_oid), key.variant));
+        let candidates = self.candidates(&key.blob_oid)?;
+
+        let found = candidates
+            .binary_search_by_key(&wanted, |&i| docs.get(i as usize).map(|doc| (doc.oid, doc.variant)));
         found.ok().map(|position| candidates[position])
     }
 
     /// The ordinal of a doc of `blob`, in any language.
     pub fn find_blob(&self, blob: &Oid) -> Option<u32> {
         let docs = self.docs();
-        let sorted: &[u32] = self.file.records(DOCS_SORTED).ok()?;
-        let fanout: &[u32] = self.file.records(DOCS_FANOUT).ok()?;
-        let byte = usize::from(blob.as_slice()[0]);
-        let candidates = sorted.get(fanout[byte] as usize..fanout[byte + 1] as usize)?;
-        let wanted = padded(blob);
-        let oid_of = |i: u32| docs.get(i as usize).map(|doc| doc.oid);
-        let found = candidates.binary_search_by_key(&Some(wanted), |&i| oid_of(i));
+        let wanted = Some(padded(blob));
+        let candidates = self.candidates(blob)?;
+
+        let found = candidates.binary_search_by_key(&wanted, |&i| docs.get(i as usize).map(|doc| doc.oid));
         found.ok().map(|position| candidates[position])
     }
 
-    /// The doc of a row, by ordinal. `None` for a damaged row that names another doc, since its span must
-    /// never be applied to the bytes of another blob.
+    /// The ordinals of the docs whose object id has the same first byte as `oid`, sorted by key.
+    fn candidates(&self, oid: &Oid) -> Option<&[u32]> {
+        let sorted: &[u32] = self.file.records(DOCS_SORTED).ok()?;
+        let fanout: &[u32] = self.file.records(DOCS_FANOUT).ok()?;
+        let byte = usize::from(oid.as_slice()[0]);
+        sorted.get(fanout[byte] as usize..fanout[byte + 1] as usize)
+    }
+
+    /// The doc of a row, with its ordinal. `None` for a damaged row that names another doc, since its span
+    /// must never be applied to the bytes of another blob.
     pub fn doc_of(&self, row: u32) -> Option<(u32, &DocRecord)> {
         let ordinal = self.rows().get(row as usize)?.doc;
         let doc = self.docs().get(ordinal as usize)?;
@@ -258,12 +268,13 @@ impl Segment {
     pub fn sign_bits(&self) -> SignBits<'_> {
         let n_bytes = binary_quantisation::bytes(self.header.n_rows, self.dim());
         let stored = self.file.section(SIGN_BITS).ok().filter(|stored| stored.len() == n_bytes);
-        let computed =
-            || self.sign_bits.get_or_init(|| binary_quantisation::blocks(self.vectors(), self.dim()));
-        SignBits { blocks: stored.unwrap_or_else(|| computed()), dim: self.dim() }
+        let blocks = stored.unwrap_or_else(|| {
+            self.sign_bits.get_or_init(|| binary_quantisation::blocks(self.vectors(), self.dim()))
+        });
+        SignBits { blocks, dim: self.dim() }
     }
 
-    /// Model-input hash of each row.
+    /// The hash of the model input of each row.
     pub fn input_hashes(&self) -> &[[u8; 16]] {
         let start = self.header.input_hashes_at as usize;
         self.shard[start..start + self.header.n_rows as usize * INPUT_HASH_BYTES].as_chunks().0
@@ -292,16 +303,17 @@ impl Segment {
         )
     }
 
-    /// Hashes segment and shard, and compares their docs, by which a segment is that of its shard; `name` is
-    /// the hexadecimal BLAKE3 that names the shard.
+    /// Hashes segment and shard, and compares their docs, which proves that the segment is derived from this
+    /// shard. `name` is the hexadecimal BLAKE3 that names the shard.
     pub fn verify(&self, name: &str, shard: &Path) -> Result<(), StoreError> {
         self.file.verify()?;
         content::verify(shard, &self.shard, name)?;
         let (docs, n_rows) = shard::read_docs(shard)?;
-        let is_same = |(record, (doc, n_rows)): (&DocRecord, (&DocMeta, &u32))| {
-            self.key(record) == doc.key && record.n_rows == *n_rows
-        };
-        if docs.len() != self.docs().len() || !self.docs().iter().zip(docs.iter().zip(&n_rows)).all(is_same) {
+
+        let mut pairs = self.docs().iter().zip(docs.iter().zip(&n_rows));
+        let is_same = docs.len() == self.docs().len()
+            && pairs.all(|(record, (doc, n_rows))| self.key(record) == doc.key && record.n_rows == *n_rows);
+        if !is_same {
             return Err(StoreError::damaged(self.file.path(), "it is the segment of another shard"));
         }
         Ok(())
@@ -312,26 +324,29 @@ impl Segment {
         [self.file.map(), &self.shard]
     }
 
+    /// Checks that everything the header counts is there, so that searches need not check it again.
     fn check(&self, shard: &Path) -> Result<(), StoreError> {
         let path = self.file.path();
         let header = &self.header;
-        let has = |at: u64, bytes_of_row: u64| {
-            let len = u64::from(header.n_rows) * bytes_of_row;
-            at.checked_add(len).is_some_and(|end| end <= self.shard.len() as u64)
-        };
+
         let hash_bytes = INPUT_HASH_BYTES as u64;
-        if !has(header.vectors_at, header.dim.into()) || !has(header.input_hashes_at, hash_bytes) {
+        if !self.shard_has(header.vectors_at, header.dim.into())
+            || !self.shard_has(header.input_hashes_at, hash_bytes)
+        {
             return Err(StoreError::damaged(shard, "it is shorter than its segment says"));
         }
-        let is_oid = |bytes: &[u8]| gix::hash::oid::try_from_bytes(bytes).is_ok();
-        if ![0u8; 32].get(..header.oid_len as usize).is_some_and(is_oid) {
+        let oid = [0u8; 32];
+        let oid = oid.get(..header.oid_len as usize);
+        if !oid.is_some_and(|bytes| gix::hash::oid::try_from_bytes(bytes).is_ok()) {
             return Err(StoreError::damaged(path, "its object ids have an unknown length"));
         }
+
         let n_rows = self.file.records::<RowRecord>(ROWS)?.len();
         let n_docs = self.file.records::<DocRecord>(DOCS)?.len();
         let n_sorted = self.file.records::<u32>(DOCS_SORTED)?.len();
         let fanout = self.file.records::<u32>(DOCS_FANOUT)?;
         self.file.section(SYMBOLS)?;
+
         let consistent = n_rows == header.n_rows as usize
             && n_docs == header.n_docs as usize
             && n_sorted == n_docs
@@ -340,20 +355,28 @@ impl Segment {
             && fanout.len() == 257
             && fanout[256] as usize == n_docs
             && fanout.is_sorted();
+
         if !consistent {
             return Err(StoreError::damaged(path, "its sections do not fit together"));
         }
         Ok(())
     }
+
+    /// Returns whether the shard has `row_bytes` for every row from `at` on.
+    fn shard_has(&self, at: u64, row_bytes: u64) -> bool {
+        let len = u64::from(self.header.n_rows) * row_bytes;
+        at.checked_add(len).is_some_and(|end| end <= self.shard.len() as u64)
+    }
 }
 
+/// An object id in the form of [`DocRecord::oid`].
 fn padded(oid: &Oid) -> [u8; 32] {
     let mut bytes = [0; 32];
     bytes[..oid.as_slice().len()].copy_from_slice(oid.as_slice());
     bytes
 }
 
-/// Whether docs follow each other without gaps, so that no stored number leads outside the rows.
+/// Returns whether docs follow each other without gaps, so that no stored number leads outside the rows.
 fn docs_cover_rows(docs: &[DocRecord], n_rows: u32) -> bool {
     let end = docs
         .iter()

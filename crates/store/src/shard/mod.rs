@@ -13,7 +13,10 @@ use super::rows::{DegradationMeta, DocKey, DocMeta, RowMeta};
 use arrow_array::builder::{FixedSizeBinaryBuilder, StringBuilder};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{UInt32Type, UInt64Type};
-use arrow_array::{ArrayRef, BooleanArray, Float32Array, RecordBatch, UInt32Array, UInt64Array};
+use arrow_array::{
+    ArrayRef, BooleanArray, FixedSizeBinaryArray, Float32Array, RecordBatch, StringArray, UInt32Array,
+    UInt64Array,
+};
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 use codeweaver_chunk::SemanticClass;
 use codeweaver_chunk::classes::Importance;
@@ -35,12 +38,12 @@ use std::sync::Arc;
 /// supported dimension.
 pub const MAX_ROWS: usize = 128 * 1024;
 
-/// Rows that are encoded at once.
+/// Number of rows that are encoded at once.
 const BATCH_ROWS: usize = 512;
-/// Size at which a page ends, except that of the vectors.
+/// Size at which a page ends, except those of the vectors and input hashes.
 const PAGE_BYTES: usize = 1 << 20;
 
-/// Level of zstd.
+/// Compression level of zstd.
 const LEVEL: i32 = 3;
 
 /// Footer key of the doc table: JSON list of
@@ -57,7 +60,7 @@ const POSITIONS: [&str; 4] = ["start_byte", "end_byte", "start_line", "end_line"
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ShardData {
     pub docs: Vec<DocMeta>,
-    /// Rows of each doc, parallel to `docs`.
+    /// Number of rows of each doc, parallel to `docs`.
     pub n_rows: Vec<u32>,
     pub rows: Vec<RowMeta>,
     /// Row-major `[rows.len(), dim]`.
@@ -65,13 +68,14 @@ pub struct ShardData {
     pub dim: usize,
 }
 
-/// The bytes of a shard.
+/// A shard that is ready to be written.
 pub struct EncodedShard {
     pub bytes: Vec<u8>,
     pub offsets: Offsets,
 }
 
-/// Where the columns begin in a shard that are read in place. All values of a column follow without gaps.
+/// The offsets in a shard of the columns that are read in place. The values of a column lie there without
+/// gaps.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Offsets {
     pub vectors: u64,
@@ -83,6 +87,7 @@ pub fn schema(oid_len: i32, dim: i32) -> Schema {
     let utf8 = |name: &str| Field::new(name, DataType::Utf8, false);
     let number = |name: &str| Field::new(name, DataType::UInt32, false);
     let score = |name: &str| Field::new(name, DataType::Float32, false);
+
     Schema::new(vec![
         number("doc"),
         Field::new("blob_oid", DataType::FixedSizeBinary(oid_len), false),
@@ -116,17 +121,20 @@ pub fn schema(oid_len: i32, dim: i32) -> Schema {
 /// Encodes `data`. Equal data gives equal bytes for one version of the Parquet writer.
 pub fn encode(data: &ShardData, path: &Path) -> Result<EncodedShard, StoreError> {
     let failed = |source| StoreError::Parquet { path: path.to_path_buf(), source };
+
     let oid_len = data.docs.first().map_or(20, |doc| doc.key.blob_oid.as_slice().len()) as i32;
     let schema = Arc::new(schema(oid_len, data.dim as i32));
     let mut bytes = Vec::new();
     let properties = properties(docs_json(data));
     let writer = ArrowWriter::try_new(&mut bytes, schema.clone(), Some(properties)).map_err(failed)?;
     let (mut writer, groups) = writer.into_serialized_writer().map_err(failed)?;
+
     if !data.rows.is_empty() {
         let columns = groups.create_column_writers(0).map_err(failed)?;
         let mut group = writer.next_row_group().map_err(failed)?;
         let doc_of_rows = doc_of_rows(data);
-        // One column after the other and a batch at a time, so that little is in memory unencoded.
+
+        // One column after the other and a batch at a time, so that only a batch is in memory unencoded.
         let mut columns = columns.into_iter();
         for field in schema.fields() {
             let mut leaves: Vec<_> = columns.by_ref().take(n_leaves(field)).collect();
@@ -138,27 +146,43 @@ pub fn encode(data: &ShardData, path: &Path) -> Result<EncodedShard, StoreError>
                     column.write(&leaf).map_err(failed)?;
                 }
             }
+
             for column in leaves {
                 column.close().and_then(|chunk| chunk.append_to_row_group(&mut group)).map_err(failed)?;
             }
         }
         group.close().map_err(failed)?;
     }
+
     let metadata = writer.close().map_err(failed)?;
     let input_hashes: Vec<u8> = data.rows.iter().flat_map(|row| row.input_hash).collect();
-    let in_place = |name: &str, values: &[u8]| match metadata.row_groups() {
-        [] => Ok(0),
-        [group] => offset_of(&bytes, group, name, values)
-            .ok_or_else(|| StoreError::damaged(path, format!("the writer did not keep `{name}` contiguous"))),
-        _ => Err(StoreError::damaged(path, "the writer made more than one row group")),
-    };
-    let vectors = in_place("vector", bytemuck::cast_slice(&data.vectors))?;
-    let input_hashes = in_place("input_hash", &input_hashes)?;
+
+    let groups = metadata.row_groups();
+    let vectors = checked_offset(&bytes, groups, "vector", bytemuck::cast_slice(&data.vectors), path)?;
+    let input_hashes = checked_offset(&bytes, groups, "input_hash", &input_hashes, path)?;
     Ok(EncodedShard { bytes, offsets: Offsets { vectors, input_hashes } })
 }
 
-/// The offset in `bytes` of the `values` of a column in one page, with which it ends. `None` if they are not
-/// there: a writer that splits the page would break search in place, and no shard is better than wrong
+/// As [`offset_of`] in the only row group; 0 in a shard without rows.
+fn checked_offset(
+    bytes: &[u8],
+    groups: &[RowGroupMetaData],
+    name: &str,
+    values: &[u8],
+    path: &Path,
+) -> Result<u64, StoreError> {
+    let group = match groups {
+        [] => return Ok(0),
+        [group] => group,
+        _ => return Err(StoreError::damaged(path, "the writer made more than one row group")),
+    };
+
+    offset_of(bytes, group, name, values)
+        .ok_or_else(|| StoreError::damaged(path, format!("the writer did not keep `{name}` contiguous")))
+}
+
+/// The offset in `bytes` of the `values` of a column, which are the end of its only page. `None` if they are
+/// not there: a writer that splits the page would break search in place, and no shard is better than wrong
 /// vectors.
 fn offset_of(bytes: &[u8], group: &RowGroupMetaData, name: &str, values: &[u8]) -> Option<u64> {
     let column = group.columns().iter().find(|column| column.column_path().string() == name)?;
@@ -167,7 +191,7 @@ fn offset_of(bytes: &[u8], group: &RowGroupMetaData, name: &str, values: &[u8]) 
     bytes.get(at as usize..)?.starts_with(values).then_some(at)
 }
 
-/// The number of Parquet columns that `field` takes.
+/// Number of Parquet columns that `field` takes.
 fn n_leaves(field: &Field) -> usize {
     match field.data_type() {
         DataType::List(element) => n_leaves(element),
@@ -186,8 +210,8 @@ pub fn read_docs(path: &Path) -> Result<(Vec<DocMeta>, Vec<u32>), StoreError> {
     guarded(path, || open(path).map(|(data, _)| (data.docs, data.n_rows)))
 }
 
-/// Runs `read`. The library trusts some numbers of a damaged footer and panics. No state survives the
-/// attempt.
+/// Runs `read` and turns a panic into an error, since the library trusts some numbers of a damaged footer. No
+/// state survives the attempt.
 fn guarded<T>(
     path: &Path,
     read: impl FnOnce() -> Result<T, StoreError> + std::panic::UnwindSafe,
@@ -196,13 +220,14 @@ fn guarded<T>(
         .unwrap_or_else(|_| Err(StoreError::damaged(path, "its columns are not what its footer says")))
 }
 
-/// The docs of a shard, and a reader of its rows.
+/// Opens a shard. Returns its docs, and a reader of its rows.
 fn open(path: &Path) -> Result<(ShardData, ParquetRecordBatchReaderBuilder<File>), StoreError> {
     let file = File::open(path).map_err(StoreError::io("open", path))?;
     let builder = ParquetRecordBatchReaderBuilder::try_new(file)
         .map_err(|source| StoreError::Parquet { path: path.to_path_buf(), source })?;
     let docs_json = footer_value(&builder, DOCS_KEY)
         .ok_or_else(|| StoreError::damaged(path, "its footer has no doc table"))?;
+
     let mut data = ShardData::default();
     parse_docs(&docs_json, &mut data).map_err(|what| StoreError::damaged(path, what))?;
     Ok((data, builder))
@@ -212,16 +237,20 @@ fn decode(path: &Path) -> Result<ShardData, StoreError> {
     let failed = |source| StoreError::Parquet { path: path.to_path_buf(), source };
     let (mut data, builder) = open(path)?;
     let reader = builder.with_batch_size(MAX_ROWS).build().map_err(failed)?;
+
     for batch in reader {
         let batch = batch.map_err(|e| failed(ParquetError::General(e.to_string())))?;
         append_batch(&batch, &mut data).map_err(|what| StoreError::damaged(path, what))?;
     }
+
     if data.n_rows.iter().map(|&n| n as usize).sum::<usize>() != data.rows.len() {
         return Err(StoreError::damaged(path, "its doc table does not fit its rows"));
     }
+
     Ok(data)
 }
 
+/// The encoding of each column.
 fn properties(docs_json: String) -> WriterProperties {
     let level = ZstdLevel::try_new(LEVEL).expect("the level is one that zstd has");
     let mut builder = WriterProperties::builder()
@@ -238,30 +267,41 @@ fn properties(docs_json: String) -> WriterProperties {
             KeyValue::new(SCHEMA_KEY.to_owned(), SCHEMA_VERSION.to_string()),
             KeyValue::new(DOCS_KEY.to_owned(), docs_json),
         ]));
-    let path = |name: String| ColumnPath::new(name.split('.').map(str::to_owned).collect());
+
+    // Texts rarely repeat as a whole, so a dictionary would only be in the way.
     for distinct in symbols::texts().chain(["detail".to_owned()]) {
-        builder = builder.set_column_dictionary_enabled(path(distinct), false);
+        builder = builder.set_column_dictionary_enabled(column_path(&distinct), false);
     }
     for prefixed in symbols::names() {
-        builder = builder.set_column_encoding(path(prefixed), Encoding::DELTA_BYTE_ARRAY);
+        builder = builder.set_column_encoding(column_path(&prefixed), Encoding::DELTA_BYTE_ARRAY);
     }
     for growing in symbols::positions().chain(POSITIONS.map(str::to_owned)) {
+        let path = column_path(&growing);
         builder = builder
-            .set_column_dictionary_enabled(path(growing.clone()), false)
-            .set_column_encoding(path(growing), Encoding::DELTA_BINARY_PACKED);
+            .set_column_dictionary_enabled(path.clone(), false)
+            .set_column_encoding(path, Encoding::DELTA_BINARY_PACKED);
     }
+
     for incompressible in ["chunk_id", "input_hash", "vector"].map(ColumnPath::from) {
         builder = builder
             .set_column_dictionary_enabled(incompressible.clone(), false)
             .set_column_encoding(incompressible.clone(), Encoding::PLAIN)
             .set_column_compression(incompressible, Compression::UNCOMPRESSED);
     }
+
+    // One page, so that the values are contiguous.
     for in_place in ["input_hash", "vector"].map(ColumnPath::from) {
         builder = builder.set_column_data_page_size_limit(in_place, usize::MAX / 2);
     }
+
     builder.build()
 }
 
+fn column_path(name: &str) -> ColumnPath {
+    ColumnPath::new(name.split('.').map(str::to_owned).collect())
+}
+
+/// The doc table of the footer.
 fn docs_json(data: &ShardData) -> String {
     let rows = data.docs.iter().zip(&data.n_rows).map(|(doc, n_rows)| {
         let DocMeta { key, language, skipped, blob_bytes, degradations } = doc;
@@ -284,6 +324,7 @@ struct DocRecord {
     degradations: Vec<DegradationMeta>,
 }
 
+/// Parses the doc table of the footer into `data`.
 fn parse_docs(json: &str, data: &mut ShardData) -> Result<(), String> {
     let docs: Vec<DocRecord> =
         serde_json::from_str(json).map_err(|e| format!("its doc table cannot be read ({e})"))?;
@@ -313,45 +354,39 @@ fn doc_of_rows(data: &ShardData) -> Vec<u32> {
 /// The values of a column of [`schema`] for a batch of rows, whose docs have the ordinals `docs`.
 fn array(data: &ShardData, field: &Field, docs: &[u32], batch: Range<usize>) -> Result<ArrayRef, ArrowError> {
     let rows = &data.rows[batch.clone()];
-    let docs_of_rows = || docs.iter().map(|&ordinal| &data.docs[ordinal as usize]);
-    let numbers = |of: fn(&RowMeta) -> u32| -> Result<ArrayRef, ArrowError> {
-        Ok(Arc::new(UInt32Array::from_iter_values(rows.iter().map(of))))
-    };
-    let scores = |of: fn(Importance) -> f32| -> Result<ArrayRef, ArrowError> {
-        let values = rows.iter().map(|row| of(class_of(row).importance()));
-        Ok(Arc::new(Float32Array::from_iter_values(values)))
-    };
-    let json = |value: Result<String, serde_json::Error>| value.unwrap_or_else(|_| "[]".to_owned());
+    let row_docs = || docs.iter().map(|&ordinal| &data.docs[ordinal as usize]);
+
     match field.name().as_str() {
         "doc" => Ok(Arc::new(UInt32Array::from_iter_values(docs.iter().copied()))),
-        "blob_oid" => fixed(field, rows.len(), docs_of_rows().map(|doc| doc.key.blob_oid.as_slice())),
-        "blob_language" => strings(rows.len(), docs_of_rows().map(|doc| &doc.language)),
-        "variant" => Ok(Arc::new(UInt64Array::from_iter_values(docs_of_rows().map(|doc| doc.key.variant)))),
+        "blob_oid" => fixed(field, rows.len(), row_docs().map(|doc| doc.key.blob_oid.as_slice())),
+        "blob_language" => strings(rows.len(), row_docs().map(|doc| &doc.language)),
+        "variant" => Ok(Arc::new(UInt64Array::from_iter_values(row_docs().map(|doc| doc.key.variant)))),
         "chunk_id" => fixed(field, rows.len(), rows.iter().map(|row| &row.chunk_id[..])),
         "input_hash" => fixed(field, rows.len(), rows.iter().map(|row| &row.input_hash[..])),
-        "start_byte" => numbers(|row| row.byte_range.start),
-        "end_byte" => numbers(|row| row.byte_range.end),
-        "start_line" => numbers(|row| row.lines.0),
-        "end_line" => numbers(|row| row.lines.1),
+        "start_byte" => numbers(rows, |row| row.byte_range.start),
+        "end_byte" => numbers(rows, |row| row.byte_range.end),
+        "start_line" => numbers(rows, |row| row.lines.0),
+        "end_line" => numbers(rows, |row| row.lines.1),
         "language" => strings(rows.len(), rows.iter().map(|row| &row.language)),
-        "source" => numbers(|row| u32::from(row.source)),
-        "class" => numbers(|row| u32::from(row.class)),
-        // These follow from the class. They are written for other readers of the file, and not read here.
+        "source" => numbers(rows, |row| u32::from(row.source)),
+        "class" => numbers(rows, |row| u32::from(row.class)),
+        // The class determines these. They are written for other readers of the file, and not read here.
         "category" => strings(rows.len(), rows.iter().map(|row| class_of(row).category())),
-        "importance_discovery" => scores(|importance| importance.discovery),
-        "importance_comprehension" => scores(|importance| importance.comprehension),
-        "importance_modification" => scores(|importance| importance.modification),
-        "importance_debugging" => scores(|importance| importance.debugging),
-        "importance_documentation" => scores(|importance| importance.documentation),
+        "importance_discovery" => scores(rows, |importance| importance.discovery),
+        "importance_comprehension" => scores(rows, |importance| importance.comprehension),
+        "importance_modification" => scores(rows, |importance| importance.modification),
+        "importance_debugging" => scores(rows, |importance| importance.debugging),
+        "importance_documentation" => scores(rows, |importance| importance.documentation),
         "container" => {
             let values: Vec<bool> = rows.iter().map(|row| row.is_container).collect();
             Ok(Arc::new(BooleanArray::from(values)))
         }
-        "token_count" => numbers(|row| row.token_count),
+        "token_count" => numbers(rows, |row| row.token_count),
         "title" => strings(rows.len(), rows.iter().map(|row| &row.title)),
-        "enclosing" => {
-            strings(rows.len(), rows.iter().map(|row| json(serde_json::to_string(&row.enclosing))))
-        }
+        "enclosing" => strings(
+            rows.len(),
+            rows.iter().map(|row| serde_json::to_string(&row.enclosing).unwrap_or_else(|_| "[]".to_owned())),
+        ),
         symbols::COLUMN => symbols::encode(rows),
         "detail" => strings(rows.len(), rows.iter().map(|row| &row.detail)),
         "vector" => {
@@ -367,13 +402,22 @@ fn class_of(row: &RowMeta) -> SemanticClass {
     SemanticClass::from_u8(row.class).unwrap_or(SemanticClass::Unknown)
 }
 
+fn numbers(rows: &[RowMeta], value: fn(&RowMeta) -> u32) -> Result<ArrayRef, ArrowError> {
+    Ok(Arc::new(UInt32Array::from_iter_values(rows.iter().map(value))))
+}
+
+fn scores(rows: &[RowMeta], score: fn(Importance) -> f32) -> Result<ArrayRef, ArrowError> {
+    let values = rows.iter().map(|row| score(class_of(row).importance()));
+    Ok(Arc::new(Float32Array::from_iter_values(values)))
+}
+
 fn strings(n: usize, values: impl Iterator<Item = impl AsRef<str>>) -> Result<ArrayRef, ArrowError> {
     let mut column = StringBuilder::with_capacity(n, 0);
     values.for_each(|value| column.append_value(value));
     Ok(Arc::new(column.finish()))
 }
 
-/// A column of values that have the length that `field` says.
+/// A column of values of equal length, which `field` gives.
 fn fixed<'v>(
     field: &Field,
     n: usize,
@@ -382,46 +426,40 @@ fn fixed<'v>(
     let DataType::FixedSizeBinary(len) = field.data_type() else {
         return Err(ArrowError::SchemaError(format!("column `{}` has no fixed length", field.name())));
     };
+
     let mut column = FixedSizeBinaryBuilder::with_capacity(n, *len);
     values.try_for_each(|value| column.append_value(value))?;
     Ok(Arc::new(column.finish()))
 }
 
+/// Appends the rows of `batch` and their vectors to `data`.
 fn append_batch(batch: &RecordBatch, data: &mut ShardData) -> Result<(), String> {
-    let column = |name: &str| batch.column_by_name(name).ok_or_else(|| format!("column `{name}` is missing"));
-    let number = |name: &str| -> Result<_, String> {
-        column(name)?
-            .as_primitive_opt::<UInt32Type>()
-            .cloned()
-            .ok_or_else(|| format!("column `{name}` has another type"))
-    };
-    let string = |name: &str| -> Result<_, String> {
-        column(name)?
-            .as_string_opt::<i32>()
-            .cloned()
-            .ok_or_else(|| format!("column `{name}` has another type"))
-    };
-    let binary = |name: &str| -> Result<_, String> {
-        column(name)?
-            .as_fixed_size_binary_opt()
-            .cloned()
-            .ok_or_else(|| format!("column `{name}` has another type"))
-    };
-    column("variant")?.as_primitive_opt::<UInt64Type>().ok_or("column `variant` has another type")?;
-    let (chunk_id, input_hash, vector) = (binary("chunk_id")?, binary("input_hash")?, binary("vector")?);
-    let (start_byte, end_byte) = (number("start_byte")?, number("end_byte")?);
-    let (start_line, end_line) = (number("start_line")?, number("end_line")?);
-    let (source, class, token_count) = (number("source")?, number("class")?, number("token_count")?);
-    let container = column("container")?.as_boolean_opt().ok_or("column `container` has another type")?;
-    let (language, title, detail) = (string("language")?, string("title")?, string("detail")?);
-    let (enclosing, symbols) = (string("enclosing")?, symbols::decode(column(symbols::COLUMN)?)?);
+    // The variants are read from the doc table; the column only has to be there.
+    column(batch, "variant")?.as_primitive_opt::<UInt64Type>().ok_or("column `variant` has another type")?;
+    let chunk_id = binary_column(batch, "chunk_id")?;
+    let input_hash = binary_column(batch, "input_hash")?;
+    let vector = binary_column(batch, "vector")?;
+    let start_byte = number_column(batch, "start_byte")?;
+    let end_byte = number_column(batch, "end_byte")?;
+    let start_line = number_column(batch, "start_line")?;
+    let end_line = number_column(batch, "end_line")?;
+    let source = number_column(batch, "source")?;
+    let class = number_column(batch, "class")?;
+    let token_count = number_column(batch, "token_count")?;
+    let container = column(batch, "container")?.as_boolean_opt();
+    let container = container.ok_or("column `container` has another type")?;
+    let language = string_column(batch, "language")?;
+    let title = string_column(batch, "title")?;
+    let detail = string_column(batch, "detail")?;
+    let enclosing = string_column(batch, "enclosing")?;
+    let symbols = symbols::decode(column(batch, symbols::COLUMN)?)?;
+
     data.dim = vector.value_length() as usize;
+
     for (i, symbols) in symbols.into_iter().enumerate() {
-        let hash =
-            |bytes: &[u8]| <[u8; 16]>::try_from(bytes).map_err(|_| "a hash is not 16 bytes long".to_owned());
         data.rows.push(RowMeta {
-            chunk_id: hash(chunk_id.value(i))?,
-            input_hash: hash(input_hash.value(i))?,
+            chunk_id: hash_of(chunk_id.value(i))?,
+            input_hash: hash_of(input_hash.value(i))?,
             byte_range: start_byte.value(i)..end_byte.value(i),
             lines: (start_line.value(i), end_line.value(i)),
             language: language.value(i).to_owned(),
@@ -437,7 +475,31 @@ fn append_batch(batch: &RecordBatch, data: &mut ShardData) -> Result<(), String>
         });
         data.vectors.extend_from_slice(bytemuck::cast_slice(vector.value(i)));
     }
+
     Ok(())
+}
+
+fn column<'b>(batch: &'b RecordBatch, name: &str) -> Result<&'b ArrayRef, String> {
+    batch.column_by_name(name).ok_or_else(|| format!("column `{name}` is missing"))
+}
+
+fn number_column<'b>(batch: &'b RecordBatch, name: &str) -> Result<&'b UInt32Array, String> {
+    let numbers = column(batch, name)?.as_primitive_opt::<UInt32Type>();
+    numbers.ok_or_else(|| format!("column `{name}` has another type"))
+}
+
+fn string_column<'b>(batch: &'b RecordBatch, name: &str) -> Result<&'b StringArray, String> {
+    let strings = column(batch, name)?.as_string_opt::<i32>();
+    strings.ok_or_else(|| format!("column `{name}` has another type"))
+}
+
+fn binary_column<'b>(batch: &'b RecordBatch, name: &str) -> Result<&'b FixedSizeBinaryArray, String> {
+    let values = column(batch, name)?.as_fixed_size_binary_opt();
+    values.ok_or_else(|| format!("column `{name}` has another type"))
+}
+
+fn hash_of(bytes: &[u8]) -> Result<[u8; 16], String> {
+    <[u8; 16]>::try_from(bytes).map_err(|_| "a hash is not 16 bytes long".to_owned())
 }
 
 #[cfg(test)]
@@ -449,10 +511,12 @@ pub mod tests {
     pub fn sample(n_docs: usize, dim: usize, seed: u64) -> ShardData {
         let mut rng = fastrand::Rng::with_seed(seed);
         let mut data = ShardData { dim, ..ShardData::default() };
+
         for i in 0..n_docs {
             let mut oid = [0u8; 20];
             rng.fill(&mut oid);
             let key = DocKey { blob_oid: Oid::from_bytes_or_panic(&oid), variant: rng.u64(..) };
+
             let n_rows = if i % 7 == 3 { 0 } else { rng.u32(1..5) };
             data.docs.push(DocMeta {
                 key,
@@ -465,6 +529,7 @@ pub mod tests {
                 }],
             });
             data.n_rows.push(n_rows);
+
             for r in 0..n_rows {
                 let byte_range = r * 10..r * 10 + 9;
                 data.rows.push(RowMeta {
@@ -495,6 +560,7 @@ pub mod tests {
                 data.vectors.extend((0..dim).map(|_| rng.i8(-127..=127)));
             }
         }
+
         data
     }
 

@@ -1,7 +1,8 @@
 //! The column `symbols` of a shard: the definitions of each chunk, a list of structs.
 //!
-//! Every field is a column of its own, so that like is compressed with like. Two fields leave out what the
-//! name says: `qualified_name` is null if it is the name, and `signature` is a [pattern](signature::pattern).
+//! Every field is a column of its own, so that similar values are compressed together. Two fields leave out
+//! what the name gives: `qualified_name` is null if it equals the name, and `signature` is a
+//! [pattern](signature::pattern).
 
 use super::POSITIONS;
 use crate::rows::{RowMeta, SymbolMeta};
@@ -13,12 +14,13 @@ use arrow_buffer::OffsetBuffer;
 use arrow_schema::{ArrowError, DataType, Field, Fields};
 use std::sync::Arc;
 
-/// The column.
+/// Name of the column.
 pub const COLUMN: &str = "symbols";
 
-/// Fields of texts, of which few repeat as a whole.
+/// Fields of texts, few of which repeat as a whole.
 const TEXTS: [&str; 4] = ["name", "qualified_name", "signature", "doc"];
 
+/// The column as a field of the schema.
 pub fn field() -> Field {
     let element = Field::new("element", DataType::Struct(fields()), false);
     Field::new_list(COLUMN, element, false)
@@ -26,12 +28,11 @@ pub fn field() -> Field {
 
 fn fields() -> Fields {
     let text = |name: &str| Field::new(name, DataType::Utf8, name == "qualified_name");
-    let small = |name: &str| Field::new(name, DataType::UInt8, false);
-    let position = |name: &str| Field::new(name, DataType::UInt32, false);
     let names = ["name", "qualified_name"].map(text);
-    let kinds = ["kind", "class", "nesting"].map(small);
+    let kinds = ["kind", "class", "nesting"].map(|name| Field::new(name, DataType::UInt8, false));
     let excerpts = ["signature", "doc"].map(text);
-    names.into_iter().chain(kinds).chain(excerpts).chain(POSITIONS.map(position)).collect()
+    let positions = POSITIONS.map(|name| Field::new(name, DataType::UInt32, false));
+    names.into_iter().chain(kinds).chain(excerpts).chain(positions).collect()
 }
 
 /// Paths of the Parquet columns of texts.
@@ -39,7 +40,7 @@ pub fn texts() -> impl Iterator<Item = String> {
     TEXTS.into_iter().map(path)
 }
 
-/// Paths of the Parquet columns of names, which begin like the one before.
+/// Paths of the Parquet columns of names, which often have a common prefix with the one before.
 pub fn names() -> impl Iterator<Item = String> {
     TEXTS[..2].iter().copied().map(path)
 }
@@ -53,73 +54,134 @@ fn path(field: &str) -> String {
     format!("{COLUMN}.list.element.{field}")
 }
 
+/// Encodes the definitions of `rows`.
 pub fn encode(rows: &[RowMeta]) -> Result<ArrayRef, ArrowError> {
     let symbols = || rows.iter().flat_map(|row| &row.symbols);
-    let small =
-        |of: fn(&SymbolMeta) -> u8| -> ArrayRef { Arc::new(UInt8Array::from_iter_values(symbols().map(of))) };
-    let position = |of: fn(&SymbolMeta) -> u32| -> ArrayRef {
-        Arc::new(UInt32Array::from_iter_values(symbols().map(of)))
-    };
     let columns: Vec<ArrayRef> = vec![
         Arc::new(StringArray::from_iter_values(symbols().map(|it| &it.name))),
         Arc::new(StringArray::from_iter(
             symbols().map(|it| (it.qualified_name != it.name).then_some(&it.qualified_name)),
         )),
-        small(|it| it.kind),
-        small(|it| it.class),
-        small(|it| it.nesting),
+        small(rows, |it| it.kind),
+        small(rows, |it| it.class),
+        small(rows, |it| it.nesting),
         Arc::new(StringArray::from_iter_values(
             symbols().map(|it| signature::pattern(&it.signature, &it.name)),
         )),
         Arc::new(StringArray::from_iter_values(symbols().map(|it| &it.doc))),
-        position(|it| it.byte_range.start),
-        position(|it| it.byte_range.end),
-        position(|it| it.lines.0),
-        position(|it| it.lines.1),
+        position(rows, |it| it.byte_range.start),
+        position(rows, |it| it.byte_range.end),
+        position(rows, |it| it.lines.0),
+        position(rows, |it| it.lines.1),
     ];
+
     let n_symbols = symbols().count();
     let structs = StructArray::try_new_with_length(fields(), columns, None, n_symbols)?;
     let ends = OffsetBuffer::from_lengths(rows.iter().map(|row| row.symbols.len()));
+
     let DataType::List(element) = field().data_type().clone() else {
         return Err(ArrowError::SchemaError(format!("column `{COLUMN}` is no list")));
     };
+
     Ok(Arc::new(ListArray::try_new(element, ends, Arc::new(structs), None)?))
 }
 
-/// The definitions of each row of `column`. Shards of schema 2 have them as JSON.
+fn small(rows: &[RowMeta], value: fn(&SymbolMeta) -> u8) -> ArrayRef {
+    Arc::new(UInt8Array::from_iter_values(rows.iter().flat_map(|row| &row.symbols).map(value)))
+}
+
+fn position(rows: &[RowMeta], value: fn(&SymbolMeta) -> u32) -> ArrayRef {
+    Arc::new(UInt32Array::from_iter_values(rows.iter().flat_map(|row| &row.symbols).map(value)))
+}
+
+/// Decodes the definitions of each row of `column`. Shards of schema 2 have them as JSON.
 pub fn decode(column: &ArrayRef) -> Result<Vec<Vec<SymbolMeta>>, String> {
-    let other_type = |name: &str| format!("column `{name}` has another type");
     if let Some(json) = column.as_string_opt::<i32>() {
-        let parse = |text: Option<&str>| serde_json::from_str(text.unwrap_or_default());
-        return json.iter().map(parse).collect::<Result<_, _>>().map_err(|e| format!("{COLUMN}: {e}"));
+        let rows = json.iter().map(|text| serde_json::from_str(text.unwrap_or_default()));
+        return rows.collect::<Result<_, _>>().map_err(|e| format!("{COLUMN}: {e}"));
     }
+
     let list = column.as_list_opt::<i32>().ok_or_else(|| other_type(COLUMN))?;
     let structs = list.values().as_struct_opt().ok_or_else(|| other_type(COLUMN))?;
-    let of = |name: &str| structs.column_by_name(name).ok_or_else(|| format!("{COLUMN} have no `{name}`"));
-    let text = |name: &str| of(name)?.as_string_opt::<i32>().ok_or_else(|| other_type(name));
-    let small = |name: &str| of(name)?.as_primitive_opt::<UInt8Type>().ok_or_else(|| other_type(name));
-    let position = |name: &str| of(name)?.as_primitive_opt::<UInt32Type>().ok_or_else(|| other_type(name));
-    let [name, qualified, patterns, doc] = TEXTS.map(text);
-    let (name, qualified, patterns, doc) = (name?, qualified?, patterns?, doc?);
-    let (kind, class, nesting) = (small("kind")?, small("class")?, small("nesting")?);
-    let [start_byte, end_byte, start_line, end_line] = POSITIONS.map(position);
-    let (start_byte, end_byte, start_line, end_line) = (start_byte?, end_byte?, start_line?, end_line?);
-    let symbol = |i: usize| {
-        let own = name.value(i);
-        SymbolMeta {
-            name: own.to_owned(),
-            qualified_name: if qualified.is_null(i) { own } else { qualified.value(i) }.to_owned(),
-            kind: kind.value(i),
-            class: class.value(i),
-            nesting: nesting.value(i),
-            signature: signature::of_pattern(patterns.value(i), own),
-            doc: doc.value(i).to_owned(),
-            byte_range: start_byte.value(i)..end_byte.value(i),
-            lines: (start_line.value(i), end_line.value(i)),
-        }
-    };
+    let columns = Columns::open(structs)?;
+
     let rows = list.value_offsets().windows(2);
-    Ok(rows.map(|ends| (ends[0] as usize..ends[1] as usize).map(symbol).collect()).collect())
+    Ok(rows.map(|ends| (ends[0] as usize..ends[1] as usize).map(|i| columns.symbol(i)).collect()).collect())
+}
+
+/// The fields of the definitions of all rows.
+struct Columns<'a> {
+    name: &'a StringArray,
+    qualified: &'a StringArray,
+    patterns: &'a StringArray,
+    doc: &'a StringArray,
+    kind: &'a UInt8Array,
+    class: &'a UInt8Array,
+    nesting: &'a UInt8Array,
+    start_byte: &'a UInt32Array,
+    end_byte: &'a UInt32Array,
+    start_line: &'a UInt32Array,
+    end_line: &'a UInt32Array,
+}
+
+impl<'a> Columns<'a> {
+    fn open(structs: &'a StructArray) -> Result<Columns<'a>, String> {
+        let [name, qualified, patterns, doc] = TEXTS.map(|field| text_column(structs, field));
+        let [start_byte, end_byte, start_line, end_line] =
+            POSITIONS.map(|field| position_column(structs, field));
+
+        Ok(Columns {
+            name: name?,
+            qualified: qualified?,
+            patterns: patterns?,
+            doc: doc?,
+            kind: small_column(structs, "kind")?,
+            class: small_column(structs, "class")?,
+            nesting: small_column(structs, "nesting")?,
+            start_byte: start_byte?,
+            end_byte: end_byte?,
+            start_line: start_line?,
+            end_line: end_line?,
+        })
+    }
+
+    /// The definition with number `i` of all.
+    fn symbol(&self, i: usize) -> SymbolMeta {
+        let name = self.name.value(i);
+        let qualified_name = if self.qualified.is_null(i) { name } else { self.qualified.value(i) };
+
+        SymbolMeta {
+            name: name.to_owned(),
+            qualified_name: qualified_name.to_owned(),
+            kind: self.kind.value(i),
+            class: self.class.value(i),
+            nesting: self.nesting.value(i),
+            signature: signature::of_pattern(self.patterns.value(i), name),
+            doc: self.doc.value(i).to_owned(),
+            byte_range: self.start_byte.value(i)..self.end_byte.value(i),
+            lines: (self.start_line.value(i), self.end_line.value(i)),
+        }
+    }
+}
+
+fn column_of<'a>(structs: &'a StructArray, name: &str) -> Result<&'a ArrayRef, String> {
+    structs.column_by_name(name).ok_or_else(|| format!("{COLUMN} have no `{name}`"))
+}
+
+fn text_column<'a>(structs: &'a StructArray, name: &str) -> Result<&'a StringArray, String> {
+    column_of(structs, name)?.as_string_opt::<i32>().ok_or_else(|| other_type(name))
+}
+
+fn small_column<'a>(structs: &'a StructArray, name: &str) -> Result<&'a UInt8Array, String> {
+    column_of(structs, name)?.as_primitive_opt::<UInt8Type>().ok_or_else(|| other_type(name))
+}
+
+fn position_column<'a>(structs: &'a StructArray, name: &str) -> Result<&'a UInt32Array, String> {
+    column_of(structs, name)?.as_primitive_opt::<UInt32Type>().ok_or_else(|| other_type(name))
+}
+
+fn other_type(name: &str) -> String {
+    format!("column `{name}` has another type")
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The language of a query, by its script and its function words.
+//! Recognises the language of a query by its script and its function words.
 
 use super::words::{Dictionary, fold};
 use crate::is_stop_word;
@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 /// Function words, one line per language.
 const FUNCTION_WORDS: &str = include_str!("function_words.txt");
 
-/// A language of the table. The numbers are its columns, after English.
+/// A language of the table. Its number is its column, after English.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Language {
     German = 1,
@@ -21,7 +21,7 @@ pub enum Language {
     Korean = 8,
 }
 
-/// How words are told apart.
+/// The way in which the words of a text are separated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Script {
     Spaced,
@@ -32,7 +32,7 @@ pub enum Script {
 const LATIN: [Language; 4] = [Language::German, Language::French, Language::Spanish, Language::Portuguese];
 
 impl Language {
-    /// The language of `query`; `None` for English and for what is not recognised.
+    /// Returns the language of `query`; `None` for English and for unknown languages.
     pub fn of(query: &str) -> Option<Language> {
         let has = |is_of: fn(char) -> bool| query.chars().any(is_of);
         match () {
@@ -44,45 +44,59 @@ impl Language {
         }
     }
 
-    /// The language of a query in the Latin alphabet: the one whose function words it has most of, more than
-    /// English ones. Without function words, one that has all of its words.
+    /// Returns the language of a query in the Latin alphabet: the one that has most of its function words, if
+    /// these are more than the English ones. Without function words, it is a language that has all of the
+    /// words.
     fn of_latin(query: &str) -> Option<Language> {
         let words = query.split(|c: char| !c.is_alphabetic()).filter(|word| !word.is_empty());
         let words: Vec<String> = words.map(fold).collect();
+
         let n_english = words.iter().filter(|word| is_stop_word(word)).count();
-        let n_function = |language: Language| {
-            words.iter().filter(|word| language.is_function_word(word) && !is_english(word)).count()
-        };
-        let counted = LATIN.map(|language| (n_function(language), language));
-        let most = counted.iter().map(|(n, _)| *n).max().unwrap_or(0);
-        let is_known = |language: Language, word: &String| {
-            !Dictionary::of(language).meanings(word, language.has_compounds()).is_empty()
-        };
-        let n_known = |language: Language| words.iter().filter(|word| is_known(language, word)).count();
+
+        let n_function = LATIN.map(|language| language.count_function_words(&words));
+        let most = n_function.iter().copied().max().unwrap_or(0);
         if most > 0 {
+            // One word that English has too, such as `die`, speaks for neither.
             let n_shared = words.iter().filter(|word| is_english(word)).count();
             if most + n_shared.min(1) < n_english {
                 return None;
             }
-            let best = counted.into_iter().filter(|(n, _)| *n == most).map(|(_, language)| language);
-            return best.rev().max_by_key(|language| n_known(*language));
+            let best =
+                LATIN.into_iter().zip(n_function).filter(|(_, n)| *n == most).map(|(language, _)| language);
+            // `max_by_key` returns the last of equals; the first is wanted.
+            return best
+                .rev()
+                .max_by_key(|language| words.iter().filter(|word| language.knows(word)).count());
         }
+
         if n_english > 0 || words.is_empty() {
             return None;
         }
-        // A word of English too, such as `cache`, says nothing.
-        let is_foreign = |language: Language, word: &String| {
-            let meanings = Dictionary::of(language).meanings(word, language.has_compounds());
-            let start = &word[..word.char_indices().nth(4).map_or(word.len(), |(at, _)| at)];
-            meanings.iter().all(|english| english.iter().all(|english| !english.starts_with(start)))
-        };
-        LATIN.into_iter().find(|&language| {
-            words.iter().all(|word| is_known(language, word))
-                && words.iter().any(|word| is_foreign(language, word))
+
+        LATIN.into_iter().find(|language| {
+            words.iter().all(|word| language.knows(word))
+                && words.iter().any(|word| language.is_foreign(word))
         })
     }
 
-    /// Its name in English.
+    fn count_function_words(self, words: &[String]) -> usize {
+        words.iter().filter(|word| self.is_function_word(word) && !is_english(word)).count()
+    }
+
+    /// Returns whether the table has a word.
+    fn knows(self, word: &str) -> bool {
+        !Dictionary::of(self).meanings(word, self.has_compounds()).is_empty()
+    }
+
+    /// Returns whether a word begins unlike all of its English words. Words that are English too, such as
+    /// `cache`, say nothing about the language.
+    fn is_foreign(self, word: &str) -> bool {
+        let meanings = Dictionary::of(self).meanings(word, self.has_compounds());
+        let start = &word[..word.char_indices().nth(4).map_or(word.len(), |(at, _)| at)];
+        meanings.iter().all(|english| english.iter().all(|english| !english.starts_with(start)))
+    }
+
+    /// Returns the name of the language in English.
     pub fn name(self) -> &'static str {
         match self {
             Language::German => "German",
@@ -103,12 +117,12 @@ impl Language {
         }
     }
 
-    /// Whether its words may be made of several.
+    /// Returns whether words of the language may be made of several.
     pub fn has_compounds(self) -> bool {
         self == Language::German
     }
 
-    /// Whether a [folded](fold) word is a function word.
+    /// Returns whether a [folded](fold) word is a function word.
     pub fn is_function_word(self, word: &str) -> bool {
         static WORDS: OnceLock<Vec<HashSet<String>>> = OnceLock::new();
         let words = WORDS.get_or_init(|| {
@@ -119,7 +133,7 @@ impl Language {
     }
 }
 
-/// Whether a function word of another language is an English word too.
+/// Returns whether a function word of another language is an English word too.
 fn is_english(word: &str) -> bool {
     is_stop_word(word)
         || matches!(
@@ -128,7 +142,7 @@ fn is_english(word: &str) -> bool {
         )
 }
 
-/// Whether a character belongs to the words of a script without spaces. Hiragana are mostly endings.
+/// Returns whether a character belongs to the words of a script without spaces. Hiragana are mostly endings.
 pub fn is_content(c: char) -> bool {
     is_han(c) || is_hangul(c) || matches!(c, '\u{30a0}'..='\u{30ff}')
 }

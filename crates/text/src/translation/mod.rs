@@ -1,12 +1,11 @@
-//! Queries in other languages than English, put into the English words that code uses.
+//! Puts queries in other languages than English into the English words that code uses.
 //!
 //! A table of programmers' words (`words.txt`) has a few hundred meanings in eight languages, and
-//! `function_words.txt` the words by which a language is recognised. That is no translation of sentences:
-//! words are replaced one by one, and those that are not in the table stay as they are.
+//! `function_words.txt` has the words by which a language is recognised. Sentences are not translated: words
+//! are replaced one by one, and those that are not in the table stay as they are.
 //!
-//! Words of languages with spaces are compared with stems, without case and diacritics; words of German that
-//! are made of several are taken apart. Chinese, Japanese and Korean are cut at the longest words of the
-//! table.
+//! Words of languages with spaces are compared by stems, without case and diacritics. Compound words of
+//! German are taken apart. Chinese, Japanese and Korean are cut at the longest words of the table.
 
 mod language;
 mod words;
@@ -14,10 +13,10 @@ mod words;
 use language::{Language, Script};
 use words::{Dictionary, English, fold};
 
-/// Minimum share of the words with a meaning, or of the characters of a script without spaces, that the table
-/// must have.
+/// Minimum share of the query that the table must have: of the words with a meaning, or of the characters of
+/// a script without spaces.
 const MIN_KNOWN: f32 = 0.4;
-/// Maximum number of English words for one.
+/// Maximum number of English words for one word.
 const MAX_ALTERNATIVES: usize = 3;
 
 /// A query in English words.
@@ -29,10 +28,10 @@ pub struct Translation {
     pub language: &'static str,
 }
 
-/// The English words for `query`; `None` if it is in English, if its language is not known, if the table has
-/// too few of its words, or if all of them are words of the index. `is_indexed` tells that of a word.
+/// Returns the English words for `query`. `None` if it is in English, if its language is not known, if the
+/// table has too few of its words, or if all of them are words of the index, as told by `is_indexed`.
 ///
-/// Of several English words, those that are indexed are taken, at most three, else the first.
+/// If a word has several English words, the indexed ones are taken, at most three, else the first.
 pub fn translate(query: &str, is_indexed: &dyn Fn(&str) -> bool) -> Option<Translation> {
     let language = Language::of(query)?;
     let dictionary = Dictionary::of(language);
@@ -40,13 +39,16 @@ pub fn translate(query: &str, is_indexed: &dyn Fn(&str) -> bool) -> Option<Trans
         Script::Spaced => spaced(query, language, dictionary)?,
         Script::Dense => dense(query, language, dictionary)?,
     };
-    let is_missing = |piece: &Piece<'_>| match piece {
+
+    // A query whose words the index has needs no translation.
+    let needs_translation = pieces.iter().any(|piece| match piece {
         Piece::Known { written, .. } => !is_indexed(written),
         Piece::Kept(_) => false,
-    };
-    if !pieces.iter().any(is_missing) {
+    });
+    if !needs_translation {
         return None;
     }
+
     let mut english: Vec<&str> = Vec::new();
     for piece in &pieces {
         let words: Vec<&str> = match piece {
@@ -61,40 +63,38 @@ pub fn translate(query: &str, is_indexed: &dyn Fn(&str) -> bool) -> Option<Trans
             }
         }
     }
+
     Some(Translation { text: english.join(" "), language: language.name() })
 }
 
-/// Those of the English words for a word that are taken.
+/// Returns those of the English words for a word that are taken.
 fn chosen(english: &English, is_indexed: &dyn Fn(&str) -> bool) -> Vec<&'static str> {
     let indexed = english.iter().filter(|word| is_indexed(word)).copied();
     let words: Vec<&str> = indexed.take(MAX_ALTERNATIVES).collect();
+
     if words.is_empty() { english.first().copied().into_iter().collect() } else { words }
 }
 
 /// A part of a query.
 enum Piece<'q> {
-    /// What the table has, as it is written, with the English words for each of its parts.
+    /// Text that the table has, as it is written, with the English words for each of its parts.
     Known { written: &'q str, meanings: Vec<&'static English> },
-    /// What stays as it is.
+    /// Text that stays as it is.
     Kept(&'q str),
 }
 
-/// The words of a query in a language with spaces, without function words.
+/// Returns the words of a query in a language with spaces, without function words.
 fn spaced<'q>(query: &'q str, language: Language, dictionary: &'static Dictionary) -> Option<Vec<Piece<'q>>> {
-    // What is joined by a hyphen is mostly a word of its own on each side.
-    let parts = |word: &'q str| match is_name(word) {
-        true => vec![word],
-        false => word.split('-').filter(|part| !part.is_empty()).collect(),
-    };
     let words: Vec<&str> = query
         .split(|c: char| {
             c.is_whitespace() || matches!(c, '\'' | '’' | ',' | ';' | '?' | '!' | '¿' | '¡' | '"')
         })
         .map(|word| word.trim_matches(|c: char| matches!(c, '.' | ':' | '(' | ')' | '«' | '»' | '„' | '“')))
         .filter(|word| !word.is_empty())
-        .flat_map(parts)
+        .flat_map(hyphenated_parts)
         .collect();
     let folded: Vec<String> = words.iter().map(|word| fold(word)).collect();
+
     let (mut pieces, mut at, mut n_known) = (Vec::new(), 0, 0);
     while at < words.len() {
         let phrase = dictionary.phrase(&folded[at..]);
@@ -104,29 +104,43 @@ fn spaced<'q>(query: &'q str, language: Language, dictionary: &'static Dictionar
                 at += 1;
                 continue;
             }
+            // A name in code stays as it is.
             None if is_name(words[at]) => (Vec::new(), 1),
             None => (dictionary.meanings(&folded[at], language.has_compounds()), 1),
         };
-        n_known += usize::from(!meanings.is_empty());
+
         let written = words[at];
-        pieces.push(match meanings.is_empty() {
-            true => Piece::Kept(written),
-            false => Piece::Known { written, meanings },
+        n_known += usize::from(!meanings.is_empty());
+        pieces.push(if meanings.is_empty() {
+            Piece::Kept(written)
+        } else {
+            Piece::Known { written, meanings }
         });
         at += n_words;
     }
+
     (n_known > 0 && n_known as f32 >= MIN_KNOWN * pieces.len() as f32).then_some(pieces)
 }
 
-/// The words of the table in a query in a language without spaces, and its words in ASCII. Function words of
-/// Korean, and what follows a word up to the next blank, have no meaning of their own.
+/// Returns the parts of a word between hyphens, which are mostly words of their own. A name stays whole.
+fn hyphenated_parts(word: &str) -> Vec<&str> {
+    if is_name(word) {
+        return vec![word];
+    }
+    word.split('-').filter(|part| !part.is_empty()).collect()
+}
+
+/// Returns the words of the table in a query in a language without spaces, and its words in ASCII. Function
+/// words of Korean, and the text between a word and the next blank, have no meaning of their own.
 fn dense<'q>(query: &'q str, language: Language, dictionary: &'static Dictionary) -> Option<Vec<Piece<'q>>> {
     let (mut pieces, mut at) = (Vec::new(), 0);
-    // Where a word of the table ended.
+    // End of the last word of the table.
     let mut word_end = usize::MAX;
     let (mut n_known, mut n_characters) = (0usize, 0usize);
+
     while let Some(first) = query[at..].chars().next() {
         let rest = &query[at..];
+
         if first.is_ascii_alphanumeric() || first == '_' {
             let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | ':')));
             let word = &rest[..end.unwrap_or(rest.len())];
@@ -134,6 +148,7 @@ fn dense<'q>(query: &'q str, language: Language, dictionary: &'static Dictionary
             at += word.len();
             continue;
         }
+
         let is_start = query[..at].chars().next_back().is_none_or(|before| !language::is_hangul(before));
         if is_start && language::is_hangul(first) {
             let token = &rest[..rest.find(|c: char| !language::is_hangul(c)).unwrap_or(rest.len())];
@@ -142,6 +157,7 @@ fn dense<'q>(query: &'q str, language: Language, dictionary: &'static Dictionary
                 continue;
             }
         }
+
         match dictionary.longest(rest) {
             Some((english, len)) => {
                 let written = &rest[..len];
@@ -161,10 +177,11 @@ fn dense<'q>(query: &'q str, language: Language, dictionary: &'static Dictionary
             }
         }
     }
+
     (n_known > 0 && n_known as f32 >= MIN_KNOWN * n_characters as f32).then_some(pieces)
 }
 
-/// Whether a word is written like a name in code.
+/// Returns whether a word is written like a name in code.
 fn is_name(word: &str) -> bool {
     let has_hump = word.chars().zip(word.chars().skip(1)).any(|(a, b)| a.is_lowercase() && b.is_uppercase());
     has_hump || word.contains(['_', '(', '.', ':', '/', '`'])

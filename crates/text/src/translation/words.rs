@@ -1,4 +1,4 @@
-//! The table of words, and how words of a query are found in it.
+//! The table of words, and the search for words of a query in it.
 
 use super::language::{Language, Script};
 use std::sync::OnceLock;
@@ -6,13 +6,13 @@ use std::sync::OnceLock;
 const TABLE: &str = include_str!("words.txt");
 const N_LANGUAGES: usize = 8;
 
-/// Maximum number of characters of a word of a language without spaces.
+/// Maximum number of characters in a word of a language without spaces.
 const MAX_CHARACTERS: usize = 10;
 /// Minimum length in bytes of a part of a compound.
 const MIN_PART: usize = 4;
-/// Maximum length of an ending of a German word that cannot be a word.
+/// Maximum length of an ending of a German word; a longer one may be a word.
 const MAX_ENDING: usize = 4;
-/// What may stand between the parts of a German word.
+/// Letters that may stand between the parts of a German word.
 const LINKS: [&str; 9] = ["", "s", "n", "en", "es", "er", "e", "ungs", "ations"];
 
 /// English words with the meanings of a word, the most common first.
@@ -27,30 +27,31 @@ pub struct Dictionary {
 }
 
 impl Dictionary {
-    /// The words of `language`, which are read when they are first needed.
+    /// Returns the words of `language`, which are read when they are first needed.
     pub fn of(language: Language) -> &'static Dictionary {
         static ALL: [OnceLock<Dictionary>; N_LANGUAGES] = [const { OnceLock::new() }; N_LANGUAGES];
         ALL[language as usize - 1].get_or_init(|| Dictionary::read(language))
     }
 
+    /// Reads the column of a language.
     fn read(language: Language) -> Dictionary {
         let (mut stems, mut phrases): (Vec<(String, English)>, Vec<_>) = (Vec::new(), Vec::new());
         for line in TABLE.lines().filter(|line| !line.starts_with('#')) {
-            let column = |n: usize| line.split('|').nth(n).unwrap_or_default().split(',');
-            for word in column(language as usize).filter(|word| !word.is_empty()) {
+            for word in column(line, language as usize).filter(|word| !word.is_empty()) {
                 let parts = word.split([' ', '\'']).filter(|part| !part.is_empty());
                 let parts: Vec<String> = parts.map(fold).collect();
                 match (language.script(), parts.len()) {
-                    (Script::Spaced, 2..) => phrases.push((parts, column(0).collect())),
+                    (Script::Spaced, 2..) => phrases.push((parts, english(line))),
                     // Words of Korean may be written together.
                     (Script::Dense, 2..) => {
-                        stems.push((parts.join(" "), column(0).collect()));
-                        stems.push((parts.concat(), column(0).collect()));
+                        stems.push((parts.join(" "), english(line)));
+                        stems.push((parts.concat(), english(line)));
                     }
-                    _ => stems.push((parts.concat(), column(0).collect())),
+                    _ => stems.push((parts.concat(), english(line))),
                 }
             }
         }
+
         // Several lines may have a word; the first of them is its most common meaning.
         stems.sort_by(|a, b| a.0.cmp(&b.0));
         stems.dedup_by(|later, first| {
@@ -60,6 +61,7 @@ impl Dictionary {
             }
             is_same
         });
+
         Dictionary { stems, phrases }
     }
 
@@ -67,10 +69,10 @@ impl Dictionary {
         self.stems.binary_search_by(|(known, _)| known.as_str().cmp(stem)).ok().map(|at| &self.stems[at].1)
     }
 
-    /// The meanings of a folded word, or those of each of its parts.
+    /// Returns the meanings of a folded word, or those of each of its parts.
     pub fn meanings(&'static self, word: &str, has_compounds: bool) -> Vec<&'static English> {
         let whole = self.by_stem(word, true);
-        // What looks like a long ending may be a word.
+        // A long ending may be a word of its own.
         if let Some((english, _)) = whole.filter(|(_, len)| !has_compounds || word.len() - len <= MAX_ENDING)
         {
             return vec![english];
@@ -78,31 +80,45 @@ impl Dictionary {
         if !has_compounds {
             return Vec::new();
         }
+
         let participle = word.strip_prefix("ge").and_then(|rest| self.by_stem(rest, true));
-        let parts = || self.parts(word);
-        let single = |found: Option<(&'static English, usize)>| found.map(|(english, _)| vec![english]);
-        single(participle).or_else(parts).or_else(|| single(whole)).unwrap_or_default()
+        if let Some((english, _)) = participle {
+            return vec![english];
+        }
+        if let Some(parts) = self.parts(word) {
+            return parts;
+        }
+        whole.map(|(english, _)| vec![english]).unwrap_or_default()
     }
 
-    /// The longest stem that `word` begins with, with its length. If `is_whole`, what follows must be short
-    /// enough for an ending.
+    /// Returns the longest stem that `word` begins with, and its length. If `is_whole`, the rest of the word
+    /// must be short enough for an ending.
     fn by_stem(&self, word: &str, is_whole: bool) -> Option<(&English, usize)> {
         let ends = word.char_indices().map(|(at, _)| at).skip(1).chain([word.len()]);
         let ends: Vec<usize> = ends.collect();
-        let fits = |&end: &usize| {
-            let rest = word[end..].chars().count();
-            let stem = word[..end].chars().count();
-            !is_whole || rest <= longest_ending(stem)
-        };
-        ends.into_iter().rev().filter(fits).find_map(|end| Some((self.get(&word[..end])?, end)))
+
+        // The longest stem is tried first.
+        for end in ends.into_iter().rev() {
+            let (stem, rest) = word.split_at(end);
+            if is_whole && rest.chars().count() > longest_ending(stem.chars().count()) {
+                continue;
+            }
+            if let Some(english) = self.get(stem) {
+                return Some((english, end));
+            }
+        }
+
+        None
     }
 
-    /// The meanings of the parts of a compound, if all of it is made of words of the table.
+    /// Returns the meanings of the parts of a compound, if all of it is made of words of the table.
     fn parts(&self, word: &str) -> Option<Vec<&English>> {
         if word.len() < 2 * MIN_PART {
             return None;
         }
+
         let ends = (MIN_PART..=word.len() - MIN_PART).rev().filter(|&end| word.is_char_boundary(end));
+        // The longest first part is tried first.
         for end in ends {
             let Some(first) = self.get(&word[..end]) else { continue };
             for link in LINKS {
@@ -118,23 +134,17 @@ impl Dictionary {
                 }
             }
         }
+
         None
     }
 
-    /// The phrase that `words` begin with, and its number of words.
+    /// Returns the phrase that `words` begin with, and its number of words.
     pub fn phrase(&self, words: &[String]) -> Option<(&English, usize)> {
-        let is_at_start = |parts: &Vec<String>| {
-            words.len() >= parts.len()
-                && parts.iter().zip(words).all(|(part, word)| {
-                    let rest = word.strip_prefix(part.as_str());
-                    rest.is_some_and(|rest| rest.chars().count() <= longest_ending(part.chars().count()))
-                })
-        };
-        let found = self.phrases.iter().find(|(parts, _)| is_at_start(parts))?;
+        let found = self.phrases.iter().find(|(parts, _)| is_at_start(parts, words))?;
         Some((&found.1, found.0.len()))
     }
 
-    /// The longest word that `text` begins with, and its length in bytes.
+    /// Returns the longest word that `text` begins with, and its length in bytes.
     pub fn longest(&self, text: &str) -> Option<(&English, usize)> {
         let ends = text.char_indices().map(|(at, c)| at + c.len_utf8()).take(MAX_CHARACTERS);
         let ends: Vec<usize> = ends.collect();
@@ -142,7 +152,25 @@ impl Dictionary {
     }
 }
 
-/// Maximum number of letters that follow a stem of some length.
+/// Returns the words in a column of a line of the table. English is column 0.
+fn column(line: &'static str, language: usize) -> impl Iterator<Item = &'static str> {
+    line.split('|').nth(language).unwrap_or_default().split(',')
+}
+
+fn english(line: &'static str) -> English {
+    column(line, 0).collect()
+}
+
+/// Returns whether `words` begin with the stems of a phrase, each with no more than an ending after it.
+fn is_at_start(stems: &[String], words: &[String]) -> bool {
+    words.len() >= stems.len()
+        && stems.iter().zip(words).all(|(stem, word)| {
+            let rest = word.strip_prefix(stem.as_str());
+            rest.is_some_and(|rest| rest.chars().count() <= longest_ending(stem.chars().count()))
+        })
+}
+
+/// Returns the maximum number of letters that follow a stem of some length.
 fn longest_ending(stem: usize) -> usize {
     match stem {
         0..=2 => 1,
@@ -152,9 +180,10 @@ fn longest_ending(stem: usize) -> usize {
     }
 }
 
-/// A word in lower case without diacritics.
+/// Returns a word in lower case without diacritics.
 pub fn fold(word: &str) -> String {
     let mut folded = String::with_capacity(word.len());
+
     for c in word.chars().flat_map(char::to_lowercase) {
         match c {
             'à'..='å' | 'ā' => folded.push('a'),
@@ -170,6 +199,7 @@ pub fn fold(word: &str) -> String {
             c => folded.push(c),
         }
     }
+
     folded
 }
 

@@ -154,6 +154,7 @@ pub fn run(args: EvalArgs, context: &Context) -> Result<ExitCode, CliError> {
 }
 
 fn run_suite(args: &RunArgs, context: &Context) -> Result<ExitCode, CliError> {
+    // An unusable baseline is reported before the run, which may take minutes.
     let baseline = args.compare.as_deref().map(Report::read).transpose()?;
     let base = match &args.weights_file {
         Some(path) => own_weights::read(path).map_err(|why| {
@@ -165,8 +166,10 @@ fn run_suite(args: &RunArgs, context: &Context) -> Result<ExitCode, CliError> {
         })?,
         None => WEIGHTS.clone(),
     };
+
     let weights = with_changes(base, &args.weights)?;
     let report = open(&args.suite, context)?.run(&weights, usize::from(args.k));
+
     let mut out = context.out();
     if args.suite.json {
         writeln!(out, "{}", render::json(&report, true)?)?;
@@ -174,6 +177,7 @@ fn run_suite(args: &RunArgs, context: &Context) -> Result<ExitCode, CliError> {
         writeln!(out, "{}", render::safe_lines(&table(&report, baseline.as_ref())))?;
     }
     out.flush()?;
+
     let thresholds: Vec<Threshold> = args.thresholds.iter().chain(&args.min_ndcg).cloned().collect();
     Ok(check_thresholds(&report, &thresholds, context))
 }
@@ -181,6 +185,7 @@ fn run_suite(args: &RunArgs, context: &Context) -> Result<ExitCode, CliError> {
 fn compare(args: &CompareArgs, context: &Context) -> Result<ExitCode, CliError> {
     let [baseline, report] = [&args.baseline, &args.run].map(|path| Report::read(path));
     let (baseline, report) = (baseline?, report?);
+
     let mut out = context.out();
     writeln!(out, "{}", render::safe_lines(&table(&report, Some(&baseline))))?;
     out.flush()?;
@@ -206,6 +211,7 @@ fn run_mine(args: &MineArgs, context: &Context) -> Result<ExitCode, CliError> {
             "use a file name that ends in .jsonl",
         ));
     }
+
     let options = MineOptions {
         rev: args.rev.clone(),
         limit: args.limit,
@@ -213,11 +219,13 @@ fn run_mine(args: &MineArgs, context: &Context) -> Result<ExitCode, CliError> {
         keep_paths: args.keep_paths,
     };
     let mined = mine::mine(&context.codebase()?, &options)?;
+
     let mut lines = String::new();
     for query in &mined.queries {
         lines.push_str(&render::json(query, false)?);
         lines.push('\n');
     }
+
     match &args.output {
         Some(path) => std::fs::write(path, lines).map_err(|e| {
             CliError::new(
@@ -232,6 +240,7 @@ fn run_mine(args: &MineArgs, context: &Context) -> Result<ExitCode, CliError> {
             out.flush()?;
         }
     }
+
     context.note(&mined_summary(&mined, args.output.as_deref()));
     Ok(ExitCode::from(if mined.queries.is_empty() { exit::NEGATIVE } else { 0 }))
 }
@@ -243,27 +252,33 @@ fn mined_summary(mined: &Mined, output: Option<&Path>) -> String {
         render::plural(mined.queries.len() as u64, "query"),
         render::plural(mined.n_commits as u64, "commit"),
     );
+
     let skipped: Vec<String> =
         mined.skipped.iter().map(|(reason, n)| format!("{} ({n})", reason.name())).collect();
     if !skipped.is_empty() {
         text.push_str(&format!("; skipped: {}", skipped.join(", ")));
     }
+
     if let Some(path) = output.filter(|_| !mined.queries.is_empty()) {
         text.push_str(&format!("\nrun them with: git codeweaver eval run {}", path.display()));
     }
+
     text
 }
 
 fn run_ablation(args: &AblateArgs, context: &Context) -> Result<ExitCode, CliError> {
     let runner = open(&args.suite, context)?;
     let base = with_changes(WEIGHTS.clone(), &args.from)?;
+
     let mut changes = Vec::new();
     for (name, values) in &args.weights {
         changes.extend(ablate::sweep(&runner, &base, name, values)?);
     }
+
     if args.weights.is_empty() {
         changes = ablate::leave_out(&runner, &base)?;
     }
+
     let mut out = context.out();
     if args.suite.json {
         writeln!(out, "{}", render::json(&changes, true)?)?;
@@ -274,6 +289,7 @@ fn run_ablation(args: &AblateArgs, context: &Context) -> Result<ExitCode, CliErr
             writeln!(out, "{weight:24} {value:7.2} {overall:8.4} {tuned:8.4} {held_out:10.4}")?;
         }
     }
+
     out.flush()?;
     Ok(ExitCode::SUCCESS)
 }
@@ -289,12 +305,14 @@ fn with_changes(mut weights: Weights, changes: &[(String, f32)]) -> Result<Weigh
 /// Parses `NAME=VALUE`.
 fn name_and_value(text: &str) -> Result<(String, f32), String> {
     let (name, value) = text.split_once('=').ok_or("expected NAME=VALUE")?;
+
     Ok((name.to_owned(), number(value)?))
 }
 
 /// Parses `NAME=VALUE,VALUE`.
 fn name_and_values(text: &str) -> Result<(String, Vec<f32>), String> {
     let (name, values) = text.split_once('=').ok_or("expected NAME=VALUE,VALUE")?;
+
     Ok((name.to_owned(), values.split(',').map(number).collect::<Result<_, _>>()?))
 }
 
@@ -304,6 +322,7 @@ fn number(text: &str) -> Result<f32, String> {
 
 fn run_foreign(args: &SuiteArgs, context: &Context) -> Result<ExitCode, CliError> {
     let found = foreign::separation(&open(args, context)?, &WEIGHTS);
+
     let mut out = context.out();
     if args.json {
         writeln!(out, "{}", render::json(&found, true)?)?;
@@ -319,27 +338,33 @@ fn run_foreign(args: &SuiteArgs, context: &Context) -> Result<ExitCode, CliError
             writeln!(out, "{min_score:9.2} {real_answered:14.3} {right_kept:11.3} {foreign_refused:16.3}")?;
         }
     }
+
     out.flush()?;
     Ok(ExitCode::SUCCESS)
 }
 
 fn run_calls(args: &CallsArgs, context: &Context) -> Result<ExitCode, CliError> {
     let searcher = Searcher::new(context.codebase()?);
+
     let lines = run_query(&searcher, context, |updater| {
         let mut lines = Vec::new();
-        let mut visit = |site: CallSite| lines.push(render::json(&site, false));
-        Xref::new(&searcher).call_sites(&args.prefixes, updater, &mut visit)?;
+        Xref::new(&searcher).call_sites(&args.prefixes, updater, &mut |site: CallSite| {
+            lines.push(render::json(&site, false));
+        })?;
         Ok(lines)
     });
+
     let lines = match lines {
         Ok(lines) => lines,
         Err(error) => return Err(report_error(error, &searcher.codebase, Format::Json, context)?),
     };
+
     let is_empty = lines.is_empty();
     let mut out = context.out();
     for line in lines {
         writeln!(out, "{}", line?)?;
     }
+
     out.flush()?;
     Ok(ExitCode::from(if is_empty { exit::NEGATIVE } else { 0 }))
 }
@@ -349,14 +374,17 @@ fn open(args: &SuiteArgs, context: &Context) -> Result<Runner, CliError> {
         Some(repos) => repos.clone(),
         None => context.codebase()?.root(),
     };
+
     let mut suite = Suite::load(&args.suite, "")?;
     if args.whole {
         suite.widen();
     }
+
     let runner = Runner::open(suite, &repos, &[])?;
     for warning in &runner.warnings {
         context.warn(warning);
     }
+
     Ok(runner)
 }
 

@@ -114,6 +114,7 @@ fn score(text: &str) -> Result<f64, String> {
 
 fn between(text: &str, least: f64, most: f64) -> Result<f64, String> {
     let value: f64 = text.parse().map_err(|_| format!("`{text}` is not a number"))?;
+
     match (least..=most).contains(&value) {
         true => Ok(value),
         false => Err(format!("{value} is not between {least} and {most}")),
@@ -129,27 +130,34 @@ pub fn run(args: &LoopArgs, context: &Context) -> Result<ExitCode, CliError> {
         true => Loop::resume(&folder)?,
         false => begin(args, &folder, context)?,
     };
+
+    // Refused before the loop, which may take hours.
     if args.write {
         check_whose_weights(&quality_loop, context)?;
     }
-    let say = |line: &str| context.note(&render::safe(line));
-    let summary = progress::until_stopped(&quality_loop.stop(), || quality_loop.run(&say))?;
+
+    let summary = progress::until_stopped(&quality_loop.stop(), || {
+        quality_loop.run(&|line: &str| context.note(&render::safe(line)))
+    })?;
     print(&summary, args.json, quality_loop.folder(), context)?;
+
     match (summary.kept_changes > 0, args.write) {
         (true, true) => use_weights(&quality_loop.weights()?, context)?,
         (true, false) => context.note("to search with the weights that were found, add --resume --write"),
         (false, true) => context.note("no change was kept, so no weights are written"),
         (false, false) => {}
     }
+
     Ok(match summary.outcome {
         Outcome::Converged => ExitCode::SUCCESS,
         _ => ExitCode::from(exit::NEGATIVE),
     })
 }
 
-/// Refuses to write weights that were found on other repositories.
+/// Refuses to write weights that were learned on other repositories.
 fn check_whose_weights(quality_loop: &Loop, context: &Context) -> Result<(), CliError> {
     let (searched, root) = (&quality_loop.config().repos, context.codebase()?.root());
+
     let is_same = match (searched.canonicalize(), root.canonicalize()) {
         (Ok(searched), Ok(root)) => searched == root,
         _ => false,
@@ -157,6 +165,7 @@ fn check_whose_weights(quality_loop: &Loop, context: &Context) -> Result<(), Cli
     if is_same {
         return Ok(());
     }
+
     Err(CliError::new(
         "it is not clear whose weights these are",
         format!("the loop is about repositories in {}", searched.display()),
@@ -167,10 +176,11 @@ fn check_whose_weights(quality_loop: &Loop, context: &Context) -> Result<(), Cli
     ))
 }
 
-/// Writes the weights that the loop arrived at as those of this repository.
+/// Writes the weights that the loop has learned as those of this repository.
 fn use_weights(weights: &Weights, context: &Context) -> Result<(), CliError> {
     let (path, _) = own_weights::path_of(&context.codebase()?);
     weights_file::write(&path, weights)?;
+
     context.note(&format!(
         "the weights are in {}; `git codeweaver eval tune --undo` takes them back",
         path.display()
@@ -178,6 +188,7 @@ fn use_weights(weights: &Weights, context: &Context) -> Result<(), CliError> {
     Ok(())
 }
 
+/// Begins a loop with the settings of the arguments.
 fn begin(args: &LoopArgs, folder: &Path, context: &Context) -> Result<Loop, CliError> {
     if args.max_iterations < args.min_iterations {
         return Err(CliError::new(
@@ -186,21 +197,26 @@ fn begin(args: &LoopArgs, folder: &Path, context: &Context) -> Result<Loop, CliE
             "raise --max-iterations, or lower --min-iterations",
         ));
     }
+
     let repos = match &args.repos {
         Some(repos) => repos.clone(),
         None => context.codebase()?.root(),
     };
+    // A loop may be resumed in another directory.
     let repos = std::path::absolute(&repos)?;
+
     let pool = pool(args, context)?;
     let is_mined = pool.iter().all(|issue| issue.commit.is_some());
     let first =
         args.explorer_a.clone().unwrap_or_else(|| if is_mined { "history" } else { "grep" }.to_owned());
+
     let areas = match &args.areas {
         Some(path) => {
             std::fs::read_to_string(path).map_err(|source| EvalError::Read { path: path.clone(), source })?
         }
         None => area::BUILT_IN.to_owned(),
     };
+
     let config = Config {
         repos,
         results: usize::from(args.results),
@@ -217,6 +233,7 @@ fn begin(args: &LoopArgs, folder: &Path, context: &Context) -> Result<Loop, CliE
         pass_env: args.pass_env.clone(),
         timeout_seconds: args.timeout,
     };
+
     Ok(Loop::begin(folder, config, pool)?)
 }
 
@@ -242,19 +259,23 @@ fn print(summary: &Summary, is_json: bool, folder: &Path, context: &Context) -> 
         writeln!(out, "{}", render::json(summary, true)?)?;
         return Ok(out.flush()?);
     }
+
     let figure = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), |value| format!("{value:.3}"));
+
     writeln!(out, "{:22} {:>9} {:>9} {:>9}", "", "precision", "recall", "gestalt")?;
     for (name, figures) in [("baseline", &summary.baseline), ("last iteration", &summary.figures)] {
         let scores = &figures.aggregate.scores;
         let [precision, recall, gestalt] = [scores.precision, scores.recall, scores.gestalt].map(figure);
         writeln!(out, "{name:22} {precision:>9} {recall:>9} {gestalt:>9}")?;
     }
+
     for (area, means) in &summary.figures.by_product_area {
         let [precision, recall, gestalt] =
             [means.scores.precision, means.scores.recall, means.scores.gestalt].map(figure);
         let name = render::safe(area);
         writeln!(out, "  {name:20} {precision:>9} {recall:>9} {gestalt:>9}  {}", issues(means.count))?;
     }
+
     let Summary { kept_changes, rolled_back, .. } = summary;
     writeln!(out, "changes kept: {kept_changes}, taken back: {rolled_back}")?;
     let outcome = match summary.outcome {
@@ -263,9 +284,11 @@ fn print(summary: &Summary, is_json: bool, folder: &Path, context: &Context) -> 
         Outcome::MaxIterations | Outcome::Continue => "not converged",
     };
     writeln!(out, "{outcome} after {}", render::plural(summary.iterations as u64, "iteration"))?;
+
     for reason in &summary.open_criteria {
         writeln!(out, "  {}", render::safe(reason))?;
     }
+
     out.flush()?;
     context.note(&format!("the report is in {}", folder.join("report.html").display()));
     Ok(())

@@ -38,6 +38,7 @@ pub fn run(args: &TuneArgs, context: &Context) -> Result<ExitCode, CliError> {
     if args.undo {
         return undo(&target(args, context)?, context);
     }
+
     let Some(suite) = &args.suite else {
         return Err(CliError::new(
             "there is no suite to learn from",
@@ -45,15 +46,19 @@ pub fn run(args: &TuneArgs, context: &Context) -> Result<ExitCode, CliError> {
             "make some: git codeweaver eval mine --limit 300 -o mined.jsonl, then git codeweaver eval tune mined.jsonl",
         ));
     };
+
+    // An unclear target is an error before the measurement.
     let path = if args.dry_run { None } else { Some(target(args, context)?) };
     let runner = super::open(suite, context)?;
     let options = Options { seed: args.seed, ..Options::default() };
     let proposal = tune::propose(&[&runner], &WEIGHTS, &options)?;
     print(&proposal, suite.json, context)?;
+
     if !proposal.holds() {
         context.note("a guard does not hold, so no weights are written");
         return Ok(ExitCode::from(exit::NEGATIVE));
     }
+
     match path {
         Some(path) => {
             weights_file::write(&path, &proposal.weights)?;
@@ -64,6 +69,7 @@ pub fn run(args: &TuneArgs, context: &Context) -> Result<ExitCode, CliError> {
         }
         None => context.note("every guard holds; without --dry-run the weights are written"),
     }
+
     Ok(ExitCode::SUCCESS)
 }
 
@@ -76,7 +82,7 @@ fn print(proposal: &Proposal, is_json: bool, context: &Context) -> Result<(), Cl
     Ok(out.flush()?)
 }
 
-/// The file that is written.
+/// The file to which the weights are written.
 fn target(args: &TuneArgs, context: &Context) -> Result<PathBuf, CliError> {
     match &args.output {
         Some(path) => Ok(path.clone()),
@@ -89,6 +95,7 @@ fn target(args: &TuneArgs, context: &Context) -> Result<PathBuf, CliError> {
     }
 }
 
+/// Restores the weights before the last `tune`.
 fn undo(path: &Path, context: &Context) -> Result<ExitCode, CliError> {
     let text = match weights_file::undo(path)? {
         weights_file::Undone::Restored(backup) => {
@@ -102,6 +109,7 @@ fn undo(path: &Path, context: &Context) -> Result<ExitCode, CliError> {
             return Ok(ExitCode::from(exit::NEGATIVE));
         }
     };
+
     context.note(&text);
     Ok(ExitCode::SUCCESS)
 }

@@ -1,4 +1,4 @@
-//! The delimiter family of a text in an unknown language.
+//! Infers the delimiter family of a text in an unknown language.
 
 /// Number of bytes at the beginning of a text that are read.
 const MAX_BYTES: usize = 64 << 10;
@@ -12,8 +12,10 @@ pub(super) fn infer_family(text: &str) -> &'static str {
     while !text.is_char_boundary(end) {
         end -= 1;
     }
+
     let mut scores = [0u32; HINTS.len()];
     let mut n_lines = 0u32;
+
     for line in text[..end].lines().map(str::trim).filter(|line| !line.is_empty()) {
         n_lines += 1;
         for (score, (_, starts, ends, _)) in scores.iter_mut().zip(&HINTS) {
@@ -22,6 +24,7 @@ pub(super) fn infer_family(text: &str) -> &'static str {
             *score += u32::from(starts) + u32::from(ends);
         }
     }
+
     let best = scores
         .iter()
         .zip(&HINTS)
@@ -29,10 +32,11 @@ pub(super) fn infer_family(text: &str) -> &'static str {
         // `max_by_key` returns the last of equals.
         .rev()
         .max_by_key(|(score, _)| **score);
+
     best.map_or("plain_style", |(_, (family, ..))| family)
 }
 
-/// Family, beginnings and ends of lines, and the least number of them per 100 lines.
+/// Family, beginnings and ends of lines, and the least number of these per 100 lines.
 type Hint = (&'static str, &'static [&'static str], &'static [&'static str], u32);
 
 const HINTS: [Hint; 13] = [

@@ -1,8 +1,8 @@
-//! Delimiter families: what starts and ends the parts of a text, as data.
+//! Delimiter families: the starts and ends of the parts of a text, as data.
 //!
-//! A [`Family`] is a flat list of tokens with what each opens, closes or skips, dispatched by first byte. It
-//! is compiled from `data/families.txt` ([`table`]). Custom delimiters from the settings come in front
-//! ([`with_custom`]).
+//! A [`Family`] is a flat list of tokens with the delimiters that each opens, closes or skips, dispatched by
+//! first byte. It is compiled from `data/families.txt` ([`table`]). Custom delimiters from the settings come
+//! in front ([`with_custom`]).
 
 mod infer;
 mod table;
@@ -50,33 +50,33 @@ const KINDS: [(&str, u8); 29] = [
 /// Kinds that only settings use.
 const RARE_KINDS: [(&str, u8); 2] = [("pragma", 5), ("whitespace", 1)];
 
-/// The canonical name of a kind, given in any case, and its default priority; `generic` for unknown names.
+/// Returns the canonical name of a kind, given in any case, and its default priority; `generic` for unknown
+/// names.
 fn kind(name: &str) -> (&'static str, u8) {
     let name = name.trim().to_ascii_lowercase();
-    let known = |&&(kind, _): &&(&str, u8)| kind == name;
-    KINDS.iter().chain(&RARE_KINDS).find(known).copied().unwrap_or(("generic", 3))
+    KINDS.iter().chain(&RARE_KINDS).find(|(kind, _)| *kind == name).copied().unwrap_or(("generic", 3))
 }
 
-/// How a delimiter ends.
+/// The end of a delimiter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Extent {
-    /// At one of its end tokens.
+    /// Ends at one of its end tokens.
     Pair,
-    /// With the bracket that closes the next `{` of the statement.
+    /// Ends with the bracket that closes the next `{` of the statement.
     Body,
-    /// Before the next line that is not deeper.
+    /// Ends before the next line that is not deeper.
     Dedent,
-    /// Before the next delimiter of this extent with at least its priority.
+    /// Ends before the next delimiter of this extent that has at least its priority.
     Next,
-    /// With the line.
+    /// Ends with the line.
     Line,
-    /// Before a blank line.
+    /// Ends before a blank line.
     Blank,
-    /// With the tag of the same name.
+    /// Ends with the tag of the same name.
     Tag,
 }
 
-/// How a pair is matched and which range it covers.
+/// A kind of pair: its matching and the range that it covers.
 #[derive(Debug, Clone)]
 pub(crate) struct Delimiter {
     pub kind: &'static str,
@@ -91,7 +91,7 @@ pub(crate) struct Delimiter {
     pub extent: Extent,
 }
 
-/// Where on a line a token is recognised.
+/// The places on a line where a token is recognised.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Anchor {
     Column0,
@@ -115,10 +115,11 @@ pub(crate) struct Skip {
     pub continued: bool,
 }
 
-/// A string to look for, and what it means.
+/// A string to look for, with its meaning.
 #[derive(Debug, Clone)]
 pub(crate) struct Token {
-    /// In lower case for families that ignore case. [`BLANKS`] stands for one or more blanks.
+    /// The text to match, in lower case for families that ignore case. [`BLANKS`] stands for one or more
+    /// blanks.
     pub bytes: Vec<u8>,
     pub anchor: Anchor,
     pub skip: Option<u16>,
@@ -140,7 +141,7 @@ impl Token {
         !self.closes.is_empty()
     }
 
-    /// As shown in the metadata of a chunk.
+    /// Returns the token as shown in the metadata of a chunk.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.bytes).replace('\x1f', " ")
     }
@@ -172,7 +173,7 @@ pub(crate) enum Layout {
 /// The delimiters of a group of languages, compiled for scanning.
 #[derive(Debug, Clone)]
 pub(crate) struct Family {
-    /// Tokens match in any case.
+    /// True if tokens match in any case.
     pub ignore_case: bool,
     /// A line end ends a statement outside of brackets.
     pub newline_ends: bool,
@@ -195,12 +196,12 @@ pub(crate) struct Family {
     pub n_custom: u16,
 }
 
-/// The family of that name; `plain_style` if there is none.
+/// Returns the family of that name; `plain_style` if there is none.
 pub(crate) fn by_name(name: &str) -> &'static Family {
     FAMILIES.compiled.get(name).unwrap_or(&FAMILIES.plain)
 }
 
-/// The names of all families, sorted.
+/// Returns the names of all families, sorted.
 #[cfg(test)]
 pub fn names() -> Vec<&'static str> {
     let mut names: Vec<_> = FAMILIES.compiled.keys().copied().collect();
@@ -208,17 +209,17 @@ pub fn names() -> Vec<&'static str> {
     names
 }
 
-/// Hash of the table. Part of the chunker fingerprint.
+/// Returns the hash of the table, a part of the chunker fingerprint.
 pub fn table_fingerprint() -> &'static str {
     &FAMILIES.fingerprint
 }
 
-/// The family of a language; for plain text, inferred from the text.
+/// Returns the family of a language; for plain text, inferred from the text.
 pub fn family_name(language: LanguageId, text: &str) -> &'static str {
     if language == TEXT { infer::infer_family(text) } else { language.family() }
 }
 
-/// The family of that name with delimiters of the settings in front, which take precedence.
+/// Returns the family of that name with delimiters of the settings in front, which take precedence.
 pub(crate) fn with_custom(name: &str, custom: &[CustomDelimiter]) -> Family {
     table::compile(name, custom)
 }

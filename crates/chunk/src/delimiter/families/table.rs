@@ -7,18 +7,19 @@ use codeweaver_config::CustomDelimiter;
 
 pub(super) const SOURCE: &str = include_str!("../../data/families.txt");
 
-/// The names of all families, in the order of the table.
+/// Returns the names of all families, in the order of the table.
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
     SECTIONS.iter().map(|&(name, ..)| name)
 }
 
-/// The family of that name with `custom` delimiters in front; without lines of its own if there is no such
-/// section.
+/// Compiles the family of that name with `custom` delimiters in front. If there is no such section, the
+/// family has no lines of its own.
 pub(super) fn compile(name: &str, custom: &[CustomDelimiter]) -> Family {
     let mut builder = Builder::default();
     for delimiter in custom {
         builder.custom(delimiter);
     }
+
     builder.n_custom = index_u16(builder.delimiters.len());
     builder.family(name, 0);
     builder.finish()
@@ -29,8 +30,10 @@ type Section = (&'static str, Option<&'static str>, Vec<&'static str>);
 
 static SECTIONS: LazyLock<Vec<Section>> = LazyLock::new(sections);
 
+/// Splits the table into its sections.
 fn sections() -> Vec<Section> {
     let mut sections: Vec<Section> = Vec::new();
+
     for line in SOURCE.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')) {
         if let Some(header) = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
             let (name, parent) = match header.split_once(':') {
@@ -42,6 +45,7 @@ fn sections() -> Vec<Section> {
             lines.push(line);
         }
     }
+
     sections
 }
 
@@ -56,26 +60,29 @@ struct Builder {
     skips: Vec<Skip>,
     tokens: Vec<Token>,
     n_custom: u16,
-    /// Lines and flags of the table that are not understood. A test checks that there are none.
+    /// Lines and flags of the table that are not valid. A test checks that there are none.
     unknown: Vec<String>,
 }
 
 impl Builder {
-    /// Adds a family's own lines, then those of its parent: the first claim of a token wins.
+    /// Adds a family's own lines, then those of its parent. The first claim of a token wins.
     fn family(&mut self, name: &str, depth: usize) {
         let Some((_, parent, lines)) = SECTIONS.iter().find(|(other, ..)| *other == name) else { return };
         for line in lines {
             self.line(line);
         }
+        // The bound ends a cycle of parents.
         if let Some(parent) = parent.filter(|_| depth < 8) {
             self.family(parent, depth + 1);
         }
     }
 
+    /// Adds one line of the table.
     fn line(&mut self, line: &str) {
         let mut words = line.split_ascii_whitespace();
         let first = words.next().unwrap_or_default();
         let rest: Vec<&str> = words.collect();
+
         match first {
             "ignore_case" => self.ignore_case = true,
             "newline_ends" => self.newline_ends = true,
@@ -99,8 +106,8 @@ impl Builder {
                 }
             }
             "string" | "char" => {
-                let flags = |word: &str| word == "multiline" || word == "raw";
-                let marks: Vec<&str> = rest.iter().copied().filter(|word| !flags(word)).collect();
+                let marks: Vec<&str> =
+                    rest.iter().copied().filter(|word| !matches!(*word, "multiline" | "raw")).collect();
                 if let [open, ..] = marks.as_slice() {
                     let close = parse_token(marks.get(1).unwrap_or(open)).1;
                     let escapes = !rest.contains(&"raw");
@@ -115,6 +122,7 @@ impl Builder {
         }
     }
 
+    /// Adds a comment or literal that `start` begins.
     fn skip(&mut self, start: &str, skip: Skip) {
         let index = index_u16(self.skips.len());
         self.skips.push(skip);
@@ -122,14 +130,17 @@ impl Builder {
         token.skip.get_or_insert(index);
     }
 
+    /// Adds a line of starts, ends and flags: `kind: start … => end … ; flag …`.
     fn delimiter_line(&mut self, kind_name: &str, line: &str) {
         let (line, flags) = line.split_once(" ; ").unwrap_or((line, ""));
         let Some((starts, ends)) = line.split_once(" => ") else {
             self.unknown.push(line.to_owned());
             return;
         };
+
         let (kind, mut priority) = kind(kind_name);
         let (mut inclusive, mut whole_lines, mut nestable, mut soft) = (true, true, true, false);
+
         for flag in flags.split_ascii_whitespace() {
             match flag {
                 "flat" => nestable = false,
@@ -142,6 +153,7 @@ impl Builder {
                 },
             }
         }
+
         let extent = Extent::Pair;
         let delimiter = Delimiter { kind, priority, inclusive, whole_lines, nestable, soft, extent };
         let starts: Vec<&str> = starts.split_ascii_whitespace().collect();
@@ -149,10 +161,13 @@ impl Builder {
         self.delimiter(delimiter, &starts, &ends);
     }
 
+    /// Adds a delimiter of the settings, unless it has no start or no end.
     fn custom(&mut self, custom: &CustomDelimiter) {
-        let escaped = |mark: &String| mark.trim().replace([' ', '\t'], "~");
-        let starts: Vec<String> = custom.starts.iter().map(escaped).filter(|mark| !mark.is_empty()).collect();
-        let ends: Vec<String> = custom.ends.iter().map(escaped).filter(|mark| !mark.is_empty()).collect();
+        let starts: Vec<String> =
+            custom.starts.iter().map(|mark| escaped(mark)).filter(|mark| !mark.is_empty()).collect();
+        let ends: Vec<String> =
+            custom.ends.iter().map(|mark| escaped(mark)).filter(|mark| !mark.is_empty()).collect();
+
         let (kind, _) = kind(&custom.kind);
         let delimiter = Delimiter {
             kind,
@@ -163,6 +178,7 @@ impl Builder {
             soft: false,
             extent: Extent::Pair,
         };
+
         let starts: Vec<&str> = starts.iter().map(String::as_str).collect();
         let ends: Vec<&str> = ends.iter().map(String::as_str).collect();
         if !starts.is_empty() && !ends.is_empty() {
@@ -170,6 +186,7 @@ impl Builder {
         }
     }
 
+    /// Adds a delimiter with its tokens or its layout.
     fn delimiter(&mut self, mut delimiter: Delimiter, starts: &[&str], ends: &[&str]) {
         let index = index_u16(self.delimiters.len());
         delimiter.extent = match ends {
@@ -181,8 +198,10 @@ impl Builder {
             ["<tag>"] => Extent::Tag,
             _ => Extent::Pair,
         };
+
         // A mark that is both start and end cannot nest.
         delimiter.nestable &= !starts.iter().any(|start| ends.contains(start));
+
         for start in starts {
             let layout = match *start {
                 "<top>" => Layout::Top,
@@ -197,17 +216,21 @@ impl Builder {
             };
             self.layout.push((layout, index));
         }
+
         if delimiter.extent == Extent::Pair {
             for end in ends {
                 self.token(end).set_closes(index);
             }
         }
+
         self.delimiters.push(delimiter);
     }
 
+    /// Returns the token of a mark, added if it is new.
     fn token(&mut self, text: &str) -> &mut Token {
         let (anchor, bytes) = parse_token(text);
         let found = self.tokens.iter().position(|token| token.bytes == bytes && token.anchor == anchor);
+
         let index = found.unwrap_or_else(|| {
             self.tokens.push(Token { bytes, anchor, skip: None, opens: None, closes: Vec::new() });
             self.tokens.len() - 1
@@ -215,20 +238,20 @@ impl Builder {
         &mut self.tokens[index]
     }
 
+    /// Adds the implied delimiters and completes the family.
     fn finish(mut self) -> Family {
         let has_bodies = self.delimiters.iter().any(|delimiter| delimiter.extent == Extent::Body);
-        let plain = |kind_name: &str| {
-            let (kind, priority) = kind(kind_name);
-            let (inclusive, whole_lines, nestable, soft) = (true, true, true, false);
-            Delimiter { kind, priority, inclusive, whole_lines, nestable, soft, extent: Extent::Body }
-        };
+
+        // Bodies need braces, even in families without blocks.
         if has_bodies && !self.tokens.iter().any(|token| token.bytes == b"{" && token.opens.is_some()) {
-            self.delimiter(plain("block"), &["{"], &["}"]);
+            self.delimiter(implied("block"), &["{"], &["}"]);
         }
-        let paren_body = (self.wants_paren_body).then(|| index_u16(self.delimiters.len()));
+
+        let paren_body = self.wants_paren_body.then(|| index_u16(self.delimiters.len()));
         if self.wants_paren_body {
-            self.delimiters.push(plain("function"));
+            self.delimiters.push(implied("function"));
         }
+
         if has_bodies || self.wants_paren_body {
             for index in 0..self.delimiters.len() {
                 if self.delimiters[index].extent == Extent::Body {
@@ -236,11 +259,15 @@ impl Builder {
                 }
             }
         }
+
         let comment = index_u16(self.delimiters.len());
-        self.delimiters.push(plain("comment_block"));
+        self.delimiters.push(implied("comment_block"));
+
+        // Bytes of the text are compared in lower case.
         if self.ignore_case {
             self.tokens.iter_mut().for_each(|token| token.bytes.make_ascii_lowercase());
         }
+
         Family {
             dispatch: dispatch(&self.tokens, self.ignore_case),
             ignore_case: self.ignore_case,
@@ -258,7 +285,27 @@ impl Builder {
     }
 }
 
+/// Returns a delimiter of the default priority that no line of the table defines.
+fn implied(kind_name: &str) -> Delimiter {
+    let (kind, priority) = kind(kind_name);
+    Delimiter {
+        kind,
+        priority,
+        inclusive: true,
+        whole_lines: true,
+        nestable: true,
+        soft: false,
+        extent: Extent::Body,
+    }
+}
+
+/// Returns a mark of the settings as the table writes it, with `~` for blanks.
+fn escaped(mark: &str) -> String {
+    mark.trim().replace([' ', '\t'], "~")
+}
+
 impl Skip {
+    /// Returns a skip to the end of the line.
     fn line() -> Skip {
         Skip {
             close: Vec::new(),
@@ -272,7 +319,7 @@ impl Skip {
     }
 }
 
-/// Indices of the tokens by first byte, longer tokens and stricter anchors first.
+/// Returns the indices of the tokens by first byte, longer tokens and stricter anchors first.
 fn dispatch(tokens: &[Token], ignore_case: bool) -> Vec<Vec<u16>> {
     let mut dispatch: Vec<Vec<u16>> = vec![Vec::new(); 256];
     let mut order: Vec<u16> = (0..index_u16(tokens.len())).collect();
@@ -280,6 +327,7 @@ fn dispatch(tokens: &[Token], ignore_case: bool) -> Vec<Vec<u16>> {
         let token = &tokens[usize::from(index)];
         (std::cmp::Reverse(token.bytes.len()), token.anchor, index)
     });
+
     for index in order {
         let Some(&first) = tokens[usize::from(index)].bytes.first() else { continue };
         dispatch[usize::from(first)].push(index);
@@ -287,17 +335,20 @@ fn dispatch(tokens: &[Token], ignore_case: bool) -> Vec<Vec<u16>> {
             dispatch[usize::from(first.to_ascii_uppercase())].push(index);
         }
     }
+
     dispatch
 }
 
-/// Anchor and bytes of a mark as written in the table.
+/// Parses a mark as written in the table to its anchor and bytes.
 fn parse_token(text: &str) -> (Anchor, Vec<u8>) {
     let (anchor, text) = match (text.strip_prefix("^^"), text.strip_prefix('^')) {
         (Some(rest), _) if !rest.is_empty() => (Anchor::Column0, rest),
         (None, Some(rest)) if !rest.is_empty() => (Anchor::LineStart, rest),
         _ => (Anchor::Anywhere, text),
     };
+
     let mut bytes = Vec::with_capacity(text.len());
+
     let mut rest = text.as_bytes();
     while let [first, tail @ ..] = rest {
         rest = match (*first, tail) {
@@ -316,11 +367,12 @@ fn parse_token(text: &str) -> (Anchor, Vec<u8>) {
             }
         };
     }
+
     (anchor, bytes)
 }
 
-/// Indices have 16 bits. The table is far smaller; settings exceed them only with tens of thousands of
-/// delimiters.
+/// Returns a 16-bit index, saturating. The table is far smaller; settings exceed 16 bits only with tens of
+/// thousands of delimiters.
 fn index_u16(index: usize) -> u16 {
     u16::try_from(index).unwrap_or(u16::MAX)
 }

@@ -1,4 +1,4 @@
-//! Which tokens of a family match at a place.
+//! Finds the tokens of a family that match at a place.
 
 use super::Scanner;
 use crate::delimiter::families::{Anchor, BLANKS};
@@ -19,14 +19,15 @@ pub(super) struct Candidates {
 }
 
 impl Candidates {
-    /// `byte` is the one at the current place.
+    /// Starts at the current place, which holds `byte`.
     pub fn at(byte: u8) -> Candidates {
         Candidates { next: 0, byte }
     }
 
-    /// `is_first`: nothing but blanks precedes the place on its line.
+    /// Returns the next match. `is_first` is true if only blanks precede the place on its line.
     pub fn next(&mut self, scanner: &Scanner<'_>, is_first: bool) -> Option<TokenMatch> {
         let indices = &scanner.family.dispatch[usize::from(self.byte)];
+
         while let Some(&index) = indices.get(self.next) {
             self.next += 1;
             let token = &scanner.family.tokens[usize::from(index)];
@@ -38,18 +39,22 @@ impl Candidates {
             if !is_in_place {
                 continue;
             }
+
             let start = scanner.at;
             if let Some(end) = match_end(scanner.bytes, start, &token.bytes, scanner.family.ignore_case) {
                 return Some(TokenMatch { token: index, start, end });
             }
         }
+
         None
     }
 }
 
-/// End of `pattern` at `at`. Patterns that begin or end with a word character match whole words only.
+/// Returns the end of `pattern` at `at`. Patterns that begin or end with a word character match whole words
+/// only.
 fn match_end(bytes: &[u8], at: usize, pattern: &[u8], ignore_case: bool) -> Option<usize> {
     let mut end = at;
+
     for &wanted in pattern {
         if wanted == BLANKS {
             // More than 16 blanks are alignment, not a separator.
@@ -61,24 +66,28 @@ fn match_end(bytes: &[u8], at: usize, pattern: &[u8], ignore_case: bool) -> Opti
             end += blanks;
             continue;
         }
+
         let byte = *bytes.get(end)?;
         if byte != wanted && !(ignore_case && byte.to_ascii_lowercase() == wanted) {
             return None;
         }
         end += 1;
     }
+
     let is_word_byte = |byte: Option<&u8>| byte.is_some_and(|&byte| is_word(byte));
+
     if is_word_byte(pattern.first()) && !word_may_begin(bytes, at) {
         return None;
     }
     if is_word_byte(pattern.last()) && !word_may_end(bytes, end) {
         return None;
     }
+
     Some(end)
 }
 
-/// False after a member operator (`x.class`), a symbol or variable mark (`:end`, `$if`), or a part of a name
-/// (`non-class`).
+/// Returns false after a member operator (`x.class`), a symbol or variable mark (`:end`, `$if`), or a part of
+/// a name (`non-class`).
 fn word_may_begin(bytes: &[u8], at: usize) -> bool {
     let before = |back: usize| at.checked_sub(back).map_or(b' ', |at| bytes[at]);
     match before(1) {
@@ -89,6 +98,7 @@ fn word_may_begin(bytes: &[u8], at: usize) -> bool {
     }
 }
 
+/// Returns false before the rest of a name (`end-of-file`).
 fn word_may_end(bytes: &[u8], end: usize) -> bool {
     match bytes.get(end) {
         Some(b'-') => !bytes.get(end + 1).is_some_and(|&byte| is_word(byte)),
@@ -97,19 +107,25 @@ fn word_may_end(bytes: &[u8], end: usize) -> bool {
     }
 }
 
-/// Whether a byte is part of a word: letters, digits, `_`, and everything outside ASCII.
+/// Returns whether a byte is part of a word: letters, digits, `_`, and everything outside ASCII.
 pub(super) fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
 }
 
-/// Whether a line begins with `name:`, or is `NAME.` and nothing else.
+/// Returns whether a line begins with `name:`, or is `NAME.` and nothing else.
 pub(super) fn is_label(rest: &[u8]) -> bool {
-    let in_name = |byte: &&u8| is_word(**byte) || matches!(byte, b'$' | b'@' | b'-' | b'?' | b'.');
-    let length = rest.iter().take(128).take_while(in_name).count();
+    const MAX_NAME: usize = 128;
+
+    let length = rest
+        .iter()
+        .take(MAX_NAME)
+        .take_while(|&&byte| is_word(byte) || matches!(byte, b'$' | b'@' | b'-' | b'?' | b'.'))
+        .count();
     let name = &rest[..length];
     if !name.first().is_some_and(|byte| !byte.is_ascii_digit() && *byte != b'-') {
         return false;
     }
+
     match rest.get(length) {
         Some(b':') => rest.get(length + 1) != Some(&b':'),
         Some(b'\n' | b'\r') | None => name.len() > 1 && name.ends_with(b".") && !name.starts_with(b"."),

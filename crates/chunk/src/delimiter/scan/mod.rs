@@ -1,16 +1,16 @@
-//! Delimiter pairs of a text with their nesting, in one pass.
+//! Finds the delimiter pairs of a text with their nesting, in one pass.
 //!
 //! At every place outside comments and literals the longest token of the family is used. A nestable end
-//! closes the latest open start that it can end, any other end the latest start of its kind. Starts without
-//! an end are ignored. Layout (indentation, columns, blank lines) opens and closes at the first text of a
-//! line. There is no backtracking: work per byte is bounded by the size of the family, and a failed search
-//! for the end of a literal is not repeated.
+//! closes the latest open start that it can end; any other end closes the latest start of its kind. Starts
+//! without an end are ignored. Layout (indentation, columns, blank lines) opens and closes at the first text
+//! of a line. There is no backtracking: work per byte is bounded by the size of the family, and a failed
+//! search for the end of a literal is not repeated.
 
 mod matching;
 mod skips;
 mod tags;
 
-use super::families::{Anchor, Extent, Family, Layout, Token};
+use super::families::{Anchor, Delimiter, Extent, Family, Layout, Token};
 
 use matching::{Candidates, TokenMatch, is_label, is_word};
 use skips::SkipFinder;
@@ -31,21 +31,24 @@ pub(crate) struct Boundary {
     pub nesting: u8,
 }
 
-/// Deeper pairs are matched but not reported, because the text is not cut at them.
+/// Depth from which pairs are matched but not reported, because the text is not cut at them.
 const MAX_NESTING: usize = 64;
-/// Number of open starts among which an end searches its start. Bounds the cost of unbalanced text.
+/// Number of open starts among which an end searches its start. It bounds the cost of unbalanced text.
 const MAX_SEARCH: usize = 32;
-/// Maximum number of reported pairs; more than any file of indexed size has in practice.
+/// Maximum number of reported pairs, more than any file of indexed size has in practice.
 const MAX_BOUNDARIES: usize = 400_000;
-/// Pairs of low priority inside one line are reported only from this length on.
+/// Minimum length of reported pairs of low priority inside one line.
 const MIN_INLINE_BYTES: usize = 256;
 /// Maximum length of modifiers, attributes and return types that belong to the definition after them.
 const MAX_HEAD_BYTES: usize = 2000;
+/// Highest priority of control flow (`if`, loops, `try`).
+const MAX_CONTROL_PRIORITY: u8 = 50;
 
-/// All pairs of `text`, by start, the longer first.
+/// Returns all pairs of `text`, by start, the longer first.
 pub(crate) fn scan(text: &str, family: &Family) -> Vec<Boundary> {
     let mut scanner = Scanner::new(text.as_bytes(), family);
     scanner.run();
+
     let mut found = scanner.found;
     found.sort_unstable_by_key(|b| (b.start, std::cmp::Reverse(b.end), b.delimiter));
     found
@@ -59,11 +62,11 @@ struct Open {
     start: usize,
     /// End of the start mark.
     mark_end: usize,
-    /// Start of the line it is on.
+    /// Start of the line that the start is on.
     line_start: usize,
     indent: u32,
     nesting: u32,
-    /// Bracket depth outside it.
+    /// Bracket depth outside the pair.
     brackets: u32,
 }
 
@@ -76,9 +79,9 @@ struct Scanner<'a> {
     line_start: usize,
     /// Indentation of the current line in columns, with tab stops at every eighth.
     indent: u32,
-    /// Nothing but blanks precedes the current place on its line.
+    /// True if only blanks precede the current place on its line.
     at_line_beginning: bool,
-    /// A blank line, or the beginning of the text, precedes the current line.
+    /// True if a blank line, or the beginning of the text, precedes the current line.
     blank_before: bool,
     /// End of the last non-blank text.
     text_end: usize,
@@ -88,17 +91,18 @@ struct Scanner<'a> {
     stack: Vec<Open>,
     /// Open pairs that do not nest, at most one of each kind.
     flat: Vec<Open>,
-    /// Open ranges by how they end: at a dedent, the next of their extent, a blank line, the end of the line.
+    /// Open ranges by the place that ends them: a dedent, the next of their extent, a blank line, the end of
+    /// the line.
     dedents: Vec<Open>,
     nexts: Vec<Open>,
     blanks: Vec<Open>,
     lines: Vec<Open>,
     tags: Tags,
-    /// The keyword of a statement whose body has not begun.
+    /// The keyword of a statement whose body has not begun yet.
     pending: Option<Open>,
     /// Start of the current statement.
     statement: Option<usize>,
-    /// A `)` outside of brackets precedes the current place, as before the body of a function.
+    /// True if a `)` outside of brackets precedes the current place, as before the body of a function.
     after_parenthesis: bool,
     /// Number of open `(` and `[`.
     brackets: u32,
@@ -115,8 +119,8 @@ struct Scanner<'a> {
 
 impl<'a> Scanner<'a> {
     fn new(bytes: &'a [u8], family: &'a Family) -> Self {
-        let layout =
-            |wanted| family.layout.iter().find(|(layout, _)| *layout == wanted).map(|&(_, index)| index);
+        let layout = |wanted| layout_delimiter(family, wanted);
+
         Self {
             bytes,
             family,
@@ -149,6 +153,12 @@ impl<'a> Scanner<'a> {
         }
     }
 
+    /// Returns the delimiter at an index of the family.
+    fn definition(&self, delimiter: u16) -> &'a Delimiter {
+        &self.family.delimiters[usize::from(delimiter)]
+    }
+
+    /// Reads the text from its beginning to its end.
     fn run(&mut self) {
         while self.at < self.bytes.len() {
             match self.bytes[self.at] {
@@ -170,14 +180,16 @@ impl<'a> Scanner<'a> {
         self.at_line_beginning = true;
     }
 
-    /// Reads what begins at a non-blank byte: a comment, a literal, a token, or plain text.
+    /// Reads the comment, literal, token or plain text that begins at a non-blank byte.
     fn text(&mut self) {
         let is_first = std::mem::take(&mut self.at_line_beginning);
         let mut candidates = Candidates::at(self.bytes[self.at]);
         let mut candidate = candidates.next(self, is_first);
+
         if is_first {
             self.line_begin(candidate);
         }
+
         let start = self.at;
         let mut is_comment = false;
         loop {
@@ -204,8 +216,11 @@ impl<'a> Scanner<'a> {
                     break;
                 }
             }
+
+            // The token has no meaning here; a shorter one may have.
             candidate = candidates.next(self, is_first);
         }
+
         self.text_end = self.at;
         if !is_comment {
             self.code_end = self.at;
@@ -230,6 +245,7 @@ impl<'a> Scanner<'a> {
             }
             return;
         }
+
         self.at = start + 1;
         if is_word(byte) {
             while self.at < self.bytes.len() && is_word(self.bytes[self.at]) {
@@ -252,34 +268,38 @@ impl<'a> Scanner<'a> {
 
     /// Closes and opens by layout at the first text of a line.
     fn line_begin(&mut self, candidate: Option<TokenMatch>) {
-        let columns = |width: u32, byte: &u8| if *byte == b'\t' { width / 8 * 8 + 8 } else { width + 1 };
-        self.indent = self.bytes[self.line_start..self.at].iter().fold(0, columns);
+        self.indent = indentation(&self.bytes[self.line_start..self.at]);
         if self.blank_before {
             self.blank_lines();
         }
+
         let token = candidate.map(|found| &self.family.tokens[usize::from(found.token)]);
         let skip = token.and_then(|token| token.skip).map(|skip| &self.family.skips[usize::from(skip)]);
+        // Comments and directives neither end nor begin a range by their indentation.
         if skip.is_some_and(|skip| skip.is_comment || skip.continued) {
             return;
         }
-        let byte = self.bytes[self.at];
+
         // A line that ends or continues the one before begins nothing.
+        let byte = self.bytes[self.at];
         let rest = &self.bytes[self.at..];
         let is_closer = matches!(byte, b')' | b']' | b'}' | b'|')
             || rest.starts_with(b"end") && rest.get(3).is_none_or(|&byte| !is_word(byte));
         self.statement_may_end(byte);
-        let extent =
-            |token: &Token| token.opens.map(|index| self.family.delimiters[usize::from(index)].extent);
-        let opens_by_layout = token.and_then(extent) == Some(Extent::Dedent);
+
+        let opens = token.and_then(|token| token.opens);
+        let opens_by_layout = opens.is_some_and(|index| self.definition(index).extent == Extent::Dedent);
         if !is_closer {
             while self.dedents.last().is_some_and(|open| open.indent >= self.indent) {
                 self.close_dedent();
             }
+
             let layout = if self.indent == 0 { self.top.or(self.indented) } else { self.indented };
             if let (Some(delimiter), false) = (layout, opens_by_layout) {
                 self.open_by_extent(delimiter, None, self.at, self.at);
             }
         }
+
         if let Some(delimiter) = self.label.filter(|_| is_label(&self.bytes[self.at..])) {
             self.open_by_extent(delimiter, None, self.at, self.at);
         }
@@ -290,24 +310,27 @@ impl<'a> Scanner<'a> {
         for open in std::mem::take(&mut self.blanks) {
             self.close_at(open, self.text_end);
         }
+
         if let Some(delimiter) = self.paragraph {
             let open = self.opened(delimiter, None, self.at, self.at);
             self.blanks.push(open);
         }
     }
 
+    /// Closes the innermost range that ends at a dedent.
     fn close_dedent(&mut self) {
         if let Some(open) = self.dedents.pop() {
             self.close_at(open, self.code_end);
         }
     }
 
-    /// In families whose statements end with the line: ends the statement at a line that is not deeper than
-    /// its keyword.
+    /// Ends the statement at a line that is not deeper than its keyword, in families whose statements end
+    /// with the line.
     fn statement_may_end(&mut self, byte: u8) {
         if !self.family.newline_ends {
             return;
         }
+
         let outside = self.stack.last().map_or(0, |open| open.brackets);
         if let Some(pending) = self.pending {
             let continues = matches!(byte, b'{' | b')' | b':' | b'-') || self.indent > pending.indent;
@@ -315,19 +338,23 @@ impl<'a> Scanner<'a> {
                 self.pending = None;
             }
         }
+
         if self.pending.is_none() && self.brackets == outside && byte != b'{' {
             self.statement = None;
             self.after_parenthesis = false;
         }
     }
 
+    /// Closes all ranges that the end of the text may end.
     fn end_of_text(&mut self) {
         self.flush_comments();
+
         let mut rest = std::mem::take(&mut self.lines);
         rest.append(&mut self.blanks);
         for open in rest {
             self.close_at(open, self.text_end);
         }
+
         let mut rest = std::mem::take(&mut self.dedents);
         rest.append(&mut self.nexts);
         for open in rest {
@@ -337,39 +364,48 @@ impl<'a> Scanner<'a> {
 
     // ---- tokens
 
-    /// Opens or closes what a token stands for; false if it has no meaning at this place.
+    /// Opens or closes the pair of a token. Returns false if the token has no meaning at this place.
     fn token(&mut self, found: TokenMatch) -> bool {
         let family = self.family;
         let token = &family.tokens[usize::from(found.token)];
         let TokenMatch { start, end, .. } = found;
         let byte = self.bytes[start];
+
+        // A bracket in column 0 begins a definition, whatever was left open before it.
         if family.column_0_resets && start == self.line_start && byte == b'(' {
             self.stack.clear();
         }
+
         let closed = token.closes_any() && self.close(found, token);
         if byte == b'}' && end - start == 1 {
             (self.statement, self.after_parenthesis, self.pending) = (None, false, None);
         }
+
         let opened = match token.opens {
             Some(delimiter) if !closed => self.open(delimiter, found),
             _ => false,
         };
+
         if end - start == 1 && !matches!(byte, b'{' | b'}') {
             // The end of a pair has restored the depth outside of it, which `punctuation` lowers once more.
             self.brackets += u32::from(closed && matches!(byte, b')' | b']'));
             self.punctuation(byte, start);
         }
+
         closed || opened || token.closes_any()
     }
 
+    /// Opens a delimiter at its start token. Returns false if the token is a name at this place.
     fn open(&mut self, delimiter: u16, found: TokenMatch) -> bool {
         let TokenMatch { token, start, end } = found;
-        let definition = &self.family.delimiters[usize::from(delimiter)];
+        let definition = self.definition(delimiter);
+
         match definition.extent {
             Extent::Body => self.open_head(delimiter, found),
             Extent::Pair if !definition.nestable => {
                 let open = self.opened(delimiter, Some(token), start, end);
                 let kind = definition.kind;
+                // An unclosed pair of the same kind is given up.
                 self.flat.retain(|other| self.family.delimiters[usize::from(other.delimiter)].kind != kind);
                 self.flat.push(open);
                 true
@@ -393,23 +429,33 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Whether a start on this line has the same end: in `while x do` the loop has opened what `end` closes.
+    /// Returns whether a start on this line has the same end: in `while x do`, the loop has opened the pair
+    /// that `end` closes.
     fn opened_on_this_line(&self, delimiter: u16) -> bool {
-        let same_end = |other: u16| {
-            self.family.tokens.iter().any(|token| token.closes(delimiter) && token.closes(other))
-        };
-        let on_line = |open: &&Open| open.line_start == self.line_start;
-        self.stack
-            .iter()
-            .rev()
-            .take(4)
-            .take_while(on_line)
-            .any(|open| !self.family.delimiters[usize::from(open.delimiter)].soft && same_end(open.delimiter))
+        const MAX_STARTS: usize = 4;
+
+        for open in self.stack.iter().rev().take(MAX_STARTS) {
+            if open.line_start != self.line_start {
+                break;
+            }
+            if !self.definition(open.delimiter).soft && self.has_common_end(open.delimiter, delimiter) {
+                return true;
+            }
+        }
+
+        false
     }
 
+    /// Returns whether some token ends both delimiters.
+    fn has_common_end(&self, one: u16, other: u16) -> bool {
+        self.family.tokens.iter().any(|token| token.closes(one) && token.closes(other))
+    }
+
+    /// Opens a range that ends by its extent.
     fn open_by_extent(&mut self, delimiter: u16, token: Option<u16>, start: usize, end: usize) {
-        let definition = &self.family.delimiters[usize::from(delimiter)];
+        let definition = self.definition(delimiter);
         let open = self.opened(delimiter, token, start, end);
+
         match definition.extent {
             // A second keyword on the line belongs to the first.
             Extent::Dedent
@@ -419,9 +465,11 @@ impl<'a> Scanner<'a> {
                 self.dedents.push(open);
             }
             Extent::Next => {
-                let priority = |open: &Open| self.family.delimiters[usize::from(open.delimiter)].priority;
-                while let Some(last) =
-                    self.nexts.last().copied().filter(|last| priority(last) <= definition.priority)
+                while let Some(last) = self
+                    .nexts
+                    .last()
+                    .copied()
+                    .filter(|last| self.definition(last.delimiter).priority <= definition.priority)
                 {
                     self.nexts.pop();
                     let end = self.code_end.max(last.mark_end).min(start);
@@ -435,9 +483,10 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// A start at the current place, with what surrounds it.
+    /// Returns a start at the current place, with its surroundings.
     fn opened(&self, delimiter: u16, token: Option<u16>, start: usize, mark_end: usize) -> Open {
         let depth = self.stack.len() + self.dedents.len() + self.nexts.len();
+
         Open {
             delimiter,
             token,
@@ -450,15 +499,17 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Closes the pair that an end token ends; false if there is none.
+    /// Closes the pair that an end token ends. Returns false if there is none.
     fn close(&mut self, found: TokenMatch, token: &Token) -> bool {
         if let Some(position) = self.flat.iter().rposition(|open| token.closes(open.delimiter)) {
             let open = self.flat.remove(position);
             self.pair(open, found);
             return true;
         }
+
         let Some(position) = self.start_of(token, found.start) else { return false };
         let open = self.stack[position];
+
         // Starts that were opened later have no end.
         self.stack.truncate(position);
         self.brackets = open.brackets;
@@ -466,35 +517,37 @@ impl<'a> Scanner<'a> {
         true
     }
 
-    /// The latest start that `token` can end. For a word at the start of a line, the latest with the
-    /// indentation of the line, if there is one.
+    /// Returns the latest start that `token` can end. A word at the start of a line ends the latest start
+    /// with the indentation of the line, if there is one.
     fn start_of(&self, token: &Token, start: usize) -> Option<usize> {
-        let candidates = || {
-            let from_top = self.stack.iter().enumerate().rev().take(MAX_SEARCH);
-            from_top.filter(|(_, open)| token.closes(open.delimiter))
-        };
-        let (latest, _) = candidates().next()?;
+        let (latest, _) = self.endable(token).next()?;
+
         if token.bytes == b";" {
-            // It ends all open statements (`create view … as select …;`) up to the enclosing block.
+            // `;` ends all open statements (`create view … as select …;`) up to the enclosing block.
             let open = self.stack.iter().rev().take(MAX_SEARCH);
             let n_ended = open.take_while(|open| token.closes(open.delimiter)).count();
             return (n_ended > 0).then(|| self.stack.len() - n_ended);
         }
+
         let first_word = token.bytes.first().is_some_and(u8::is_ascii_alphabetic)
             && self.bytes[self.line_start..start].iter().all(u8::is_ascii_whitespace);
         if !first_word {
             return Some(latest);
         }
-        Some(
-            candidates()
-                .find(|(_, open)| open.indent == self.indent)
-                .map_or(latest, |(position, _)| position),
-        )
+
+        let aligned = self.endable(token).find(|(_, open)| open.indent == self.indent);
+        Some(aligned.map_or(latest, |(position, _)| position))
+    }
+
+    /// Returns the starts on the stack that `token` can end with their positions, the latest first.
+    fn endable<'s>(&'s self, token: &'s Token) -> impl Iterator<Item = (usize, &'s Open)> {
+        let recent = self.stack.iter().enumerate().rev().take(MAX_SEARCH);
+        recent.filter(move |(_, open)| token.closes(open.delimiter))
     }
 
     // ---- statements with a body in braces
 
-    /// Remembers a keyword whose body follows in braces; false if it is used as a name.
+    /// Remembers a keyword whose body follows in braces. Returns false if it is used as a name.
     fn open_head(&mut self, delimiter: u16, found: TokenMatch) -> bool {
         let TokenMatch { token, start, end } = found;
         // `class:` and `type,` are names, not keywords.
@@ -503,31 +556,37 @@ impl<'a> Scanner<'a> {
         {
             return false;
         }
-        let is_control = |open: &Open| self.family.delimiters[usize::from(open.delimiter)].priority <= 50;
-        if self.pending.as_ref().is_none_or(is_control) {
+
+        // The keyword of a definition is not replaced by one in its head.
+        let pending = self.pending.as_ref();
+        if pending.is_none_or(|open| self.definition(open.delimiter).priority <= MAX_CONTROL_PRIORITY) {
             self.pending = Some(self.opened(delimiter, Some(token), start, end));
         }
         true
     }
 
-    /// Opens the body of the remembered keyword, of a function after `)`, or a plain block.
+    /// Opens the body of the remembered keyword, or of a function after `)`, or a plain block.
     fn open_brace(&mut self, delimiter: u16, found: TokenMatch) {
         let TokenMatch { token, start, end } = found;
         let head = self.pending.filter(|head| self.brackets <= head.brackets);
         let call = self.after_parenthesis.then_some(self.family.paren_body).flatten();
-        let kind = |open: &Open| self.family.delimiters[usize::from(open.delimiter)].kind;
+
         let mut open = self.opened(delimiter, Some(token), start, end);
         let statement = self.statement.filter(|&statement| start - statement <= MAX_HEAD_BYTES);
+
         match (head, call) {
             // `struct point *make(int x) {` is a function.
-            (Some(head), call) if call.is_none() || !matches!(kind(&head), "struct" | "enum") => {
+            (Some(head), call)
+                if call.is_none() || !matches!(self.definition(head.delimiter).kind, "struct" | "enum") =>
+            {
                 self.pending = None;
                 open = Open { delimiter: head.delimiter, token: head.token, indent: head.indent, ..open };
+
                 // Nothing precedes a keyword that must begin its line.
-                let anchored = head
+                let is_anchored = head
                     .token
                     .is_some_and(|token| self.family.tokens[usize::from(token)].anchor != Anchor::Anywhere);
-                let statement = statement.filter(|_| !anchored);
+                let statement = statement.filter(|_| !is_anchored);
                 open.start = statement.unwrap_or(head.start).min(head.start);
                 open.line_start = head.line_start;
             }
@@ -538,6 +597,7 @@ impl<'a> Scanner<'a> {
             }
             _ => {}
         }
+
         self.stack.push(open);
         (self.statement, self.after_parenthesis) = (None, false);
     }
@@ -547,6 +607,7 @@ impl<'a> Scanner<'a> {
         if !self.family.has_bodies {
             return;
         }
+
         let outside = self.stack.last().map_or(0, |open| open.brackets);
         match byte {
             b'(' | b'[' => self.brackets += 1,
@@ -562,26 +623,29 @@ impl<'a> Scanner<'a> {
             b'=' if !matches!(self.bytes.get(at + 1), Some(b'>' | b'=')) => {
                 self.after_parenthesis = false;
                 // `x = {` is a value, whatever keyword precedes the name.
-                let stays = |open: &Open| {
-                    let definition = &self.family.delimiters[usize::from(open.delimiter)];
-                    definition.priority <= 50
-                        || definition.kind == "type_alias"
-                        || self.brackets > open.brackets
-                };
-                self.pending = self.pending.filter(stays);
+                self.pending = self.pending.filter(|open| self.outlasts_assignment(open));
             }
             _ => {}
         }
     }
 
+    /// Returns whether a keyword still waits for its body after a `=`.
+    fn outlasts_assignment(&self, open: &Open) -> bool {
+        let definition = self.definition(open.delimiter);
+        definition.priority <= MAX_CONTROL_PRIORITY
+            || definition.kind == "type_alias"
+            || self.brackets > open.brackets
+    }
+
     // ---- comments
 
-    /// Adds a comment; adjacent comments that begin their lines form one block.
+    /// Adds a comment. Adjacent comments that begin their lines form one block.
     fn comment(&mut self, start: usize, end: usize, first: bool) {
         if !first {
             self.flush_comments();
             return;
         }
+
         match &mut self.comments {
             Some(run) if !self.blank_before => run.mark_end = end,
             _ => {
@@ -591,6 +655,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
+    /// Reports the current block of comments if it has more than one line.
     fn flush_comments(&mut self) {
         let Some(run) = self.comments.take() else { return };
         let lines = &self.bytes[run.start..run.mark_end];
@@ -601,11 +666,13 @@ impl<'a> Scanner<'a> {
 
     // ---- results
 
+    /// Reports a pair that an end token closes.
     fn pair(&mut self, open: Open, found: TokenMatch) {
         let boundary = self.boundary(&open, found.end, Some(found.token), found.start);
         self.report(boundary, open.line_start);
     }
 
+    /// Reports a range that ends without a token, unless it is empty.
     fn close_at(&mut self, open: Open, end: usize) {
         if end > open.start {
             let boundary = self.boundary(&open, end, None, end);
@@ -627,13 +694,24 @@ impl<'a> Scanner<'a> {
 
     /// Adds a pair, unless it is unimportant: deeply nested, or of low priority and short.
     fn report(&mut self, boundary: Boundary, line_start: usize) {
-        let priority = self.family.delimiters[usize::from(boundary.delimiter)].priority;
+        let priority = self.definition(boundary.delimiter).priority;
         let matters = boundary.delimiter < self.family.n_custom
             || priority >= 40
             || line_start != self.line_start
             || boundary.end - boundary.start >= MIN_INLINE_BYTES;
+
         if matters && usize::from(boundary.nesting) < MAX_NESTING && self.found.len() < MAX_BOUNDARIES {
             self.found.push(boundary);
         }
     }
+}
+
+/// Returns the delimiter of a family that starts by a layout.
+fn layout_delimiter(family: &Family, wanted: Layout) -> Option<u16> {
+    family.layout.iter().find(|(layout, _)| *layout == wanted).map(|&(_, index)| index)
+}
+
+/// Returns the width of blanks in columns, with tab stops at every eighth.
+fn indentation(blanks: &[u8]) -> u32 {
+    blanks.iter().fold(0, |width, byte| if *byte == b'\t' { width / 8 * 8 + 8 } else { width + 1 })
 }

@@ -7,7 +7,7 @@ use super::{Boundary, MAX_SEARCH};
 #[derive(Default)]
 pub(super) struct Tags {
     open: Vec<OpenTag>,
-    /// The place is between `<name` and `>`.
+    /// True between `<name` and `>`.
     in_tag: bool,
 }
 
@@ -16,21 +16,21 @@ struct OpenTag {
     name: (usize, usize),
     /// End of the start tag.
     mark_end: usize,
-    /// Start of the line it is on.
+    /// Start of the line that the tag is on.
     line_start: usize,
 }
 
-/// What was read at a place.
+/// The result of reading at a place.
 pub(super) struct TagStep {
-    /// The place after it.
+    /// The place after the text that was read.
     pub at: usize,
     /// The element that it closes, with the start of the line on which the element begins.
     pub closed: Option<(Boundary, usize)>,
 }
 
 impl Tags {
-    /// Reads `<name`, `</name>` or `>` at `start`; `None` if it is none of them. `delimiter` is that of
-    /// elements.
+    /// Reads `<name`, `</name>` or `>` at `start`; `None` if it is none of them. `delimiter` is the delimiter
+    /// of elements.
     pub fn read(&mut self, bytes: &[u8], start: usize, line_start: usize, delimiter: u16) -> Option<TagStep> {
         if bytes[start] == b'>' && self.in_tag {
             self.end_tag(bytes, start);
@@ -39,28 +39,36 @@ impl Tags {
         if bytes[start] != b'<' {
             return None;
         }
+
         let is_closing = bytes.get(start + 1) == Some(&b'/');
         let name_start = start + 1 + usize::from(is_closing);
-        let in_name = |byte: &&u8| is_word(**byte) || matches!(byte, b':' | b'.' | b'-');
-        let length = bytes[name_start..].iter().take(64).take_while(in_name).count();
+        let length = bytes[name_start..]
+            .iter()
+            .take(64)
+            .take_while(|&&byte| is_word(byte) || matches!(byte, b':' | b'.' | b'-'))
+            .count();
         let name = (name_start, name_start + length);
+        // `<!--`, `<?` and a bare `<` begin no element.
         if length == 0 || !bytes[name_start].is_ascii_alphabetic() {
             return None;
         }
+
         // A name cut at its length limit could end inside a character.
         let mut at = name.1;
         while at < bytes.len() && bytes[at] >= 0x80 {
             at += 1;
         }
+
         if is_closing {
             return Some(self.close(bytes, at, name, delimiter));
         }
+
         self.in_tag = true;
         self.open.push(OpenTag { start, name, mark_end: name.1, line_start });
         Some(TagStep { at, closed: None })
     }
 
-    /// `>`: the start tag is complete; `/>`: the element is.
+    /// Ends a start tag at its `>`; after `/` the element ends too.
     fn end_tag(&mut self, bytes: &[u8], at: usize) {
         self.in_tag = false;
         if at > 0 && bytes[at - 1] == b'/' {
@@ -73,11 +81,13 @@ impl Tags {
     /// Closes the latest open element of that name, in any case, and drops those opened after it.
     fn close(&mut self, bytes: &[u8], at: usize, name: (usize, usize), delimiter: u16) -> TagStep {
         let text = &bytes[name.0..name.1];
-        let is_same = |tag: &OpenTag| bytes[tag.name.0..tag.name.1].eq_ignore_ascii_case(text);
         let recent = self.open.iter().enumerate().rev().take(MAX_SEARCH);
-        let Some((position, tag)) = recent.into_iter().find(|(_, tag)| is_same(tag)) else {
+        let found =
+            recent.into_iter().find(|(_, tag)| bytes[tag.name.0..tag.name.1].eq_ignore_ascii_case(text));
+        let Some((position, tag)) = found else {
             return TagStep { at, closed: None };
         };
+
         let end = if bytes.get(at) == Some(&b'>') { at + 1 } else { at };
         let boundary = Boundary {
             start: tag.start,
@@ -88,6 +98,7 @@ impl Tags {
             end_token: None,
             nesting: u8::try_from(position).unwrap_or(u8::MAX),
         };
+
         let line_start = tag.line_start;
         self.open.truncate(position);
         TagStep { at: end, closed: Some((boundary, line_start)) }

@@ -1,4 +1,4 @@
-//! Manifest: which directories and files a collection has, with the version of each file.
+//! Manifest: the directories and files of a collection, with the version of each file.
 
 use codeweaver_base::durable::Replacement;
 use serde::{Deserialize, Serialize};
@@ -6,18 +6,18 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Version of the format. A manifest of another one is taken for missing.
+/// Version of the format. A manifest of another version is treated as missing.
 const VERSION: u32 = 1;
 
 /// The contents of `manifest.json`.
 ///
-/// The chunks of a file are not listed: they are those of its contents, so that a file with known contents
-/// has known chunks, and a deleted one leaves none behind.
+/// Chunks are not listed: they belong to the contents of a file, so known contents have known chunks, and a
+/// deleted file leaves none behind.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
     /// As given, absolute.
     pub directories: Vec<PathBuf>,
-    /// By absolute path.
+    /// Records of the files, by absolute path.
     pub files: BTreeMap<PathBuf, FileRecord>,
 }
 
@@ -32,7 +32,7 @@ pub struct FileRecord {
 }
 
 impl FileRecord {
-    /// Whether both are the same version, as far as time and size show.
+    /// Returns whether both have the same time and size, and so are taken for the same version.
     pub fn is_same_version(&self, other: &FileRecord) -> bool {
         (self.mtime_ns, self.size_bytes) == (other.mtime_ns, other.size_bytes)
     }

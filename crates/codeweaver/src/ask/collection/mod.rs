@@ -1,15 +1,15 @@
 //! Collections: named sets of directories whose documents can be asked about, outside of any repository.
 //!
-//! Each is a folder in the cache of the user with a private bare repository, which holds the documents, and
-//! the index in it, which is that of any repository: blobs are addressed by their contents, so a changed file
-//! costs the work for itself, and a copy costs none. A file in the repository has the absolute path of the
-//! document without the leading slash.
+//! Each collection is a folder in the cache of the user. It holds a private bare repository with the
+//! documents, and the index of that repository. Blobs are addressed by their contents, so only changed files
+//! cost work, and a copy of a file costs none. A file in the repository has the absolute path of the document
+//! without the leading slash.
 //!
 //! * `scan`: the documents in the directories, with their times.
-//! * [`manifest`]: what was indexed when.
+//! * [`manifest`]: the versions of the files that were indexed.
 //!
 //! An update is atomic: the branch, the index and the manifest are replaced one after the other, and each is
-//! right without the next. An interrupted update is made up by the next one.
+//! valid without the next. The next update completes an interrupted one.
 
 pub mod manifest;
 mod scan;
@@ -29,12 +29,12 @@ use std::time::{Duration, Instant};
 
 /// Maximum number of documents in one directory with all below it.
 pub const MAX_FILES: usize = 50_000;
-/// How long another update of the same collection is waited for.
+/// Maximum wait for another update of the same collection.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(60);
 /// Maximum length of a name.
 const MAX_NAME: usize = 64;
 
-/// Why a collection cannot be used.
+/// An error that makes a collection unusable.
 #[derive(Debug, thiserror::Error)]
 pub enum CollectionError {
     /// Neither `XDG_CACHE_HOME` nor `HOME` is set.
@@ -58,7 +58,7 @@ pub enum CollectionError {
 }
 
 impl CollectionError {
-    /// What to do about it.
+    /// Advice on how to correct the error.
     pub fn fix(&self) -> String {
         match self {
             CollectionError::NoCache => "set HOME or XDG_CACHE_HOME".to_owned(),
@@ -85,7 +85,7 @@ pub struct Collection {
     folder: PathBuf,
 }
 
-/// What an update has done.
+/// The result of an update.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
 pub struct CollectionReport {
     /// Documents in the collection.
@@ -95,7 +95,7 @@ pub struct CollectionReport {
     pub deleted: usize,
     /// Chunks that were embedded.
     pub embedded_chunks: u64,
-    /// Whether everything was read again, because no record of what was indexed could be used.
+    /// Whether everything was read again, because the last update left no usable record.
     pub rebuilt: bool,
     /// Directories and files that are left out, each with the reason in a sentence.
     pub skipped: Vec<String>,
@@ -104,19 +104,18 @@ pub struct CollectionReport {
 impl Collections {
     /// The folder in the cache of the user, from `XDG_CACHE_HOME` and `HOME`.
     pub fn of_user() -> Result<Collections, CollectionError> {
-        let absolute =
-            |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-        let cache = absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")));
+        let cache = absolute_path("XDG_CACHE_HOME").or_else(|| Some(absolute_path("HOME")?.join(".cache")));
         let root = cache.ok_or(CollectionError::NoCache)?.join("codeweaver").join("collections");
         Ok(Collections { root })
     }
 
     /// The collection `name`, which need not exist.
     pub fn named(&self, name: &str) -> Result<Collection, CollectionError> {
-        let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
-        if name.is_empty() || name.len() > MAX_NAME || name.starts_with('.') || !name.chars().all(is_plain) {
+        let is_plain = name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-'));
+        if name.is_empty() || name.len() > MAX_NAME || name.starts_with('.') || !is_plain {
             return Err(CollectionError::Name { name: name.to_owned() });
         }
+
         Ok(Collection { name: name.to_owned(), folder: self.root.join(name) })
     }
 
@@ -127,6 +126,7 @@ impl Collections {
             hasher.update(directory.as_os_str().as_encoded_bytes());
             hasher.update(&[0]);
         }
+
         self.named(&format!("dir-{}", &hasher.finalize().to_hex()[..16]))
     }
 
@@ -134,22 +134,24 @@ impl Collections {
     pub fn list(&self) -> Vec<(Collection, Manifest)> {
         let folders = std::fs::read_dir(&self.root).into_iter().flatten().flatten();
         let names = folders.filter_map(|folder| folder.file_name().into_string().ok());
+
         let mut found: Vec<(Collection, Manifest)> = names
             .filter_map(|name| self.named(&name).ok())
             .filter_map(|collection| collection.manifest().map(|manifest| (collection, manifest)))
             .collect();
+
         found.sort_by(|a, b| a.0.name.cmp(&b.0.name));
         found
     }
 }
 
 impl Collection {
-    /// Whether it has been created.
+    /// Returns whether the collection has been created.
     pub fn exists(&self) -> bool {
         self.git_dir().join("HEAD").is_file()
     }
 
-    /// What was indexed; `None` if that is not known.
+    /// The record of the last update; `None` if there is none that can be read.
     pub fn manifest(&self) -> Option<Manifest> {
         Manifest::read(&self.manifest_path())
     }
@@ -162,6 +164,7 @@ impl Collection {
         if !self.exists() {
             return Err(CollectionError::Unknown { name: self.name.clone() });
         }
+
         Ok(Codebase::open_named(&self.git_dir(), &[])?)
     }
 
@@ -170,11 +173,12 @@ impl Collection {
         if !self.folder.is_dir() {
             return Err(CollectionError::Unknown { name: self.name.clone() });
         }
+
         let _lock = self.lock()?;
         std::fs::remove_dir_all(&self.folder).map_err(self.io("remove"))
     }
 
-    /// Removes the store and builds it from what is in `directories` now; as [`Self::update`].
+    /// Removes the store and builds it from the present documents in `directories`; as [`Self::update`].
     pub fn rebuild(
         &self,
         directories: Option<&[PathBuf]>,
@@ -183,19 +187,21 @@ impl Collection {
         let known = self.manifest().map(|manifest| manifest.directories);
         let directories = directories.map(<[PathBuf]>::to_vec).or(known);
         let directories = directories.ok_or_else(|| CollectionError::Unknown { name: self.name.clone() })?;
+
         if self.folder.is_dir() {
             self.remove()?;
         }
+
         self.update(Some(&directories), progress)
     }
 
-    /// Brings the store to what is in `directories` now; those of the last update if `None`.
+    /// Updates the store to the present documents in `directories`; those of the last update if `None`.
     ///
-    /// Only documents whose time or size has changed are read, and only contents that are new are embedded.
-    /// What cannot be used is left out and reported; with nothing left the collection is empty.
+    /// Only documents whose time or size has changed are read, and only new contents are embedded. Unusable
+    /// directories and files are left out and reported; if none is left, the collection is empty.
     ///
     /// # Errors
-    /// [`CollectionError::Unknown`] without `directories` if it has not been created.
+    /// [`CollectionError::Unknown`] if `directories` is `None` and the collection has not been created.
     pub fn update(
         &self,
         directories: Option<&[PathBuf]>,
@@ -207,10 +213,12 @@ impl Collection {
             (None, Some(manifest)) => manifest.directories.clone(),
             (None, None) => return Err(CollectionError::Unknown { name: self.name.clone() }),
         };
+
         std::fs::create_dir_all(&self.folder).map_err(self.io("create"))?;
         let _lock = self.lock()?;
         import::create_bare(&self.git_dir())?;
         let codebase = self.codebase()?;
+
         let scan = scan::scan(&directories, codebase.settings.policy.max_blob_bytes, MAX_FILES);
         let old = known.as_ref().map(|manifest| &manifest.files);
         let mut report = CollectionReport {
@@ -219,21 +227,27 @@ impl Collection {
             skipped: scan.skipped.iter().map(Skipped::to_string).collect(),
             ..CollectionReport::default()
         };
+
         let files = self.import(&scan.files, old, &mut report)?;
+
+        // The snapshot is checked too, since an unchanged manifest does not show that the index is still
+        // there.
         let has_changed = report.added + report.modified + report.deleted > 0;
         let target = Target::head(&codebase)?;
         if has_changed || report.rebuilt || !codebase.has_snapshot(&target) {
             let updated = updater::run(&codebase, &target, UpdateOptions::default(), progress)?;
             report.embedded_chunks = updated.embedded_chunks;
         }
+
         let manifest = Manifest { directories, files };
         if known.as_ref() != Some(&manifest) {
             manifest.write(&self.manifest_path()).map_err(self.io("write"))?;
         }
+
         Ok(report)
     }
 
-    /// Commits what differs from `old`, and returns the records of all files.
+    /// Commits the differences from `old`, and returns the records of all files.
     fn import(
         &self,
         found: &BTreeMap<PathBuf, FileRecord>,
@@ -246,6 +260,7 @@ impl Collection {
         let git_dir = self.git_dir();
         let anew = report.rebuilt;
         let mut gone: BTreeSet<&PathBuf> = old.keys().collect();
+
         for (path, record) in found {
             gone.remove(path);
             let known = old.get(path);
@@ -253,40 +268,50 @@ impl Collection {
                 files.insert(path.clone(), known.clone());
                 continue;
             }
+
             let Ok(bytes) = std::fs::read(path) else {
                 report.skipped.push(format!("{} cannot be read", path.display()));
+                // A document that cannot be read any more is no part of the collection.
                 if known.is_some() {
                     gone.insert(path);
                 }
                 continue;
             };
+
             let record = FileRecord { blake3: blake3::hash(&bytes).to_hex().to_string(), ..record.clone() };
             let has_same_bytes = known.is_some_and(|known| known.blake3 == record.blake3);
             files.insert(path.clone(), record);
+            // Only the time has changed, so the blob is in the repository already.
             if has_same_bytes {
                 continue;
             }
+
             match known {
                 Some(_) => report.modified += 1,
                 None => report.added += 1,
             }
             begun(&mut import, &git_dir, anew)?.add(&repository_path(path), &bytes)?;
         }
+
         for path in gone {
             report.deleted += 1;
             begun(&mut import, &git_dir, anew)?.remove(&repository_path(path))?;
         }
+
         report.files = files.len();
+        // The branch must exist, even for a collection without documents.
         if report.rebuilt {
             begun(&mut import, &git_dir, anew)?;
         }
+
         if let Some(import) = import {
             import.finish()?;
         }
+
         Ok(files)
     }
 
-    /// Takes the lock of the collection. Another update is waited for: two questions at once are no error.
+    /// Takes the lock of the collection. Waits for another update, since two questions at once are no error.
     fn lock(&self) -> Result<Lock, CollectionError> {
         let until = Instant::now() + LOCK_TIMEOUT;
         loop {
@@ -313,7 +338,12 @@ impl Collection {
     }
 }
 
-/// The import, begun if it is the first change.
+/// The absolute path in an environment variable; `None` if it has no such path.
+fn absolute_path(variable: &str) -> Option<PathBuf> {
+    std::env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute())
+}
+
+/// Returns the import, which is begun with the first change.
 fn begun<'i, 'a>(
     import: &'i mut Option<Import<'a>>,
     git_dir: &'a Path,

@@ -8,10 +8,10 @@ use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-/// What the directories have.
+/// The documents that were found, and the paths that were left out.
 #[derive(Debug, Default)]
 pub struct Scan {
-    /// By absolute path.
+    /// Records of the documents, by absolute path.
     pub files: BTreeMap<PathBuf, FileRecord>,
     pub skipped: Vec<Skipped>,
 }
@@ -46,6 +46,7 @@ impl fmt::Display for Skipped {
 /// left out as a whole. Hidden directories and symbolic links below them are not followed.
 pub fn scan(directories: &[PathBuf], max_bytes: u64, max_files: usize) -> Scan {
     let mut scan = Scan::default();
+
     for directory in directories {
         match std::fs::metadata(directory) {
             Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
@@ -56,6 +57,7 @@ pub fn scan(directories: &[PathBuf], max_bytes: u64, max_files: usize) -> Scan {
                 scan.skipped.push(Skipped::NotADirectory(directory.clone()))
             }
             Ok(_) => {
+                // It is scanned by itself first, because it may have to be left out as a whole.
                 let mut found = Scan::default();
                 if walk(directory, max_bytes, max_files, &mut found) {
                     scan.files.append(&mut found.files);
@@ -66,20 +68,24 @@ pub fn scan(directories: &[PathBuf], max_bytes: u64, max_files: usize) -> Scan {
             }
         }
     }
+
     scan
 }
 
-/// Adds what is below `directory`. False if there is too much.
+/// Adds the documents below `directory` to `found`. Returns false as soon as there are more than `max_files`.
 fn walk(directory: &Path, max_bytes: u64, max_files: usize, found: &mut Scan) -> bool {
     let mut directories = vec![directory.to_owned()];
+
     while let Some(directory) = directories.pop() {
         let Ok(children) = std::fs::read_dir(&directory) else {
             found.skipped.push(Skipped::Unreadable(directory));
             continue;
         };
+
         for child in children.flatten() {
             let path = child.path();
             let Ok(metadata) = child.metadata() else { continue };
+
             if metadata.is_dir() {
                 if !child.file_name().as_encoded_bytes().starts_with(b".") {
                     directories.push(path);
@@ -89,6 +95,7 @@ fn walk(directory: &Path, max_bytes: u64, max_files: usize, found: &mut Scan) ->
                     found.skipped.push(Skipped::TooLarge(path, max_bytes));
                     continue;
                 }
+
                 found.files.insert(path, record(&metadata));
                 if found.files.len() > max_files {
                     return false;
@@ -96,6 +103,7 @@ fn walk(directory: &Path, max_bytes: u64, max_files: usize, found: &mut Scan) ->
             }
         }
     }
+
     true
 }
 

@@ -10,7 +10,7 @@ use codeweaver_index::Codebase;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
-/// The documents of a codebase at one moment. What changes later is not noticed.
+/// The documents of a codebase at one moment. Later changes are not noticed.
 pub struct Held {
     searcher: Searcher,
     view: View,
@@ -21,8 +21,8 @@ pub struct Held {
 }
 
 impl Held {
-    /// Opens the index of `codebase` and reads its documents. Less relevant passages than `min_relevance` are
-    /// no answer.
+    /// Opens the index of `codebase` and reads its documents. Passages that are less relevant than
+    /// `min_relevance` are no answer.
     ///
     /// # Errors
     /// As [`Searcher::search`].
@@ -30,19 +30,24 @@ impl Held {
         let searcher = Searcher::new(codebase);
         let request = ViewRequest::new(&searcher.codebase.settings);
         let view = searcher.view(&request, &crate::never_update)?;
+
         let mut texts = FxHashMap::default();
         let mut blobs = searcher.codebase.repo.blobs();
+
         for (id, _, path) in view.reader.live_entries(&view.snapshot.entries) {
             let Some(oid) = view.reader.blob_of(id).filter(|_| document::is_document(path)) else { continue };
+            // Files with the same contents share one text.
             if !texts.contains_key(&oid)
                 && let Some(bytes) = view.blob_from(&mut blobs, &oid)?
             {
                 texts.insert(oid, String::from_utf8_lossy(&bytes).into());
             }
         }
+
         let held = Held { searcher, view, texts, is_collection, min_relevance };
-        // What is read on first use is read now.
+        // A first answer loads everything that is read on first use.
         held.answer("what is this about", ask::SHOWN_PASSAGES)?;
+
         Ok(held)
     }
 
@@ -59,7 +64,9 @@ impl Held {
         let request = ask::request(question, &self.searcher);
         let passages =
             self.searcher.passages_of(&request, &self.view, &|oid| self.texts.get(oid).cloned())?;
+
         let limits = Limits { min_relevance: self.min_relevance, max_passages };
+
         let answer = extract::answer(question, passages, limits, self.searcher.embedder());
         Ok(if self.is_collection { answer.with_paths(collection::disk_path) } else { answer })
     }

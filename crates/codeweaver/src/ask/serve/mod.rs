@@ -2,20 +2,20 @@
 //!
 //! * [`protocol`]: the messages.
 //! * [`held`]: an index in memory.
-//! * [`shared`]: the state that all connections read, replaced as a whole.
+//! * [`shared`]: the state of all connections, replaced as a whole.
 //! * [`session`]: one connection.
 //!
 //! One thread accepts connections, each connection has its own, and the calling thread loads the indexes,
-//! reloads them every `qa.reload_interval` seconds, and looks every half second whether a configuration file
+//! reloads them every `qa.reload_interval` seconds, and checks every half second whether a configuration file
 //! has changed.
 //!
-//! That look is a `stat` of at most three paths. It takes 0.1 ms with waking up, so an idle server uses 0.2
-//! ms of CPU time a second. Notifications of the operating system (the crate `notify`) would save that, and
-//! miss what happens to configuration in practice: the file or its directory need not exist yet, editors
-//! replace the file, so that its directory has to be watched, links to files elsewhere (dotfile managers)
-//! would need a watch on each of their targets, and network file systems and some mounts of containers
-//! deliver none. A watcher that is right in all these cases polls as well. Changes of documents are found at
-//! reloads, which compare times and sizes.
+//! This check is a `stat` of at most three paths. It takes 0.1 ms including the wake-up, so an idle server
+//! uses 0.2 ms of CPU time a second. Notifications of the operating system (the crate `notify`) would save
+//! that, but miss common changes of a configuration: the file or its directory need not exist yet; editors
+//! replace the file, so that its directory has to be watched; links to files elsewhere (dotfile managers)
+//! would need a watch on each of their targets; network file systems and some mounts of containers deliver
+//! none. A watcher that handles all these cases polls as well. Changes of documents are found at reloads,
+//! which compare times and sizes.
 
 pub mod held;
 pub mod protocol;
@@ -40,10 +40,10 @@ use std::time::{Duration, Instant, SystemTime};
 
 /// Maximum number of connections; further ones are closed.
 const MAX_CONNECTIONS: usize = 64;
-/// Time between two looks at the configuration.
+/// Time between two checks of the configuration.
 const TICK: Duration = Duration::from_millis(500);
 
-/// Why a server cannot start.
+/// An error that keeps a server from starting.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
     /// Another process listens on the port.
@@ -64,7 +64,7 @@ pub enum ServeError {
     Query(#[from] QueryError),
 }
 
-/// What is served.
+/// The options of a server.
 #[derive(Debug, Clone)]
 pub struct ServeOptions {
     /// Directory in the repository whose documents are served, unless directories are given or set.
@@ -81,7 +81,7 @@ pub struct ServeOptions {
     pub overrides: Vec<(String, String)>,
 }
 
-/// What a server tells its user.
+/// An event that a server reports to its user.
 #[derive(Debug)]
 pub enum ServeEvent<'a> {
     Listening(SocketAddr),
@@ -97,16 +97,18 @@ pub enum ServeEvent<'a> {
 /// Serves until the process is ended.
 ///
 /// # Errors
-/// The address is in use, the settings are invalid, or an index cannot be loaded at the start. What fails
-/// later is told as a warning, and the old state stays.
+/// The address is in use, the settings are invalid, or an index cannot be loaded at the start. Later failures
+/// are reported as warnings, and the old state stays in use.
 pub fn run(options: &ServeOptions, tell: &dyn Fn(ServeEvent<'_>)) -> Result<(), ServeError> {
     let mut server = Server::start(options, tell)?;
     server.load(true)?;
+
     let n_documents = server.n_documents();
     tell(ServeEvent::Ready { n_documents });
     if n_documents == 0 {
         tell(ServeEvent::Warning("no indexed content: questions are answered with the status no_content"));
     }
+
     loop {
         std::thread::sleep(TICK);
         server.tick();
@@ -121,9 +123,9 @@ struct Server<'a> {
     /// Stat data of the configuration files.
     stamps: Vec<Stamp>,
     next_reload: Instant,
-    /// Tree of the repository, and the number of changes of the collections, that are served.
+    /// Name and settings of each collection that is served.
     served: Vec<(String, String)>,
-    /// What is left out of each index, as far as the user was told.
+    /// Reasons for leaving out directories and files that were reported to the user, by index.
     skipped: BTreeMap<String, Vec<String>>,
 }
 
@@ -134,51 +136,61 @@ impl<'a> Server<'a> {
     fn start(options: &'a ServeOptions, tell: &'a dyn Fn(ServeEvent<'_>)) -> Result<Server<'a>, ServeError> {
         let (settings, stamps) = read_settings(options)?;
         let api = Api::open(&settings.qa, std::env::var(KEY_VARIABLE).ok())?;
+
         let address = SocketAddr::from(([127, 0, 0, 1], settings.qa.port));
         let listener = TcpListener::bind(address).map_err(|source| match source.kind() {
             io::ErrorKind::AddrInUse => ServeError::Running { port: settings.qa.port },
             _ => ServeError::Listen { address, source },
         })?;
         let listening = listener.local_addr().map_err(|source| ServeError::Listen { address, source })?;
+
         let mut names = vec![settings.qa.index_name.clone()];
         names.extend(options.collections.iter().cloned());
         let shared = Arc::new(Shared::new(&names, api));
+
+        // Connections are accepted before the indexes are loaded; until then their status is `not_ready`.
         accept(listener, shared.clone());
         tell(ServeEvent::Listening(listening));
+
         let next_reload = Instant::now();
         let (served, skipped) = (Vec::new(), BTreeMap::new());
         Ok(Server { options, tell, settings, shared, stamps, next_reload, served, skipped })
     }
 
-    /// Loads the indexes that have changed.
+    /// Loads the indexes, except collections that have not changed.
     fn load(&mut self, is_first: bool) -> Result<(), ServeError> {
         self.next_reload = Instant::now() + Duration::from_secs(self.settings.qa.reload_interval);
+
         let collections = Collections::of_user();
         let own = self.settings.qa.index_name.clone();
         let directories = match self.options.directories.as_slice() {
             [] => self.settings.qa.directories.iter().map(|typed| at_home(typed)).collect(),
             given => given.to_vec(),
         };
+
         if directories.is_empty() {
             self.load_repository(&own, is_first)?;
         } else {
             let collection = Collections::of_user()?.named(&format!("served-{own}"))?;
             self.load_collection(&own, &collection, Some(&directories), is_first)?;
         }
+
         for name in &self.options.collections.clone() {
             let collection = collections.as_ref().map_err(|_| CollectionError::NoCache)?.named(name)?;
             self.load_collection(name, &collection, None, is_first)?;
         }
+
         Ok(())
     }
 
-    /// The repository is always opened again: uncommitted files are part of it.
+    /// Opens the repository again, whether or not it has changed: uncommitted files are part of it.
     fn load_repository(&mut self, name: &str, is_first: bool) -> Result<(), ServeError> {
         let codebase = Codebase::open(&self.options.repository, &self.options.overrides)?;
         if is_first && self.options.reindex {
             let options = UpdateOptions { reindex: true, ..UpdateOptions::default() };
             updater::run(&codebase, &Target::head(&codebase)?, options, &Silent)?;
         }
+
         let min_relevance = self.min_relevance(&codebase);
         self.shared.replace(name, Held::open(codebase, false, min_relevance)?);
         Ok(())
@@ -201,11 +213,14 @@ impl<'a> Server<'a> {
             true => collection.rebuild(directories, &Silent)?,
             false => collection.update(directories, &Silent)?,
         };
-        let told = self.skipped.insert(name.to_owned(), report.skipped.clone()).unwrap_or_default();
-        for skipped in report.skipped.iter().filter(|skipped| !told.contains(skipped)) {
+
+        let reported = self.skipped.insert(name.to_owned(), report.skipped.clone()).unwrap_or_default();
+        for skipped in report.skipped.iter().filter(|skipped| !reported.contains(skipped)) {
             (self.tell)(ServeEvent::Warning(&format!("{skipped}; it is left out")));
         }
+
         let has_changed = report.added + report.modified + report.deleted > 0 || report.rebuilt;
+        // Changed settings count too, since the index is held with its limit of relevance.
         let key = (name.to_owned(), format!("{:?}", self.settings.qa));
         if has_changed || !self.served.contains(&key) {
             let codebase = collection.codebase()?;
@@ -214,6 +229,7 @@ impl<'a> Server<'a> {
             self.served.retain(|(served, _)| served != name);
             self.served.push(key);
         }
+
         Ok(())
     }
 
@@ -225,7 +241,9 @@ impl<'a> Server<'a> {
     /// Reads the configuration again if it has changed, and reloads the indexes if it is time.
     fn tick(&mut self) {
         let stamps: Vec<Stamp> = self.stamps.iter().map(|(path, _)| stamp(path.clone())).collect();
+
         if stamps != self.stamps {
+            // They are kept even if the settings are invalid, so that an error is reported only once.
             self.stamps = stamps;
             match self.configure() {
                 Ok(()) => (self.tell)(ServeEvent::Configured),
@@ -235,6 +253,7 @@ impl<'a> Server<'a> {
                 }
             }
         }
+
         if Instant::now() >= self.next_reload
             && let Err(error) = self.load(false)
         {
@@ -242,12 +261,14 @@ impl<'a> Server<'a> {
         }
     }
 
-    /// Takes over the settings. Port and name of the index stay until the server is started again.
+    /// Reads the settings again. Port and name of the index stay until the server is restarted.
     fn configure(&mut self) -> Result<(), ServeError> {
         let (mut settings, stamps) = read_settings(self.options)?;
         let api = Api::open(&settings.qa, std::env::var(KEY_VARIABLE).ok())?;
+
         settings.qa.port = self.settings.qa.port;
         settings.qa.index_name.clone_from(&self.settings.qa.index_name);
+
         self.shared.set_api(api);
         (self.settings, self.stamps) = (settings, stamps);
         self.next_reload = Instant::now();
@@ -263,22 +284,25 @@ impl Drop for Server<'_> {
 
 /// Accepts connections in a thread of its own.
 fn accept(listener: TcpListener, shared: Arc<Shared>) {
+    // Without the thread, nothing is accepted, which clients notice.
+    let _ = std::thread::Builder::new().name("accept".into()).spawn(move || accept_all(&listener, &shared));
+}
+
+/// Accepts connections until the server ends.
+fn accept_all(listener: &TcpListener, shared: &Arc<Shared>) {
     let n_connections = Arc::new(AtomicUsize::new(0));
-    let serve = move || {
-        for stream in listener.incoming() {
-            if shared.is_ending() {
-                return;
-            }
-            let Ok(stream) = stream else {
-                // Out of descriptors: those in use come back.
-                std::thread::sleep(TICK);
-                continue;
-            };
-            connect(stream, &shared, &n_connections);
+    for stream in listener.incoming() {
+        if shared.is_ending() {
+            return;
         }
-    };
-    // Without the thread nothing is accepted, which clients notice.
-    let _ = std::thread::Builder::new().name("accept".into()).spawn(serve);
+        let Ok(stream) = stream else {
+            // If file descriptors have run out, connections have to end first.
+            std::thread::sleep(TICK);
+            continue;
+        };
+
+        connect(stream, shared, &n_connections);
+    }
 }
 
 /// Serves a connection in a thread of its own, unless there are too many.
@@ -287,31 +311,34 @@ fn connect(stream: TcpStream, shared: &Arc<Shared>, n_connections: &Arc<AtomicUs
         n_connections.fetch_sub(1, Ordering::Relaxed);
         return;
     }
+
     let (shared, counted) = (shared.clone(), n_connections.clone());
-    let serve = move || {
+    let spawned = std::thread::Builder::new().name("session".into()).spawn(move || {
         session::serve(stream, &shared);
         counted.fetch_sub(1, Ordering::Relaxed);
-    };
-    if std::thread::Builder::new().name("session".into()).spawn(serve).is_err() {
+    });
+
+    if spawned.is_err() {
         n_connections.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
-/// The settings in effect, and the stat data of the files that they come from. A repository does not decide
-/// what is served.
+/// The settings in effect, and the stat data of the files that they come from. The configuration of a
+/// repository is not read, since it must not decide what is served.
 fn read_settings(options: &ServeOptions) -> Result<(Settings, Vec<Stamp>), ServeError> {
     let mut sources = Sources::discover(None);
     if let Some(path) = &options.config {
-        // One that was named must be there.
+        // A file that was named must exist.
         std::fs::metadata(path).map_err(|source| ConfigError::Read { path: path.clone(), source })?;
         sources.user_file = Some(path.clone());
     }
+
     sources.overrides.extend_from_slice(&options.overrides);
     let stamps = sources.paths().into_iter().map(stamp).collect();
     Ok((Settings::load(&sources)?.settings, stamps))
 }
 
-/// The path that `~/…` stands for, or `typed` itself.
+/// The path for which `~/…` stands, or `typed` itself.
 fn at_home(typed: &str) -> PathBuf {
     match (typed.strip_prefix("~/"), std::env::var_os("HOME")) {
         (Some(rest), Some(home)) => PathBuf::from(home).join(rest),
@@ -319,6 +346,7 @@ fn at_home(typed: &str) -> PathBuf {
     }
 }
 
+/// Reads time and size of a file.
 fn stamp(path: PathBuf) -> Stamp {
     let metadata = std::fs::metadata(&path).ok();
     let seen = metadata.and_then(|metadata| Some((metadata.modified().ok()?, metadata.len())));

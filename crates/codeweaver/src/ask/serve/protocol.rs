@@ -1,7 +1,7 @@
 //! Messages of the WebSocket protocol: JSON objects with a `type`, one a frame.
 //!
-//! Client: `query`. Server: `status` on connect and while there is nothing to answer from; `stream_start`,
-//! `stream_chunk` and `stream_end` for an answer; `error`, after which the connection stays open.
+//! Client: `query`. Server: `status` on connect and while it cannot answer; `stream_start`, `stream_chunk`
+//! and `stream_end` for an answer; `error`, after which the connection stays open.
 
 use serde::{Deserialize, Serialize};
 
@@ -55,14 +55,15 @@ pub enum Query {
 }
 
 impl Query {
-    /// The message `text`.
+    /// Parses the message `text`.
     ///
     /// # Errors
-    /// What is wrong with it, for the client.
+    /// The message is no valid query; the error is a text for the client.
     pub fn parse(text: &str) -> Result<Query, String> {
         let value: serde_json::Value =
             serde_json::from_str(text).map_err(|error| format!("the message is not JSON: {error}"))?;
         let kind = value.get("type").and_then(serde_json::Value::as_str);
+
         match kind {
             Some("query") => {}
             Some(other) => {
@@ -75,15 +76,18 @@ impl Query {
                 );
             }
         }
+
         let query: Query =
             serde_json::from_value(value).map_err(|error| format!("the query is malformed: {error}"))?;
         let Query::Query { question, .. } = &query;
+
         if question.trim().is_empty() {
             return Err("the question is empty".to_owned());
         }
         if question.chars().count() > MAX_QUESTION_CHARS {
             return Err(format!("the question has more than {MAX_QUESTION_CHARS} characters"));
         }
+
         Ok(query)
     }
 }

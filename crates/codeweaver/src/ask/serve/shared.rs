@@ -1,4 +1,4 @@
-//! Shared: what all connections of a server have in common, replaced as a whole.
+//! Shared: the state that all connections of a server have in common, replaced as a whole.
 
 use super::held::Held;
 use super::protocol::Readiness;
@@ -11,7 +11,7 @@ use std::sync::{Arc, RwLock};
 pub struct Shared {
     /// Name of the index that is asked if a query names none.
     default: String,
-    /// By name; `None` until it is loaded.
+    /// The indexes by name; `None` until one is loaded.
     indexes: RwLock<BTreeMap<String, Option<Arc<Held>>>>,
     api: RwLock<Option<Arc<Api>>>,
     is_ending: AtomicBool,
@@ -22,6 +22,7 @@ impl Shared {
     pub fn new(names: &[String], api: Option<Api>) -> Shared {
         let default = names.first().cloned().unwrap_or_default();
         let indexes = names.iter().map(|name| (name.clone(), None)).collect();
+
         Shared {
             default,
             indexes: RwLock::new(indexes),
@@ -42,10 +43,11 @@ impl Shared {
     /// The index `name`, or the default one; `None` until it is loaded.
     ///
     /// # Errors
-    /// There is none of this name, for the client.
+    /// There is no index of this name; the error is a text for the client.
     pub fn index(&self, name: Option<&str>) -> Result<Option<Arc<Held>>, String> {
         let indexes = self.indexes.read().unwrap_or_else(std::sync::PoisonError::into_inner);
         let name = name.unwrap_or(&self.default);
+
         indexes.get(name).cloned().ok_or_else(|| {
             let shown: String = name.chars().take(64).collect();
             let known: Vec<&str> = indexes.keys().map(String::as_str).collect();
@@ -69,7 +71,7 @@ impl Shared {
         *self.api.write().unwrap_or_else(std::sync::PoisonError::into_inner) = api.map(Arc::new);
     }
 
-    /// Whether the server ends.
+    /// Returns whether the server is ending.
     pub fn is_ending(&self) -> bool {
         self.is_ending.load(Ordering::Relaxed)
     }

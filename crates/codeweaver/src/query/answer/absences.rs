@@ -1,4 +1,4 @@
-//! Absences: what a request names and the view does not have.
+//! Absences: names, languages and paths of a request that the view does not have.
 
 use super::no_such_path;
 use crate::query::request::{Filters, Mode, Request};
@@ -16,10 +16,10 @@ const MAX_NAMED: usize = 3;
 const MIN_LANGUAGE_BYTES: usize = 4;
 /// Short names of languages that mean nothing else.
 const SHORT_LANGUAGES: &[&str] = &["c#", "c++", "f#", "lua", "php"];
-/// Words before a directory.
+/// Words that announce a directory.
 const PLACES: &[&str] = &["under", "below", "inside", "within"];
 
-/// What a request names and the view does not have.
+/// The names, languages and paths of a request that the view does not have.
 #[derive(Debug, Default)]
 pub struct Absences {
     /// Languages of the filters.
@@ -28,14 +28,15 @@ pub struct Absences {
     pub paths: Vec<String>,
     /// Words of the query, as written.
     words: Vec<String>,
-    /// Those of `words` that are written like names, with the nearest names that are defined.
+    /// The names among `words`, with the nearest names that are defined.
     names: Vec<(String, Vec<String>)>,
     /// Languages, files and directories that the query mentions, each in a sentence.
     mentioned: Vec<String>,
 }
 
 impl Absences {
-    /// `languages` and `paths` are those of the filters, `words` those of the query that the view lacks.
+    /// Collects the absences of `request`. `languages` and `paths` are those of the filters, `words` those of
+    /// the query that the view lacks.
     pub fn of(
         request: &Request,
         view: &View,
@@ -49,41 +50,44 @@ impl Absences {
             words: words.to_vec(),
             ..Absences::default()
         };
+
+        // Such queries are descriptions or pasted texts, in which a missing word says nothing.
         if request.mode == Mode::Semantic || request.query.contains('\n') {
             return absences;
         }
+
         let all = everything(request);
+        // A query of one word is meant as a name, however it is written.
         let is_only = request.query.split_whitespace().count() == 1;
         let names = words.iter().filter(|word| is_only || is_name(word)).take(MAX_NAMED);
         absences.names = names.map(|name| (name.clone(), nearest(view, name, &all))).collect();
+
         absences.mentioned = mentioned(request, view);
         absences
     }
 
-    /// What an answer with results lacks, each in a sentence.
+    /// The absences of an answer with results, each in a sentence.
     pub fn notes(&self) -> Vec<String> {
-        let name = |(name, near): &(String, Vec<String>)| match near.as_slice() {
-            [] => format!("`{name}` is nowhere in what is indexed"),
-            near => {
-                format!("`{name}` is nowhere in what is indexed; the nearest names are {}", near.join(", "))
-            }
-        };
-        let names = self.names.iter().map(name);
+        let names = self.names.iter().map(|(name, near)| absent_name(name, near));
         self.paths.iter().cloned().chain(names).chain(self.mentioned.iter().cloned()).collect()
     }
 
-    /// What an answer without results lacks, to be appended to a sentence.
+    /// The absences of an answer without results, to be appended to a sentence.
     pub fn suffix(&self) -> String {
         let mut text = String::new();
+
         for name in &self.languages {
             text.push_str(&format!("; there is no {} here", canonical_language(name)));
         }
+
         if !self.words.is_empty() {
             text.push_str(&format!("; nowhere in it: {}", self.words.join(", ")));
         }
+
         for (name, near) in self.names.iter().filter(|(_, near)| !near.is_empty()) {
             text.push_str(&format!("; the nearest names to {name} are {}", near.join(", ")));
         }
+
         for sentence in &self.mentioned {
             text.push_str(&format!("; {sentence}"));
         }
@@ -91,7 +95,15 @@ impl Absences {
     }
 }
 
-/// Whether a word is written like a name: with an underscore or a capital inside.
+/// The sentence that says that `name` is not indexed, with the names `near` it.
+fn absent_name(name: &str, near: &[String]) -> String {
+    match near {
+        [] => format!("`{name}` is nowhere in what is indexed"),
+        near => format!("`{name}` is nowhere in what is indexed; the nearest names are {}", near.join(", ")),
+    }
+}
+
+/// Returns whether a word is written like a name: with an underscore or a capital inside.
 fn is_name(word: &str) -> bool {
     let inner = word.trim_matches('_');
     let has_hump =
@@ -99,22 +111,20 @@ fn is_name(word: &str) -> bool {
     inner.contains('_') || has_hump
 }
 
-/// What the query mentions and no indexed file is of: programming languages, files and directories.
+/// Sentences on the programming languages, files and directories that the query mentions and no indexed file
+/// belongs to.
 fn mentioned(request: &Request, view: &View) -> Vec<String> {
     let mut found = Vec::new();
-    let languages = languages(&request.query).into_iter().filter_map(|word| {
-        let language = LanguageId::by_name(&word)?;
-        (!language.is_prose() && !language.is_data()).then(|| language.name())
-    });
-    let mut languages: Vec<&str> = languages.collect();
-    languages.dedup();
-    // Languages are counted in the whole view.
-    let is_whole = request.filters.repos.is_none();
-    for name in languages.into_iter().take(MAX_NAMED).filter(|_| is_whole) {
-        if scope::lacks_language(&view.reader, view.live(), name) {
-            found.push(format!("no indexed file is written in {name}"));
+
+    // Languages are counted in the whole view, so nothing can be said about some of its repositories.
+    if request.filters.repos.is_none() {
+        for name in code_languages(&request.query).into_iter().take(MAX_NAMED) {
+            if scope::lacks_language(&view.reader, view.live(), name) {
+                found.push(format!("no indexed file is written in {name}"));
+            }
         }
     }
+
     let everything = view.scope(&everything(request));
     let files = text::mentions(&request.query).into_iter().filter(|mention| mention.path.contains('/'));
     for mention in files.take(MAX_NAMED) {
@@ -122,45 +132,75 @@ fn mentioned(request: &Request, view: &View) -> Vec<String> {
             found.push(format!("no indexed file is at {}", mention.path));
         }
     }
+
     for directory in directories(&request.query).into_iter().take(MAX_NAMED) {
         let inner = format!("{directory}/");
-        let is_in_scope =
-            |path: &[u8]| request.filters.repos.as_ref().is_none_or(|repos| repos.contains(path));
-        let is_below = |path: &[u8]| memchr::memmem::find(path, inner.as_bytes()).is_some();
-        let mut entries = view.reader.live_entries(&view.snapshot.entries);
-        if !entries.any(|(_, _, path)| is_below(path) && is_in_scope(path)) {
+        if !has_file_below(request, view, &inner) {
             found.push(format!("no indexed file is below {inner}"));
         }
     }
     found
 }
 
-/// The filters of all that the request may be about: the repositories that it is limited to.
+/// Returns whether an indexed file of the repositories of `request` has `directory`, with its slash, in its
+/// path.
+fn has_file_below(request: &Request, view: &View, directory: &str) -> bool {
+    let repos = request.filters.repos.as_ref();
+    view.reader.live_entries(&view.snapshot.entries).any(|(_, _, path)| {
+        memchr::memmem::find(path, directory.as_bytes()).is_some()
+            && repos.is_none_or(|repos| repos.contains(path))
+    })
+}
+
+/// Filters that pass everything the request may be about: all files of the repositories that it is limited
+/// to.
 fn everything(request: &Request) -> Filters {
     Filters { include_tests: true, repos: request.filters.repos.clone(), ..Filters::default() }
 }
 
+/// The names, in the language table, of the programming languages that `query` mentions.
+fn code_languages(query: &str) -> Vec<&'static str> {
+    let mut found = Vec::new();
+    for word in languages(query) {
+        let Some(language) = LanguageId::by_name(&word) else { continue };
+        if !language.is_prose() && !language.is_data() {
+            found.push(language.name());
+        }
+    }
+
+    found.dedup();
+    found
+}
+
 /// Words of `query`, in lower case, that may be names of languages: long ones, [`SHORT_LANGUAGES`], and any
-/// after a last `in` (`retry in go`).
+/// last word after `in` (`retry in go`).
 fn languages(query: &str) -> Vec<String> {
-    let is_of_word = |c: char| c.is_alphanumeric() || matches!(c, '+' | '#');
-    let words = query.split(|c: char| !is_of_word(c)).filter(|word| !word.is_empty());
-    let words: Vec<String> = words.map(str::to_ascii_lowercase).collect();
-    let is_last_in = |at: usize| at + 1 == words.len() && at > 0 && words[at - 1] == "in";
-    let is_language = |(at, word): &(usize, &String)| {
-        word.len() >= MIN_LANGUAGE_BYTES || SHORT_LANGUAGES.contains(&word.as_str()) || is_last_in(*at)
-    };
-    words.iter().enumerate().filter(is_language).map(|(_, word)| word.clone()).collect()
+    let words: Vec<String> = query
+        .split(|c: char| !(c.is_alphanumeric() || matches!(c, '+' | '#')))
+        .filter(|word| !word.is_empty())
+        .map(str::to_ascii_lowercase)
+        .collect();
+
+    let mut found = Vec::new();
+    for (i, word) in words.iter().enumerate() {
+        let is_last_in = i + 1 == words.len() && i > 0 && words[i - 1] == "in";
+        if word.len() >= MIN_LANGUAGE_BYTES || SHORT_LANGUAGES.contains(&word.as_str()) || is_last_in {
+            found.push(word.clone());
+        }
+    }
+    found
 }
 
 /// The directories that `query` names.
 fn directories(query: &str) -> Vec<&str> {
     let words: Vec<&str> = query.split_whitespace().collect();
-    let at = |i: usize| {
+
+    let mut found = Vec::new();
+    for (i, word) in words.iter().enumerate() {
         let is_placed = i > 0 && PLACES.contains(&words[i - 1].to_ascii_lowercase().as_str());
-        directory(words[i], is_placed)
-    };
-    (0..words.len()).filter_map(at).collect()
+        found.extend(directory(word, is_placed));
+    }
+    found
 }
 
 /// The directory that `word` names, if it is written like one: with a slash at its end, or with two and no
@@ -169,12 +209,15 @@ fn directory(word: &str, is_placed: bool) -> Option<&str> {
     let word = word.trim_matches(|c: char| matches!(c, '`' | '"' | '\'' | ',' | ';' | ':' | '(' | ')' | '?'));
     let word = word.strip_prefix("./").unwrap_or(word);
     let path = word.trim_matches('/');
-    let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '/' | '_' | '-' | '.' | '@' | '+');
     let last = path.rsplit('/').next().unwrap_or_default();
+    let is_plain =
+        path.chars().all(|c| c.is_alphanumeric() || matches!(c, '/' | '_' | '-' | '.' | '@' | '+'));
+
     let min_slashes = if is_placed { 1 } else { 2 };
     let is_directory =
         word.ends_with('/') || (path.matches('/').count() >= min_slashes && !last.contains('.'));
-    (is_directory && !path.is_empty() && !path.contains("//") && path.chars().all(is_plain)).then_some(path)
+
+    (is_directory && !path.is_empty() && !path.contains("//") && is_plain).then_some(path)
 }
 
 #[cfg(test)]

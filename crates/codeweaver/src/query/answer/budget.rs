@@ -38,35 +38,37 @@ pub struct Draft {
     pub id: RowId,
     /// The definition that answers the query, else the main one of the chunk.
     pub symbol: Option<SymbolRecord>,
-    /// Whether it is to have text.
+    /// Whether the match is to have text.
     pub has_text: bool,
-    /// The tokens of the text.
+    /// Number of tokens of the text.
     pub n_tokens: u32,
     /// The text, if it was needed already; the outer `None` if it was not.
     pub text: Option<Option<Vec<u8>>>,
 }
 
-/// What remains of matches within the token limit.
+/// The matches that fit the token limit, shortened where necessary.
 #[derive(Debug, Default)]
 pub struct Fitted {
     /// Names of members of a catalogue that could not be read.
     pub unread_repos: Vec<String>,
     /// Best first. Each has at least its location.
     pub matches: Vec<Match>,
-    /// Their tokens.
+    /// Number of tokens of `matches`.
     pub n_tokens: u32,
     /// Number of matches that have no room for their location.
     pub n_without_room: usize,
     /// Number of `matches` that were shortened.
     pub n_shortened: usize,
-    /// Token limit with which nothing would be shortened or left out, if anything was; with which the first
-    /// match would fit, if none does.
+    /// The token limit with which nothing would be shortened or left out or, if no match fits, with which the
+    /// first one would. `None` if nothing was shortened or left out.
     pub tokens_needed: Option<u32>,
 }
 
 impl<'a> Budget<'a> {
     /// The limits of `request`.
     pub fn new(request: &'a Request) -> Budget<'a> {
+        let Request { filters, view, .. } = request;
+
         Budget {
             offset: request.offset,
             limit: request.limit,
@@ -76,8 +78,8 @@ impl<'a> Budget<'a> {
             without_content: request.without_content,
             texts: request.texts,
             related: request.related,
-            repos: request.filters.repos.as_ref(),
-            cancel: &request.view.cancel,
+            repos: filters.repos.as_ref(),
+            cancel: &view.cancel,
         }
     }
 
@@ -92,26 +94,33 @@ impl<'a> Budget<'a> {
         mut read: impl FnMut(&mut Draft) -> Result<String, QueryError>,
     ) -> Result<Fitted, QueryError> {
         let whole: u32 = drafts.iter().map(whole_cost).sum();
-        let (n_wanted, first) = (drafts.len(), drafts.first().map(|draft| location_cost(&draft.found)));
+        let first_location = drafts.first().map(|draft| location_cost(&draft.found));
+        let n_wanted = drafts.len();
+
         let mut fitted = Fitted::default();
-        let mut kept = Vec::with_capacity(drafts.len());
+        let mut located = Vec::with_capacity(drafts.len());
         for draft in drafts {
-            let cost = location_cost(&draft.found);
-            if fitted.n_tokens + cost > self.token_limit {
+            let location_tokens = location_cost(&draft.found);
+            if fitted.n_tokens + location_tokens > self.token_limit {
                 break;
             }
-            fitted.n_tokens += cost;
-            kept.push((draft, cost));
+            fitted.n_tokens += location_tokens;
+            located.push((draft, location_tokens));
         }
-        fitted.n_without_room = n_wanted - kept.len();
-        for (mut draft, of_location) in kept {
-            let without = fitted.n_tokens - of_location;
+        fitted.n_without_room = n_wanted - located.len();
+
+        // The locations of the matches that follow are counted already, so a long text cannot displace them.
+        for (mut draft, location_tokens) in located {
+            let without = fitted.n_tokens - location_tokens;
             let mut cost = whole_cost(&draft);
             let has_room = without + cost <= self.token_limit;
             fitted.n_shortened += usize::from(!has_room);
+            // Without a signature, the first line of the text stands for the match, so the text is read all
+            // the same.
             if draft.has_text && (has_room || draft.found.signature().is_empty()) {
                 draft.found.content.text = read(&mut draft)?;
             }
+
             let mut found = draft.found;
             if !has_room {
                 // Without content on request, there is no text to replace.
@@ -124,30 +133,35 @@ impl<'a> Budget<'a> {
                     cost = token_cost(&found);
                 }
             }
+
             fitted.n_tokens = without + cost;
             fitted.matches.push(found);
         }
-        let needed = if fitted.matches.is_empty() { first } else { Some(whole) };
+
+        let needed = if fitted.matches.is_empty() { first_location } else { Some(whole) };
         fitted.tokens_needed = needed.filter(|_| fitted.n_without_room + fitted.n_shortened > 0);
         Ok(fitted)
     }
 }
 
+/// Number of tokens of the location and the name of a match.
 fn location_cost(found: &Match) -> u32 {
     LOCATION_TOKENS + tokens::count(&found.file.path) + tokens::count(&found.name())
 }
 
-/// The tokens of a match with its text, which is counted in the index already.
+/// Number of tokens of a match with its text, whose tokens the index has counted.
 fn whole_cost(draft: &Draft) -> u32 {
     token_cost(&draft.found) + if draft.has_text { draft.n_tokens } else { 0 }
 }
 
+/// Number of tokens of a match as it is.
 fn token_cost(found: &Match) -> u32 {
     let content = &found.content;
     let names: u32 = found.related_symbols.iter().map(|name| tokens::count(name)).sum();
     let places: u32 = found.relations.iter().map(|related| related.n_tokens()).sum();
     // The text of an elided match is its signature.
     let signature = if content.elided { 0 } else { tokens::count(&content.signature) };
+
     location_cost(found)
         + tokens::count(&content.text)
         + tokens::count(&content.doc)
@@ -156,15 +170,17 @@ fn token_cost(found: &Match) -> u32 {
         + places
 }
 
-/// Replaces the text by the signature, or by its first line if there is none.
+/// Replaces the text by the signature, or by its own first line if there is none.
 fn elide(found: &mut Match) {
     let signature = found.signature().to_owned();
+
     let content = &mut found.content;
     content.text = if signature.is_empty() {
         content.text.lines().next().unwrap_or("").chars().take(MAX_LINE_CHARS).collect()
     } else {
         signature
     };
+
     content.elided = true;
     found.related_symbols.truncate(MAX_ELIDED_SYMBOLS);
     found.relations.truncate(MAX_ELIDED_SYMBOLS);

@@ -2,7 +2,7 @@
 
 use super::Ranking;
 use super::budget::{Budget, Draft, Fitted};
-use super::focus::{Choice, FocusBy, FoundChunk, InFile};
+use super::focus::{Choice, FocusBy, FoundChunk, Further, InFile};
 use super::related::{Focused, Relations};
 use super::texts::Texts;
 use crate::query::definitions::title_of;
@@ -15,24 +15,25 @@ use codeweaver_chunk::SemanticClass;
 use codeweaver_git::quoting;
 use codeweaver_index::Codebase;
 use codeweaver_store::records::RowRecord;
+use codeweaver_store::segment::Segment;
 use codeweaver_store::symbols::SymbolRecord;
 use std::collections::BTreeSet;
 
-/// Number of matches from the best whose text decides their focus; that of the others follows from names and
+/// Number of best matches whose focus is decided by their text too; that of the others follows from names and
 /// documentation alone. An answer has room for the text of about as many.
 const FOCUSED_BY_TEXT: usize = 10;
 /// Maximum number of chunks of a file in which the focus is looked for.
 const MAX_CHUNKS: usize = 6;
 /// Maximum number of further definitions of a file.
 const MAX_MORE_IN_FILE: usize = 5;
-/// Minimum number of files not in memory for which matches are made on several threads, however small the
-/// view. Texts in memory are scanned faster than another thread starts.
+/// Minimum number of files that are not in memory for which matches are made on several threads, however
+/// small the view. Texts in memory are scanned in less time than a thread takes to start.
 const MIN_PARALLEL_READS: usize = 4;
-/// Number of matches from the best whose related symbols are looked up.
+/// Number of best matches whose related symbols are looked up.
 const WITH_RELATED_SYMBOLS: usize = 3;
 
-/// The matches of `ranking` within `budget`, best first. They are made on several threads if the view has
-/// `min_parallel_rows`, or if files have to be read.
+/// Returns the matches of `ranking` within `budget`, best first. They are made on several threads if the view
+/// has `min_parallel_rows`, or if files have to be read.
 pub fn matches(
     codebase: &Codebase,
     view: &View,
@@ -40,70 +41,119 @@ pub fn matches(
     budget: &Budget<'_>,
     min_parallel_rows: u64,
 ) -> Result<Fitted, QueryError> {
-    let by = FocusBy::new(&ranking.evidence, &ranking.intent);
-    let relations = budget.related.then(|| Relations::new(view));
     let files = ranking.files.iter().filter(|file| file.relevance >= budget.min_score);
-    let files: Vec<(usize, &RankedFile)> = files.enumerate().skip(budget.offset).take(budget.limit).collect();
-    let depth = |at: usize| Depth {
-        by_text: files[at].0 < FOCUSED_BY_TEXT,
-        has_text: !budget.without_content && at < budget.texts,
+    let drafting = Drafting {
+        view,
+        budget,
+        by: FocusBy::new(&ranking.evidence, &ranking.intent),
+        relations: budget.related.then(|| Relations::new(view)),
+        // Ranks count all files, so that the depth of a match is the same on every page.
+        files: files.enumerate().skip(budget.offset).take(budget.limit).collect(),
     };
-    let draft = |texts: &mut Texts<'_>, at: usize| -> Result<Draft, QueryError> {
-        budget.cancel.check()?;
-        let (place, file) = files[at];
-        let depth = depth(at);
-        let mut draft = draft(texts, file, &by, &depth, budget)?;
-        if let Some(relations) = relations.as_ref().filter(|_| depth.has_text && place < WITH_RELATED_SYMBOLS)
-            && let Some(symbol) = draft.symbol
-        {
-            let focused = Focused { id: draft.id, symbol, entry: file.entry };
-            draft.found.relations = relations.of(&focused, texts)?;
-            if let Some(repos) = budget.repos {
-                draft.found.relations.retain(|related| repos.contains(&quoting::bytes(&related.path)));
-            }
-            let names = draft.found.relations.iter().map(|related| related.symbol.clone());
-            draft.found.related_symbols = names.collect();
-        }
-        Ok(draft)
-    };
-    let is_to_read = |at: &usize| {
-        let Depth { by_text, has_text } = depth(*at);
-        (by_text || has_text) && !is_in_memory(view, files[*at].1)
-    };
+
+    let n_files = drafting.files.len();
     let is_parallel = view.n_rows() >= min_parallel_rows
-        || (0..files.len()).filter(is_to_read).count() >= MIN_PARALLEL_READS;
-    let drafts = parallel::map_with(files.len(), is_parallel, || Texts::new(codebase, view), draft);
+        || (0..n_files).filter(|&at| drafting.has_to_read(at)).count() >= MIN_PARALLEL_READS;
+    let drafts = parallel::map_with(
+        n_files,
+        is_parallel,
+        || Texts::new(codebase, view),
+        |texts, at| drafting.draft(texts, at),
+    );
     let drafts = drafts.into_iter().collect::<Result<Vec<Draft>, QueryError>>()?;
+
     let mut texts = Texts::new(codebase, view);
     let mut unread = BTreeSet::new();
-    let mut fitted = budget.fit(drafts, |draft| {
-        let text = match draft.text.take() {
-            Some(text) => text,
-            None => texts.of(draft.id)?.map(<[u8]>::to_vec),
-        };
-        Ok(match text {
-            Some(text) => String::from_utf8(text)
-                .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()),
-            None => match &draft.found.file.in_repo {
-                Some(RepoPath { name, .. }) => {
-                    unread.insert(name.clone());
-                    format!("(the repository {name} cannot be read)")
-                }
-                None => "(this blob is not in this clone)".to_owned(),
-            },
-        })
-    })?;
+    let mut fitted = budget.fit(drafts, |draft| read_text(draft, &mut texts, &mut unread))?;
     fitted.unread_repos = unread.into_iter().collect();
     Ok(fitted)
 }
 
+/// The files that become matches, and everything that decides their content besides their texts.
+struct Drafting<'a> {
+    view: &'a View,
+    budget: &'a Budget<'a>,
+    by: FocusBy<'a>,
+    /// `None` if related symbols are not asked for.
+    relations: Option<Relations<'a>>,
+    /// With their ranks among all files of at least the minimum score, counted from 0.
+    files: Vec<(usize, &'a RankedFile)>,
+}
+
+impl Drafting<'_> {
+    /// The depth of the match for the file at `at` of `files`.
+    fn depth(&self, at: usize) -> Depth {
+        Depth {
+            by_text: self.files[at].0 < FOCUSED_BY_TEXT,
+            has_text: !self.budget.without_content && at < self.budget.texts,
+        }
+    }
+
+    /// Returns whether the match for the file at `at` needs a blob that is not in memory.
+    fn has_to_read(&self, at: usize) -> bool {
+        let Depth { by_text, has_text } = self.depth(at);
+        (by_text || has_text) && !is_in_memory(self.view, self.files[at].1)
+    }
+
+    /// Builds the match for the file at `at`, without its text but with its related symbols.
+    fn draft(&self, texts: &mut Texts<'_>, at: usize) -> Result<Draft, QueryError> {
+        self.budget.cancel.check()?;
+        let (rank, file) = self.files[at];
+        let depth = self.depth(at);
+        let mut draft = build_draft(texts, file, &self.by, &depth, self.budget)?;
+
+        // Each lookup reads several other chunks, so only the best matches have one.
+        if let Some(relations) = &self.relations
+            && depth.has_text
+            && rank < WITH_RELATED_SYMBOLS
+            && let Some(symbol) = draft.symbol
+        {
+            let focused = Focused { id: draft.id, symbol, entry: file.entry };
+            let mut related = relations.of(&focused, texts)?;
+            if let Some(repos) = self.budget.repos {
+                related.retain(|symbol| repos.contains(&quoting::bytes(&symbol.path)));
+            }
+            draft.found.related_symbols = related.iter().map(|symbol| symbol.symbol.clone()).collect();
+            draft.found.relations = related;
+        }
+        Ok(draft)
+    }
+}
+
+/// Returns the text of a match, or a sentence in its place if the text cannot be read. The name of a
+/// repository that cannot be read is added to `unread`.
+fn read_text(
+    draft: &mut Draft,
+    texts: &mut Texts<'_>,
+    unread: &mut BTreeSet<String>,
+) -> Result<String, QueryError> {
+    let text = match draft.text.take() {
+        Some(text) => text,
+        None => texts.of(draft.id)?.map(<[u8]>::to_vec),
+    };
+
+    Ok(match text {
+        // Valid text, which is the rule, is not copied.
+        Some(text) => String::from_utf8(text)
+            .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()),
+        None => match &draft.found.file.in_repo {
+            Some(RepoPath { name, .. }) => {
+                unread.insert(name.clone());
+                format!("(the repository {name} cannot be read)")
+            }
+            None => "(this blob is not in this clone)".to_owned(),
+        },
+    })
+}
+
+/// Returns whether the blob of the best chunk of a file is in memory.
 fn is_in_memory(view: &View, file: &RankedFile) -> bool {
     let id = file.chunks[0].id;
     let (segment, _) = view.row(id);
     segment.doc_of(id.row).is_some_and(|(_, doc)| view.has_in_memory(&segment.blob_oid(doc)))
 }
 
-/// How much is read for a match.
+/// The texts that are read for a match.
 struct Depth {
     /// Whether the texts of the chunks decide the focus, besides names and documentation.
     by_text: bool,
@@ -111,8 +161,8 @@ struct Depth {
     has_text: bool,
 }
 
-/// The match for a ranked file, without its text.
-fn draft(
+/// Builds the match for a ranked file, without its text.
+fn build_draft(
     texts: &mut Texts<'_>,
     file: &RankedFile,
     by: &FocusBy<'_>,
@@ -120,10 +170,15 @@ fn draft(
     budget: &Budget<'_>,
 ) -> Result<Draft, QueryError> {
     let view = texts.view();
-    let found_chunk = |chunk: &Candidate| FoundChunk { id: chunk.id, share: share_of_best(file, chunk) };
-    let chunks: Vec<FoundChunk> = file.chunks.iter().take(MAX_CHUNKS).map(found_chunk).collect();
+    let chunks: Vec<FoundChunk> = file
+        .chunks
+        .iter()
+        .take(MAX_CHUNKS)
+        .map(|chunk| FoundChunk { id: chunk.id, share: share_of_best(file, chunk) })
+        .collect();
     let (path, _) = view.entry(file.entry);
     let in_file = InFile::new(view, by, &chunks, path);
+
     let mut read = Vec::new();
     let mut is_missing = false;
     if depth.by_text && !in_file.is_decided() {
@@ -133,40 +188,28 @@ fn draft(
             read.push(text.unwrap_or_default().to_vec());
         }
     }
+
     let Choice { chunk, focus, further } = in_file.choice(&read);
+    // The text of the match is here already if it was read to find the focus.
     let text = read.get_mut(chunk).map(|text| (!is_missing).then(|| std::mem::take(text)));
     let best = &file.chunks[chunk];
     let (segment, row) = view.row(best.id);
-    let symbols: Vec<SymbolRecord> = segment.symbols_of(row).collect();
     let focused = focus.as_ref().map(|(_, symbol)| *symbol);
     let (focus, head, class) = match focus {
         Some((focus, symbol)) => (focus, Some(symbol), SemanticClass::from_u8(symbol.class)),
         None => {
             let (start_line, end_line) = (row.start_line, row.end_line);
+            let symbols: Vec<SymbolRecord> = segment.symbols_of(row).collect();
             (Focus { start_line, end_line, ..Focus::default() }, main_symbol(&symbols, row), None)
         }
     };
     let doc = segment.docs().get(row.doc as usize);
-    let definitions = further.iter().map(|further| Span {
-        span: (further.symbol.start_line, further.symbol.end_line),
-        title: title_of(segment, &further.symbol),
-        symbol: segment.name(further.symbol.qualified_name).to_owned(),
-        line: further.symbol.start_line,
-        relevance_score: rounded(file.relevance * further.share),
-    });
-    // Chunks outside of definitions have no names.
-    let focus_lines = focus.start_line..=focus.end_line;
-    let nameless = chunks.iter().enumerate().filter(|(other, _)| *other != chunk).filter_map(|(_, chunk)| {
-        let (_, row) = view.row(chunk.id);
-        let is_nameless = row.n_symbols == 0 && !focus_lines.contains(&row.start_line);
-        (is_nameless && further.is_empty()).then(|| Span {
-            span: (row.start_line, row.end_line),
-            title: segment.text(row.title),
-            symbol: String::new(),
-            line: row.start_line,
-            relevance_score: rounded(file.relevance * chunk.share),
-        })
-    });
+    let more_in_file = if further.is_empty() {
+        nameless_spans(view, file, &chunks, chunk, &focus)
+    } else {
+        further.iter().take(MAX_MORE_IN_FILE).map(|further| span_of(segment, file, further)).collect()
+    };
+
     let found = Match {
         file: FileInfo {
             path: quoting::text(path),
@@ -190,13 +233,14 @@ fn draft(
         blob: doc.map(|doc| segment.blob_oid(doc).to_string()).unwrap_or_default(),
         rev: view.spec.clone(),
         state: view.state_of(path),
-        more_in_file: definitions.chain(nameless).take(MAX_MORE_IN_FILE).collect(),
+        more_in_file,
         also_at: file.also_at.iter().map(|&id| quoting::text(view.entry(id).0)).collect(),
         near_copies: file.near_duplicates.iter().map(|duplicate| place(view, duplicate)).collect(),
         explanation: budget.explain.then_some(file.explanation),
         evidence: (budget.explain && file.explanation.report.is_none()).then_some(file.evidence),
         reasons: if budget.explain { file.reasons.clone() } else { Vec::new() },
     };
+
     Ok(Draft {
         found,
         id: best.id,
@@ -207,15 +251,58 @@ fn draft(
     })
 }
 
-/// The symbol that gave a chunk its class, so that class and signature belong together.
-fn main_symbol(symbols: &[SymbolRecord], row: &RowRecord) -> Option<SymbolRecord> {
-    let order = |symbol: &&SymbolRecord| {
-        let len = symbol.end_byte.saturating_sub(symbol.start_byte);
-        (symbol.class != row.class, symbol.nesting, std::cmp::Reverse(len), symbol.start_byte)
-    };
-    symbols.iter().min_by_key(order).copied()
+/// The place of a further definition of `file`.
+fn span_of(segment: &Segment, file: &RankedFile, further: &Further) -> Span {
+    let Further { symbol, share } = further;
+    Span {
+        span: (symbol.start_line, symbol.end_line),
+        title: title_of(segment, symbol),
+        symbol: segment.name(symbol.qualified_name).to_owned(),
+        line: symbol.start_line,
+        relevance_score: rounded(file.relevance * share),
+    }
 }
 
+/// The places of the `chunks` of `file` besides the one at `chosen` that have no definition and begin outside
+/// of `focus`. They have no names.
+fn nameless_spans(
+    view: &View,
+    file: &RankedFile,
+    chunks: &[FoundChunk],
+    chosen: usize,
+    focus: &Focus,
+) -> Vec<Span> {
+    let focus_lines = focus.start_line..=focus.end_line;
+
+    let mut spans = Vec::new();
+    for (at, chunk) in chunks.iter().enumerate() {
+        let (segment, row) = view.row(chunk.id);
+        if at == chosen || row.n_symbols > 0 || focus_lines.contains(&row.start_line) {
+            continue;
+        }
+        spans.push(Span {
+            span: (row.start_line, row.end_line),
+            title: segment.text(row.title),
+            symbol: String::new(),
+            line: row.start_line,
+            relevance_score: rounded(file.relevance * chunk.share),
+        });
+    }
+
+    spans.truncate(MAX_MORE_IN_FILE);
+    spans
+}
+
+/// The symbol that gave a chunk its class, so that class and signature belong together.
+fn main_symbol(symbols: &[SymbolRecord], row: &RowRecord) -> Option<SymbolRecord> {
+    let main = symbols.iter().min_by_key(|symbol| {
+        let len = symbol.end_byte.saturating_sub(symbol.start_byte);
+        (symbol.class != row.class, symbol.nesting, std::cmp::Reverse(len), symbol.start_byte)
+    });
+    main.copied()
+}
+
+/// The place of a near-duplicate.
 fn place(view: &View, duplicate: &NearDuplicate) -> Place {
     let (_, row) = view.row(duplicate.id);
     let path = quoting::text(view.entry(duplicate.entry).0);
@@ -224,16 +311,21 @@ fn place(view: &View, duplicate: &NearDuplicate) -> Place {
 
 /// The evidence of a chunk as a share of that of the best chunk of its file, at most 1.
 fn share_of_best(file: &RankedFile, chunk: &Candidate) -> f32 {
-    let strength = |c: &Candidate| c.bm25 + c.cosine.max(0.0) + c.definition;
     (strength(chunk) / strength(&file.chunks[0]).max(f32::MIN_POSITIVE)).clamp(0.0, 1.0)
 }
 
-/// `score` to four decimals; further digits are noise.
+/// The sum of the evidence of a chunk.
+fn strength(chunk: &Candidate) -> f32 {
+    chunk.bm25 + chunk.cosine.max(0.0) + chunk.definition
+}
+
+/// Rounds `score` to four decimals; further digits are noise.
 fn rounded(score: f32) -> f32 {
     (score * 10_000.0).round() / 10_000.0
 }
 
-/// The kind of evidence that contributed most to the score; a definition comes before all others.
+/// The kind of evidence that contributed most to the score. A definition comes before all others, whatever it
+/// contributed.
 fn match_type(file: &RankedFile) -> MatchType {
     let e = &file.explanation;
     if e.definition > 0.0 {

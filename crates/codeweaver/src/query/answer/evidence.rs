@@ -1,4 +1,4 @@
-//! Evidence: what a definition can answer a query by.
+//! Evidence: the terms, names and places in a query by which the definition that answers it is recognised.
 
 use crate::query::parse::ParsedQuery;
 use crate::query::parse::names::QueryName;
@@ -13,23 +13,23 @@ use std::ops::Range;
 /// Minimum weight of a name. The terms of a misspelt name are in no chunk and have no weight.
 const MIN_NAME_WEIGHT: f32 = 1.0;
 
-/// What a query asks for, term by term and name by name.
+/// The terms, names and places that a query asks for, with their weights.
 #[derive(Debug, Clone, Default)]
 pub struct Evidence {
     /// The number of each term in [`Self::weights`].
     numbers: FxHashMap<String, usize>,
-    /// What the words of each term begin with; empty if that is not known.
+    /// The first bytes of the words of each term; empty if they are not known.
     beginnings: Vec<Vec<u8>>,
-    /// Whether a byte is the first of one of `beginnings`, in either case.
+    /// For each byte, whether it is the first of one of `beginnings`, in either case.
     is_first: Vec<bool>,
     /// The weight of each term: how much it says about the query, and how rare it is.
     weights: Vec<f32>,
     /// Names that the definition may have, with the sum of the weights of their terms.
     names: Vec<(QueryName, f32)>,
     is_single_name: bool,
-    /// Files, and lines of files.
+    /// Files and lines of files that the query names.
     pub mentions: Vec<Mention>,
-    /// Chunks with the bytes of the definition in it that is known to answer.
+    /// For chunks whose answering definition is known, the bytes of that definition.
     known: FxHashMap<RowId, Range<u32>>,
     /// Kinds and classes of symbols that are wanted; all if empty.
     pub kinds: Vec<String>,
@@ -46,13 +46,14 @@ impl Evidence {
             counted = lexical::idf_of(view, &query.terms);
             &counted
         };
+
         let mut evidence = Evidence::of_terms(&query.terms, idf);
-        let weigh = |name: &QueryName| {
+        for name in &query.names {
             let terms = text::query_terms(&name.name);
             let weight: f32 = terms.iter().filter_map(|term| evidence.weight_of(&term.term)).sum();
-            (name.clone(), weight.max(MIN_NAME_WEIGHT))
-        };
-        evidence.names = query.names.iter().map(weigh).collect();
+            evidence.names.push((name.clone(), weight.max(MIN_NAME_WEIGHT)));
+        }
+
         evidence.is_single_name = query.is_single_word();
         evidence.mentions.clone_from(&query.mentions);
         evidence.kinds = kinds.to_vec();
@@ -62,12 +63,14 @@ impl Evidence {
     /// The evidence of `terms` alone.
     pub fn of_terms(terms: &[QueryTerm], idf: &[f32]) -> Evidence {
         let beginnings = beginnings_of(terms);
+        // Most bytes of a line begin no term, and this table rejects them at once.
         let mut is_first = vec![false; 256];
         for first in beginnings.iter().filter_map(|beginning| beginning.first()) {
             for byte in [first.to_ascii_lowercase(), first.to_ascii_uppercase()] {
                 is_first[usize::from(byte)] = true;
             }
         }
+
         Evidence {
             numbers: terms.iter().enumerate().map(|(i, term)| (term.term.clone(), i)).collect(),
             beginnings,
@@ -77,13 +80,13 @@ impl Evidence {
         }
     }
 
-    /// How well `name` is named as the query, 0–1.
+    /// The degree to which `name` has the terms of the query, 0–1.
     pub fn name_fit(&self, name: &str) -> f32 {
         let all = self.weights.iter().sum::<f32>().max(f32::MIN_POSITIVE);
         intent_fit::name_fit(name, |term| self.weight_of(term).map(|weight| weight / all))
     }
 
-    /// This evidence, where the answering definitions of some chunks are known, limited to `kinds`.
+    /// Returns this evidence with the `known` answering definitions of some chunks, limited to `kinds`.
     pub fn with_known(self, known: FxHashMap<RowId, Range<u32>>, kinds: &[String]) -> Evidence {
         Evidence { known, kinds: kinds.to_vec(), ..self }
     }
@@ -113,23 +116,26 @@ impl Evidence {
         self.numbers.get(term).copied()
     }
 
-    /// False if `line` has no term of the query. Cheaper than to cut it into terms.
+    /// Returns false if `line` has no term of the query. Costs less than cutting it into terms.
     pub fn may_occur_in(&self, line: &[u8]) -> bool {
-        let begins_at = |at: usize| {
-            let begins = |beginning: &Vec<u8>| {
-                line.get(at..at + beginning.len()).is_some_and(|part| part.eq_ignore_ascii_case(beginning))
-            };
-            self.beginnings.iter().any(begins)
-        };
-        let is_first = |byte: u8| self.is_first.get(usize::from(byte)) == Some(&true);
-        // A word begins after something else than a letter, or with a capital.
-        let begins_word =
-            |at: usize| at == 0 || line[at].is_ascii_uppercase() || !line[at - 1].is_ascii_alphabetic();
-        self.beginnings.is_empty()
-            || line.iter().enumerate().any(|(at, &byte)| is_first(byte) && begins_word(at) && begins_at(at))
+        if self.beginnings.is_empty() {
+            return true;
+        }
+
+        line.iter().enumerate().any(|(at, &byte)| {
+            let is_first = self.is_first.get(usize::from(byte)) == Some(&true);
+            is_first && may_begin_word(line, at) && self.begins_like_term(&line[at..])
+        })
     }
 
-    /// Whether `line` has one of the terms.
+    /// Returns whether `text` begins with one of `beginnings`, in either case.
+    fn begins_like_term(&self, text: &[u8]) -> bool {
+        self.beginnings.iter().any(|beginning| {
+            text.get(..beginning.len()).is_some_and(|part| part.eq_ignore_ascii_case(beginning))
+        })
+    }
+
+    /// Returns whether `line` has one of the terms.
     pub fn has_term_in(&self, line: &[u8]) -> bool {
         let mut has_term = false;
         text::visit_terms(&String::from_utf8_lossy(line), |term, _| {
@@ -148,6 +154,7 @@ impl Evidence {
                 }
             });
         }
+
         self.weights.iter().zip(has).filter(|(_, has)| *has).map(|(weight, _)| weight).sum()
     }
 
@@ -161,15 +168,22 @@ impl Evidence {
     }
 }
 
-/// What the words of each of `terms` begin with: two or three bytes, which stemming does not change. None if
-/// a term is not ASCII, since its upper case has other bytes.
+/// Returns whether a word may begin at `at`: it begins after something else than a letter, or with a capital.
+fn may_begin_word(line: &[u8], at: usize) -> bool {
+    at == 0 || line[at].is_ascii_uppercase() || !line[at - 1].is_ascii_alphabetic()
+}
+
+/// The first bytes of the words of each of `terms`. Empty if one of the terms has none.
 fn beginnings_of(terms: &[QueryTerm]) -> Vec<Vec<u8>> {
-    let beginning = |term: &QueryTerm| {
-        let bytes = term.term.as_bytes();
-        let len = (bytes.len().saturating_sub(1)).clamp(2, 3);
-        bytes.get(..len).filter(|beginning| beginning.is_ascii()).map(<[u8]>::to_vec)
-    };
-    terms.iter().map(beginning).collect::<Option<Vec<_>>>().unwrap_or_default()
+    terms.iter().map(beginning_of).collect::<Option<Vec<_>>>().unwrap_or_default()
+}
+
+/// The first two or three bytes of a term, which stemming does not change. `None` if they are not ASCII,
+/// since their upper case has other bytes.
+fn beginning_of(term: &QueryTerm) -> Option<Vec<u8>> {
+    let bytes = term.term.as_bytes();
+    let len = bytes.len().saturating_sub(1).clamp(2, 3);
+    bytes.get(..len).filter(|beginning| beginning.is_ascii()).map(<[u8]>::to_vec)
 }
 
 #[cfg(test)]

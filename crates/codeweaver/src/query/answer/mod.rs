@@ -1,9 +1,9 @@
 //! Answer: from ranked files to the response.
 //!
 //! * [`content`]: matches with their text.
-//! * [`evidence`], `focus`: which definition in a chunk answers the query.
-//! * `absences`: what the request names and the view does not have.
-//! * [`related`]: symbols that have to do with that definition.
+//! * [`evidence`], `focus`: the choice of the definition in a chunk that answers the query.
+//! * `absences`: names, languages and paths of the request that the view does not have.
+//! * [`related`]: symbols that are related to that definition.
 //! * [`texts`]: the texts of chunks.
 //! * [`budget`]: the limits of an answer, and how matches are shortened to fit.
 
@@ -42,7 +42,7 @@ const MAX_UNREADABLE: usize = 20;
 pub struct Ranking {
     /// Best first.
     pub files: Vec<RankedFile>,
-    /// By which the answering definition of a chunk is found.
+    /// Decides which definition of a chunk answers.
     pub evidence: Evidence,
     pub intent: QueryIntent,
     /// Number of candidates that were ranked.
@@ -50,7 +50,7 @@ pub struct Ranking {
     /// Kinds of evidence that found a candidate.
     pub strategies: Vec<&'static str>,
     pub warnings: Vec<String>,
-    /// What is said besides, and lacks nothing.
+    /// Remarks for the user that do not make the answer incomplete.
     pub notes: Vec<String>,
     /// Words of the query that occur nowhere in the view, as written.
     pub absent_words: Vec<String>,
@@ -67,11 +67,12 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// Removes the matches in `files`, which are not on disk as it shows them.
+    /// Removes the matches in `files`, whose contents on disk are not those that the matches show.
     pub fn leave_out(&mut self, files: &BTreeSet<BString>) {
         if files.is_empty() {
             return;
         }
+
         self.fitted.matches.retain(|found| !files.contains(&quoting::bytes(&found.file.path)));
         let n = files.len();
         self.ranking
@@ -84,31 +85,40 @@ impl Answer {
 pub fn respond(request: &Request, view: &View, answer: Answer, index: IndexInfo, took: Duration) -> Response {
     let Answer { fitted, ranking } = answer;
     let total_found = ranking.files.iter().filter(|file| file.relevance >= request.min_score).count();
+
     let omitted = omitted(request, &fitted, total_found);
     let Fitted { matches, n_tokens: token_count, unread_repos, .. } = fitted;
+
     let mut warnings = view.warnings.clone();
     warnings.extend(view.missing_warning(Some(&request.filters)));
     warnings.extend(view.members_warning(Some(&request.filters)));
+
     if !unread_repos.is_empty() {
         warnings.push(format!(
             "{} cannot be read, matches there have no text; `git codeweaver catalogue sync` leaves out what is gone",
             unread_repos.join(", ")
         ));
     }
+
     warnings.extend_from_slice(&ranking.warnings);
     let no_room = omitted.as_ref().filter(|_| matches.is_empty());
     warnings.extend(no_room.map(Omitted::note));
+
+    // Whatever is added to the warnings from here on does not make the answer degraded.
     let is_degraded = !warnings.is_empty();
     let Ranking { absent_languages, absent_paths, absent_words, .. } = &ranking;
     let absences = Absences::of(request, view, absent_languages, absent_paths, absent_words);
+
     warnings.extend_from_slice(&ranking.notes);
     // Without matches the summary says it.
     if !matches.is_empty() {
         warnings.extend(absences.notes());
     }
+
     let mut languages: Vec<String> = matches.iter().map(|found| found.file.language.clone()).collect();
     languages.sort();
     languages.dedup();
+
     Response {
         absent_words: ranking.absent_words.clone(),
         absent_paths: absences.paths.clone(),
@@ -135,9 +145,12 @@ pub fn respond(request: &Request, view: &View, answer: Answer, index: IndexInfo,
     }
 }
 
-/// What `view` shows, by which an answer can be checked. `model` is the name of the embedder.
+/// Facts about the state that `view` shows, by which an answer can be checked. `model` is the name of the
+/// embedder.
 pub fn index_info(view: &View, model: &str) -> IndexInfo {
     let totals = &view.snapshot.totals;
+    let skipped = totals.skipped.iter().filter_map(|(n, count)| Some((skip_reason(*n)?.name(), *count)));
+
     IndexInfo {
         commit: view.commit.clone(),
         tree: view.tree_oid.clone(),
@@ -153,16 +166,13 @@ pub fn index_info(view: &View, model: &str) -> IndexInfo {
         is_revision_overlaid: view.is_revision_overlaid,
         files: totals.n_paths,
         chunks: totals.n_rows,
-        skipped: totals
-            .skipped
-            .iter()
-            .filter_map(|(n, count)| Some((skip_reason(*n)?.name(), *count)))
-            .collect(),
+        skipped: skipped.collect(),
         coverage: view.coverage,
         model: model.to_owned(),
     }
 }
 
+/// The sentence that says that no indexed file is at a path of the filters.
 fn no_such_path(absent: &AbsentPath) -> String {
     let AbsentPath { pathspec, n_skipped } = absent;
     match n_skipped {
@@ -172,10 +182,12 @@ fn no_such_path(absent: &AbsentPath) -> String {
     }
 }
 
-/// What the limits of `request` left out of the `total_found` matches.
+/// The number of the `total_found` matches that the limits of `request` left out or shortened; `None` if
+/// there is none.
 fn omitted(request: &Request, fitted: &Fitted, total_found: usize) -> Option<Omitted> {
     let n_available = total_found.saturating_sub(request.offset);
     let n_wanted = n_available.min(request.limit);
+
     let omitted = Omitted {
         by_limit: n_available - n_wanted,
         by_token_limit: fitted.n_without_room,
@@ -184,16 +196,18 @@ fn omitted(request: &Request, fitted: &Fitted, total_found: usize) -> Option<Omi
         limit: request.limit,
         token_limit: request.token_limit,
     };
+
     (omitted.n_matches() + omitted.shortened > 0).then_some(omitted)
 }
 
-/// What was searched, without a result.
+/// The summary of an answer without matches: the extent of the search, and the absences.
 fn nothing_found(request: &Request, view: &View, absences: &Absences) -> String {
     if !absences.paths.is_empty() {
         let is_searched = absences.paths.len() < request.filters.paths.len();
         let what = if is_searched { "No results found" } else { "Nothing was searched" };
         return format!("{what}: {}", absences.paths.join("; "));
     }
+
     let totals = &view.snapshot.totals;
     let suffix = absences.suffix();
     format!("No results found (searched {} chunks across {} files){suffix}", totals.n_rows, totals.n_paths)
@@ -201,19 +215,17 @@ fn nothing_found(request: &Request, view: &View, absences: &Absences) -> String 
 
 /// The number of matches and the best of them in one sentence.
 fn summary(request: &Request, matches: &[Match], total_found: usize) -> String {
-    let best: Vec<String> = matches
-        .iter()
-        .take(MAX_SUMMARY_MATCHES)
-        .map(|found| {
-            let Focus { start_line, end_line, .. } = found.focus;
-            format!("{}:{start_line}-{end_line} ({})", found.file.path, found.name())
-        })
-        .collect();
+    let mut best = Vec::new();
+    for found in matches.iter().take(MAX_SUMMARY_MATCHES) {
+        let Focus { start_line, end_line, .. } = found.focus;
+        best.push(format!("{}:{start_line}-{end_line} ({})", found.file.path, found.name()));
+    }
+
     let count = n_of(matches.len(), total_found);
     format!("{count} for \"{}\"; best: {}", report::heading(&request.query), best.join(", "))
 }
 
-/// The summary `text`, of at most [`MAX_SUMMARY_BYTES`].
+/// Cuts the summary `text` to at most [`MAX_SUMMARY_BYTES`], between characters.
 fn shortened(mut text: String) -> String {
     if text.len() > MAX_SUMMARY_BYTES {
         let cut = (0..=MAX_SUMMARY_BYTES).rev().find(|&i| text.is_char_boundary(i)).unwrap_or(0);

@@ -37,6 +37,8 @@ impl<'a> Texts<'a> {
         let (_, row) = self.view.row(id);
         let damaged = damaged(self.view, id, "the bytes and the lines of a chunk do not agree");
         let Some(bytes) = self.blob_of(id)? else { return Ok(None) };
+
+        // The lines are counted again, so that a damaged row never shows the text of another place.
         match bytes.get(row.start_byte as usize..row.end_byte as usize) {
             Some(text) if lines_of(bytes, row) == (row.start_line, row.end_line) => Ok(Some(text)),
             _ => Err(damaged),
@@ -53,7 +55,9 @@ impl<'a> Texts<'a> {
         let Some((_, doc)) = segment.doc_of(id.row) else {
             return Err(damaged(self.view, id, "a chunk names another blob than its own"));
         };
+
         let oid = segment.blob_oid(doc);
+
         if self.last.as_ref().is_none_or(|(last, _)| *last != oid) {
             let text = match self.view.blob_in_memory(&oid) {
                 Some(text) => Some(text),
@@ -64,10 +68,12 @@ impl<'a> Texts<'a> {
             };
             self.last = Some((oid, text));
         }
+
         Ok(self.last.as_ref().and_then(|(_, bytes)| bytes.as_deref()))
     }
 }
 
+/// The error for a damaged segment, of which `id` is a row.
 fn damaged(view: &View, id: RowId, what: &str) -> QueryError {
     let name = &view.reader.state.segments[id.segment as usize].name;
     StoreError::damaged(&view.reader.layout.segment(name), what).into()
@@ -75,9 +81,12 @@ fn damaged(view: &View, id: RowId, what: &str) -> QueryError {
 
 /// First and last line of the byte range of `row`, 1-based, inclusive.
 fn lines_of(bytes: &[u8], row: &RowRecord) -> (u32, u32) {
-    let newlines = |bytes: &[u8]| memchr::memchr_iter(b'\n', bytes).count() as u32;
     let (start, last) = (row.start_byte, row.end_byte.saturating_sub(1).max(row.start_byte));
     let (before, rest) = bytes.split_at(bytes.len().min(start as usize));
-    let first = newlines(before) + 1;
-    (first, first + newlines(&rest[..rest.len().min((last - start) as usize)]))
+    let first = count_newlines(before) + 1;
+    (first, first + count_newlines(&rest[..rest.len().min((last - start) as usize)]))
+}
+
+fn count_newlines(bytes: &[u8]) -> u32 {
+    memchr::memchr_iter(b'\n', bytes).count() as u32
 }

@@ -1,9 +1,10 @@
-//! The commits of a range, or those that touch some paths, a definition, or have some words in their message.
+//! The commits of a range, or those that touch some paths or a definition, or have some words in their
+//! message.
 
 use super::Changes;
 use super::ChangesRequest;
 use super::ends::Ends;
-use super::symbols::{Definition, SymbolChangeKind, name_segments};
+use super::symbols::{Definition, SymbolChangeKind, ends_with, name_segments};
 use crate::query::error::QueryError;
 use crate::query::request::{Filters, ViewRequest};
 use crate::query::search::Searcher;
@@ -18,24 +19,24 @@ use std::rc::Rc;
 
 /// Maximum number of commits that are counted beyond those that are listed.
 const MAX_COUNTED: usize = 20_000;
-/// Versions of files whose definitions are kept while the history of a symbol is followed.
+/// Maximum number of versions of files whose definitions are kept while the history of a symbol is followed.
 const MAX_VERSIONS: usize = 64;
 
 /// A commit of the list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListedCommit {
     pub commit: Commit,
-    /// What it did to the symbol of the request.
+    /// The effect of the commit on the symbol of the request.
     pub symbol: Option<SymbolEvent>,
 }
 
-/// What a commit did to a definition.
+/// The effect of a commit on a definition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SymbolEvent {
     pub kind: SymbolChangeKind,
-    /// The file that had it after the commit, or before it if it was removed.
+    /// The file that has the definition after the commit, or had it before if it was removed.
     pub path: BString,
-    /// The file that it came from.
+    /// The file that the definition moved from.
     pub from: Option<BString>,
 }
 
@@ -43,12 +44,12 @@ pub struct SymbolEvent {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CommitList {
     pub commits: Vec<ListedCommit>,
-    /// Number of all commits that fit; `None` if the rest was not counted.
+    /// Number of all commits that fit; `None` if not all were counted.
     pub total: Option<usize>,
     pub n_merges: usize,
-    /// Whether there are more than the listed ones, or may be.
+    /// Whether there are, or may be, more commits than the listed ones.
     pub has_more: bool,
-    /// Number of commits that were looked at until the time was up.
+    /// Number of commits that were looked at, if the time was up before the last one.
     pub stopped_after: Option<usize>,
     /// Whether the history ends because the clone is shallow.
     pub is_shallow: bool,
@@ -63,8 +64,6 @@ impl Changes<'_> {
         let Some(tip) = self.ends.to.commit else { return Ok(CommitList::default()) };
         let repo = &self.searcher.codebase.repo;
         let mut history = History::open(repo)?;
-        let hidden: Vec<Oid> = self.ends.from.as_ref().and_then(|from| from.commit).into_iter().collect();
-        let is_bounded = self.ends.from.is_some();
         if self.ends.is_one_commit {
             let commit = history.commit(&tip)?;
             return Ok(CommitList {
@@ -74,11 +73,15 @@ impl Changes<'_> {
                 ..CommitList::default()
             });
         }
-        let mut list = CommitList { is_shallow: false, ..CommitList::default() };
+
+        let hidden: Vec<Oid> = self.ends.from.as_ref().and_then(|from| from.commit).into_iter().collect();
+        let is_bounded = self.ends.from.is_some();
+        let message = self.request.message.as_ref().map(|text| text.to_lowercase());
+        let mut list = CommitList::default();
         let mut trees = TreeComparer::new(repo);
         let mut versions = Versions::default();
-        let message = self.request.message.as_ref().map(|text| text.to_lowercase());
         let (mut n_seen, mut n_fitting) = (0, 0);
+
         history.walk(&tip, &hidden, |commit, parent| {
             if self.is_late()? {
                 list.stopped_after = Some(n_seen);
@@ -86,39 +89,25 @@ impl Changes<'_> {
             }
             n_seen += 1;
             list.is_shallow |= commit.is_shallow;
+
             if commit.parents.len() > 1 {
                 list.n_merges += 1;
                 return Ok(ControlFlow::Continue(()));
             }
-            let has_message = |words: &String| commit.message.to_lowercase().contains(words.as_str());
-            if !message.as_ref().is_none_or(has_message) {
+            if message.as_ref().is_some_and(|words| !commit.message.to_lowercase().contains(words.as_str())) {
                 return Ok(ControlFlow::Continue(()));
             }
-            let mut symbol = None;
-            if !self.paths.is_open() || self.request.symbol.is_some() {
-                // All files of the first commit of a shallow clone seem to be new in it.
-                if commit.is_shallow {
-                    return Ok(ControlFlow::Continue(()));
-                }
-                let paths = &self.paths;
-                let changes = trees.diff(parent.as_ref(), &commit.tree, &|dir| paths.may_match_below(dir))?;
-                let touched: Vec<TreeChange> =
-                    changes.into_iter().filter(|change| paths.matches(change.path.as_ref())).collect();
-                if touched.is_empty() {
-                    return Ok(ControlFlow::Continue(()));
-                }
-                if self.request.symbol.is_some() {
-                    let step = Step { commit: &commit, parent: parent.as_ref(), touched: &touched };
-                    symbol = self.symbol_event(&step, &mut trees, &mut versions)?;
-                    if symbol.is_none() {
-                        return Ok(ControlFlow::Continue(()));
-                    }
-                }
-            }
+            let Relevance::Fits(symbol) =
+                self.relevance(&commit, parent.as_ref(), &mut trees, &mut versions)?
+            else {
+                return Ok(ControlFlow::Continue(()));
+            };
+
             n_fitting += 1;
             if n_fitting > offset + limit {
                 list.has_more = true;
-                // The end of an open history is far away.
+                // Counting on is cheap only for a range without conditions: the end of an open history is far
+                // away.
                 let is_cheap = is_bounded && self.paths.is_open() && n_fitting <= MAX_COUNTED;
                 return Ok(if is_cheap { ControlFlow::Continue(()) } else { ControlFlow::Break(()) });
             }
@@ -127,13 +116,48 @@ impl Changes<'_> {
             }
             Ok(ControlFlow::Continue(()))
         })?;
+
         let is_counted = !list.has_more || is_bounded && self.paths.is_open() && n_fitting <= MAX_COUNTED;
         list.total = (is_counted && list.stopped_after.is_none()).then_some(n_fitting);
         Ok(list)
     }
 
-    /// What a commit did to the symbol of the request. A file that the symbol came from is followed from now
-    /// on.
+    /// Compares a commit with its `parent`, as far as the paths and the symbol of the request need it.
+    fn relevance(
+        &mut self,
+        commit: &Commit,
+        parent: Option<&Oid>,
+        trees: &mut TreeComparer,
+        versions: &mut Versions,
+    ) -> Result<Relevance, QueryError> {
+        if self.paths.is_open() && self.request.symbol.is_none() {
+            return Ok(Relevance::Fits(None));
+        }
+        // All files of the first commit of a shallow clone seem to be new in it.
+        if commit.is_shallow {
+            return Ok(Relevance::Unrelated);
+        }
+
+        let paths = &self.paths;
+        let changes = trees.diff(parent, &commit.tree, &|dir| paths.may_match_below(dir))?;
+        let touched: Vec<TreeChange> =
+            changes.into_iter().filter(|change| paths.matches(change.path.as_ref())).collect();
+        if touched.is_empty() {
+            return Ok(Relevance::Unrelated);
+        }
+        if self.request.symbol.is_none() {
+            return Ok(Relevance::Fits(None));
+        }
+
+        let step = Step { commit, parent, touched: &touched };
+        Ok(match self.symbol_event(&step, trees, versions)? {
+            Some(event) => Relevance::Fits(Some(event)),
+            None => Relevance::Unrelated,
+        })
+    }
+
+    /// The effect of a commit on the symbol of the request. If the symbol came from another file, that file
+    /// is followed from now on.
     fn symbol_event(
         &mut self,
         step: &Step<'_>,
@@ -142,54 +166,43 @@ impl Changes<'_> {
     ) -> Result<Option<SymbolEvent>, QueryError> {
         let symbol = self.request.symbol.clone().unwrap_or_default();
         let wanted: Vec<&str> = name_segments(&symbol).collect();
+
         let mut event: Option<SymbolEvent> = None;
         for change in step.touched {
             let path: &BStr = change.path.as_ref();
             let old = self.version(path, change.old.map(|side| side.0), &wanted, versions)?;
             let new = self.version(path, change.new.map(|side| side.0), &wanted, versions)?;
-            let kind = match (old.is_empty(), new.is_empty()) {
-                (true, true) => continue,
-                (true, false) => SymbolChangeKind::Added,
-                (false, true) => SymbolChangeKind::Removed,
-                (false, false) if old.hashes == new.hashes => continue,
-                (false, false) if old.signatures == new.signatures => SymbolChangeKind::Body,
-                (false, false) => SymbolChangeKind::Signature,
-            };
+            let Some(kind) = Version::difference(&old, &new) else { continue };
             let found = SymbolEvent { kind, path: change.path.clone(), from: None };
-            event = match event {
-                // It moved between two files that are both followed.
-                Some(other) if kind == SymbolChangeKind::Added && other.kind == SymbolChangeKind::Removed => {
-                    Some(SymbolEvent {
-                        from: Some(other.path),
-                        kind: SymbolChangeKind::Body,
-                        path: found.path,
-                    })
-                }
-                Some(other) if kind == SymbolChangeKind::Removed && other.kind == SymbolChangeKind::Added => {
-                    Some(SymbolEvent {
-                        from: Some(found.path),
-                        kind: SymbolChangeKind::Body,
-                        path: other.path,
-                    })
-                }
-                Some(other) => Some(other),
-                None => Some(found),
-            };
+            event = Some(match event {
+                Some(earlier) => earlier.merged(found),
+                None => found,
+            });
         }
+
+        // A symbol that seems new may come from a file that is not followed yet.
         if let Some(event) = event.as_mut().filter(|event| event.kind == SymbolChangeKind::Added)
             && let Some(from) = self.origin(step, trees, versions, &wanted)?
         {
-            if !self.paths.of_symbol.contains(&from) {
-                // What was included by other conditions stays so.
-                if self.paths.of_symbol.is_empty() {
-                    self.paths.of_symbol.push(event.path.clone());
-                }
-                self.paths.of_symbol.push(from.clone());
-            }
+            self.follow(&event.path, &from);
             event.from = Some(from);
             event.kind = SymbolChangeKind::Body;
         }
         Ok(event)
+    }
+
+    /// Follows the symbol of the request from `path` into the file `from` that it came from.
+    fn follow(&mut self, path: &BString, from: &BString) {
+        let of_symbol = &mut self.paths.of_symbol;
+        if of_symbol.contains(from) {
+            return;
+        }
+
+        // The first path here excludes all that only other conditions included, so these come along.
+        if of_symbol.is_empty() {
+            of_symbol.push(path.clone());
+        }
+        of_symbol.push(from.clone());
     }
 
     /// The file that lost the symbol in the commit that added it elsewhere.
@@ -202,21 +215,24 @@ impl Changes<'_> {
     ) -> Result<Option<BString>, QueryError> {
         /// Files of one commit in which the symbol is looked for.
         const MAX_FILES: usize = 200;
+
         if step.commit.is_shallow || step.parent.is_none() {
             return Ok(None);
         }
         let all = trees.diff(step.parent, &step.commit.tree, &|_| true)?;
-        let extension = |path: &BStr| path.rsplit(|&b| b == b'.').next().map(<[u8]>::to_vec);
-        let home = step.touched.first().and_then(|change| extension(change.path.as_ref()));
-        let lost = all.iter().filter(|change| {
+        let own_extension = step.touched.first().map(|change| extension(change.path.as_ref()));
+        // Symbols hardly move to another language, and parsing is the costly part.
+        let candidates = all.iter().filter(|change| {
             change.old.is_some()
-                && extension(change.path.as_ref()) == home
+                && Some(extension(change.path.as_ref())) == own_extension
                 && !step.touched.iter().any(|known| known.path == change.path)
         });
-        for change in lost.take(MAX_FILES) {
+
+        for change in candidates.take(MAX_FILES) {
             if self.is_late()? {
                 break;
             }
+
             let path: &BStr = change.path.as_ref();
             let old = self.version(path, change.old.map(|side| side.0), wanted, versions)?;
             if old.is_empty() {
@@ -242,6 +258,7 @@ impl Changes<'_> {
         if let Some(known) = versions.0.get(&oid) {
             return Ok(known.clone());
         }
+
         let Some(text) = self.contents.blob(&oid)? else {
             self.warnings.push(format!(
                 "a version of {} is too large or not in this clone",
@@ -249,8 +266,11 @@ impl Changes<'_> {
             ));
             return Ok(Rc::default());
         };
+
+        // A text without the name need not be parsed.
         let has_name = wanted.last().is_some_and(|name| text.contains_str(name));
         let definitions: Vec<Definition> = if has_name { self.definitions(path, &text) } else { Vec::new() };
+
         let mut version = Version::default();
         for definition in definitions.iter().filter(|it| it.is_named(wanted)) {
             version.hashes.push(definition.hash(&text));
@@ -258,6 +278,7 @@ impl Changes<'_> {
         }
         version.hashes.sort_unstable();
         version.signatures.sort_unstable();
+
         let version = Rc::new(version);
         if versions.0.len() >= MAX_VERSIONS {
             versions.0.clear();
@@ -267,11 +288,36 @@ impl Changes<'_> {
     }
 }
 
-/// A commit that touches what is followed.
+/// A commit that touches the paths of a request.
 struct Step<'a> {
     commit: &'a Commit,
     parent: Option<&'a Oid>,
     touched: &'a [TreeChange],
+}
+
+/// The relation of a commit to the paths and the symbol of a request.
+enum Relevance {
+    Unrelated,
+    /// With its effect on the symbol, if the request has one.
+    Fits(Option<SymbolEvent>),
+}
+
+impl SymbolEvent {
+    /// Returns one event for this one and `other` of the same commit. A symbol that one file lost and another
+    /// one got has moved; otherwise the first event stands for both.
+    fn merged(self, other: SymbolEvent) -> SymbolEvent {
+        let (from, to) = match (self.kind, other.kind) {
+            (SymbolChangeKind::Removed, SymbolChangeKind::Added) => (self, other),
+            (SymbolChangeKind::Added, SymbolChangeKind::Removed) => (other, self),
+            _ => return self,
+        };
+        SymbolEvent { kind: SymbolChangeKind::Body, path: to.path, from: Some(from.path) }
+    }
+}
+
+/// The last part of a path after a dot.
+fn extension(path: &BStr) -> &[u8] {
+    path.rsplit(|&b| b == b'.').next().unwrap_or_default()
 }
 
 /// The definitions of one name in a version of a file.
@@ -285,6 +331,18 @@ impl Version {
     fn is_empty(&self) -> bool {
         self.hashes.is_empty()
     }
+
+    /// The change from `old` to `new`; `None` if they are equal.
+    fn difference(old: &Version, new: &Version) -> Option<SymbolChangeKind> {
+        match (old.is_empty(), new.is_empty()) {
+            (true, true) => None,
+            (true, false) => Some(SymbolChangeKind::Added),
+            (false, true) => Some(SymbolChangeKind::Removed),
+            (false, false) if old.hashes == new.hashes => None,
+            (false, false) if old.signatures == new.signatures => Some(SymbolChangeKind::Body),
+            (false, false) => Some(SymbolChangeKind::Signature),
+        }
+    }
 }
 
 /// Versions by blob.
@@ -292,7 +350,7 @@ impl Version {
 struct Versions(FxHashMap<Oid, Rc<Version>>);
 
 impl Searcher {
-    /// The files that define `symbol`, by the index of the newer state.
+    /// The paths of the files that define `symbol`, by the index of the newer state.
     pub(super) fn paths_of_symbol(
         &self,
         symbol: &str,
@@ -308,21 +366,17 @@ impl Searcher {
                 found: symbol.to_owned(),
             });
         };
+
         // HEAD is indexed; another revision might have to be first, and the file is mostly the same.
         let view =
             ViewRequest { cancel: request.cancel.clone(), ..ViewRequest::new(&self.codebase.settings) };
         let view = self.view(&view, update)?;
         let filters = Filters { include_tests: true, ..Filters::default() };
-        let is_it = |name: &str, qualified: &str| {
-            name == last && {
-                let own: Vec<&str> = name_segments(qualified).collect();
-                own.len() >= wanted.len() && own[own.len() - wanted.len()..] == wanted[..]
-            }
-        };
-        let mut paths: Vec<BString> = symbol_scan::scan(&view, &filters, &is_it)
-            .into_iter()
-            .map(|found| quoting::bytes(&found.path))
-            .collect();
+        let found = symbol_scan::scan(&view, &filters, &|name, qualified| {
+            name == last && ends_with(qualified, &wanted)
+        });
+
+        let mut paths: Vec<BString> = found.into_iter().map(|found| quoting::bytes(&found.path)).collect();
         paths.sort();
         paths.dedup();
         if paths.is_empty() {

@@ -9,7 +9,7 @@ use codeweaver_git::{BlobReader, Mode, Oid};
 use codeweaver_index::policy::{PathDecision, Policy};
 use codeweaver_text as text;
 
-/// Size of files from which only the fact that they differ is told.
+/// Maximum size of a file in bytes. A larger one is only said to differ.
 const MAX_BYTES: u64 = 8 << 20;
 
 /// Reads both sides of changes.
@@ -60,12 +60,14 @@ impl<'a> Contents<'a> {
         }
     }
 
+    /// The newer text of an uncommitted change, from the working tree.
     fn on_disk(&mut self, change: &FileChange) -> Result<Option<Vec<u8>>, QueryError> {
         if self.worktree.is_none() {
             self.worktree = Some(WorktreeReader::open(&self.searcher.codebase.repo)?);
         }
+
         let Some(reader) = self.worktree.as_mut() else { return Ok(None) };
-        // A file that cannot be read is one whose text is not known.
+        // The text of a file that cannot be read is not known, which is no failure of the whole answer.
         let bytes = reader.read(change.path.as_ref()).unwrap_or_default();
         Ok(bytes.filter(|bytes| bytes.len() as u64 <= MAX_BYTES).map(text::into_utf8))
     }

@@ -6,7 +6,7 @@ use codeweaver_git::{GitError, History, Oid, RangeSpec, Repo};
 /// A state of the repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct End {
-    /// As typed, or what it stands for.
+    /// As typed, or a description of the state.
     pub name: String,
     /// `None` before the first commit, and for the oid of a tree.
     pub commit: Option<Oid>,
@@ -14,20 +14,21 @@ pub struct End {
     pub tree: Option<Oid>,
 }
 
-/// What is compared with what.
+/// The two states that a request compares.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ends {
     /// `None` if only one state is named.
     pub from: Option<End>,
     pub to: End,
-    /// Whether `to` is the working tree, of which it names the commit.
+    /// Whether the newer state is the working tree; `to` is then the commit that it is based on.
     pub with_worktree: bool,
-    /// Whether this is about one commit and its parent.
+    /// Whether these are one commit and its parent.
     pub is_one_commit: bool,
 }
 
 impl Ends {
-    /// Without `to`, the newer state is the working tree; in a bare repository HEAD. `from` may be a range.
+    /// Resolves the two ends of a request. Without `to`, the newer state is the working tree, or HEAD in a
+    /// bare repository. `from` may be a range.
     ///
     /// # Errors
     /// [`GitError::UnknownRevision`]; [`QueryError::NotFound`] for two commits without a common ancestor.
@@ -35,6 +36,7 @@ impl Ends {
         let given =
             |text: Option<&str>| text.map(str::trim).filter(|text| !text.is_empty()).map(str::to_owned);
         let (from, to) = (given(from), given(to));
+
         // A range may stand in either argument if it is the only one.
         let (range, other) = match (&from, &to) {
             (Some(from), None) => (RangeSpec::parse(from), None),
@@ -42,6 +44,7 @@ impl Ends {
             (from, to) => (None, from.as_ref().and(to.as_ref())),
         };
         debug_assert!(range.is_none() || other.is_none());
+
         match range {
             Some(RangeSpec::Between(from, to)) => {
                 return Ok(Ends::of(Some(end(repo, from)?), end(repo, to)?, false));
@@ -50,6 +53,7 @@ impl Ends {
             Some(RangeSpec::Only(commit)) => return Ends::one_commit(repo, end(repo, commit)?),
             None => {}
         }
+
         let from = from.map(|from| end(repo, &from)).transpose()?;
         match to {
             Some(to) => Ok(Ends::of(from, end(repo, &to)?, false)),
@@ -66,6 +70,7 @@ impl Ends {
         Ends { from, to, with_worktree, is_one_commit: false }
     }
 
+    /// Compares `to` with the merge base of `from` and `to`.
     fn since_merge_base(repo: &Repo, from: &str, to: &str) -> Result<Ends, QueryError> {
         let (from, to) = (end(repo, from)?, end(repo, to)?);
         let (Some(one), Some(two)) = (from.commit, to.commit) else {
@@ -73,12 +78,14 @@ impl Ends {
                 format!("a common ancestor of {} and {}, which are not both commits", from.name, to.name);
             return Err(QueryError::NotFound { what });
         };
+
         let history = History::open(repo)?;
         let Some(base) = history.merge_base(one, two)? else {
             let why = if history.is_shallow() { " in this shallow clone" } else { "" };
             let what = format!("a common ancestor of {} and {}{why}", from.name, to.name);
             return Err(QueryError::NotFound { what });
         };
+
         let mut ancestor = end(repo, &base.to_string())?;
         ancestor.name = format!("the merge base of {} and {}", from.name, to.name);
         Ok(Ends::of(Some(ancestor), to, false))
@@ -93,15 +100,18 @@ impl Ends {
             }
             .into());
         };
+
         let parent = History::open(repo)?.commit(&id)?.parents.first().copied();
         let from = match parent {
             Some(parent) => End { name: format!("{}^", to.name), ..end(repo, &parent.to_string())? },
             None => End { name: "nothing".to_owned(), commit: None, tree: None },
         };
+
         Ok(Ends { from: Some(from), to, with_worktree: false, is_one_commit: true })
     }
 }
 
+/// Resolves one revision.
 fn end(repo: &Repo, spec: &str) -> Result<End, QueryError> {
     // An unborn HEAD is a state without files.
     if spec == "HEAD" {
@@ -110,6 +120,7 @@ fn end(repo: &Repo, spec: &str) -> Result<End, QueryError> {
             return Ok(End { name: spec.to_owned(), commit: None, tree: None });
         }
     }
+
     let revision = repo.resolve(spec)?;
     Ok(End { name: revision.spec, commit: revision.commit, tree: Some(revision.tree) })
 }

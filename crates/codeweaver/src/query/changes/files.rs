@@ -11,7 +11,7 @@ use codeweaver_index::Target;
 use codeweaver_index::policy::{PathDecision, PathFlags, SkipReason};
 use std::collections::BTreeMap;
 
-/// What happened to a file.
+/// The kind of a change of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileChangeKind {
     Added,
@@ -56,24 +56,24 @@ pub struct FileChange {
     pub kind: FileChangeKind,
     pub(super) old: Option<(Oid, Mode)>,
     pub(super) new: Option<(Oid, Mode)>,
-    /// How it differs from the commit, if the newer side is not committed.
+    /// The state of an uncommitted file; `None` if the newer side is committed.
     pub state: Option<FileState>,
     pub is_conflicted: bool,
     /// Added and removed lines; `None` if they were not counted, as for binary files.
     pub lines: Option<(u32, u32)>,
-    /// Why the index leaves such a file out: generated, a lock file, binary.
+    /// The reason for which the index leaves such a file out: generated, a lock file, binary.
     pub skipped: Option<SkipReason>,
-    /// The order of importance: code, tests, documentation and data, what is not indexed.
+    /// Order of importance: code, tests, documentation and data, files that are not indexed.
     rank: u8,
 }
 
 impl FileChange {
-    /// Whether it is neither a test nor documentation nor data.
+    /// Returns whether it is neither a test nor documentation nor data.
     pub fn is_code(&self) -> bool {
         self.rank == 0
     }
 
-    /// The path that the older side has.
+    /// The path of the older side.
     pub fn older_path(&self) -> &BStr {
         self.old_path.as_ref().unwrap_or(&self.path).as_ref()
     }
@@ -85,6 +85,7 @@ impl FileChange {
             (Some((a, _)), Some((b, _))) if a == b => FileChangeKind::Mode,
             _ => FileChangeKind::Modified,
         };
+
         FileChange {
             path,
             old_path: None,
@@ -117,14 +118,14 @@ impl Changes<'_> {
         if self.ends.with_worktree {
             files = self.with_uncommitted(files)?;
         }
+
         // The other side of a rename may be outside of the paths that were asked for.
-        let is_half =
-            |file: &FileChange| matches!(file.kind, FileChangeKind::Added | FileChangeKind::Deleted);
         let has_half = files.iter().any(|file| is_half(file) && self.paths.matches(file.path.as_ref()));
         files.retain(|file| has_half && is_half(file) || self.paths.matches(file.path.as_ref()));
         self.pair_renames(&mut files)?;
         let paths = &self.paths;
         files.retain(|file| paths.matches(file.path.as_ref()) || paths.matches(file.older_path()));
+
         for file in &mut files {
             self.judge(file);
         }
@@ -133,17 +134,19 @@ impl Changes<'_> {
         Ok(files)
     }
 
+    /// The files that differ between two trees.
     fn between_trees(&self, from: Option<&Oid>, to: &Oid) -> Result<Vec<FileChange>, QueryError> {
         let mut trees = TreeComparer::new(&self.searcher.codebase.repo);
         let changes = trees.diff(from, to, &|_| true)?;
         Ok(changes.into_iter().map(|change| FileChange::of(change.path, change.old, change.new)).collect())
     }
 
-    /// `files`, which differ from HEAD's tree, with the uncommitted changes on top.
+    /// Returns `files`, which differ from HEAD's tree, with the uncommitted changes on top.
     fn with_uncommitted(&mut self, files: Vec<FileChange>) -> Result<Vec<FileChange>, QueryError> {
         let codebase = &self.searcher.codebase;
         let head = Target::head(codebase)?;
         let status = self.searcher.status(&head, ViewRequest::UNLIMITED)?;
+
         let mut by_path: BTreeMap<BString, FileChange> =
             files.into_iter().map(|file| (file.path.clone(), file)).collect();
         for change in &status.changes.changes {
@@ -156,6 +159,8 @@ impl Changes<'_> {
                 },
             };
             let new = change.bytes.as_ref().map(|blob| (blob.oid, blob.mode));
+
+            // The working tree undoes the difference.
             if committed == new {
                 continue;
             }
@@ -164,6 +169,7 @@ impl Changes<'_> {
             file.is_conflicted = change.conflicted;
             by_path.insert(change.path.clone(), file);
         }
+
         let changes = &status.changes;
         for (n, what) in [
             (changes.unreadable.len(), "cannot be read"),
@@ -180,27 +186,17 @@ impl Changes<'_> {
 
     /// Makes one change of a deleted and an added file with the same or similar contents.
     fn pair_renames(&mut self, files: &mut Vec<FileChange>) -> Result<(), QueryError> {
-        let is_file = |side: &Option<(Oid, Mode)>| matches!(side, Some((_, mode)) if *mode != Mode::Gitlink);
-        let indices = |kind: FileChangeKind| -> Vec<usize> {
-            let of_kind = |file: &FileChange| {
-                file.kind == kind
-                    && is_file(if kind == FileChangeKind::Added { &file.new } else { &file.old })
-            };
-            files.iter().enumerate().filter(|(_, file)| of_kind(file)).map(|(at, _)| at).collect()
-        };
-        let (deleted, added) = (indices(FileChangeKind::Deleted), indices(FileChangeKind::Added));
+        let deleted = positions_of(files, FileChangeKind::Deleted);
+        let added = positions_of(files, FileChangeKind::Added);
         if deleted.is_empty() || added.is_empty() {
             return Ok(());
         }
-        fn side(file: &FileChange) -> RenameSide<'_> {
-            let oid = file.new.or(file.old).map_or_else(|| Oid::null(gix::hash::Kind::Sha1), |(oid, _)| oid);
-            RenameSide { path: file.path.as_ref(), oid }
-        }
-        let sides = |indices: &[usize]| indices.iter().map(|&at| side(&files[at])).collect::<Vec<_>>();
-        let (old_sides, new_sides) = (sides(&deleted), sides(&added));
-        let deadline = self.deadline;
-        let contents = &mut self.contents;
-        let read = |side: usize, at: usize| {
+
+        let old_sides: Vec<_> = deleted.iter().map(|&at| rename_side(&files[at])).collect();
+        let new_sides: Vec<_> = added.iter().map(|&at| rename_side(&files[at])).collect();
+        let (contents, deadline) = (&mut self.contents, self.deadline);
+        // After the deadline no contents are compared, so only files with the same contents are paired.
+        let pairs = find_renames(&old_sides, &new_sides, |side, at| {
             if std::time::Instant::now() > deadline {
                 return None;
             }
@@ -209,18 +205,19 @@ impl Changes<'_> {
                 _ => contents.new_text(&files[added[at]]),
             };
             text.ok().flatten()
-        };
-        let pairs = find_renames(&old_sides, &new_sides, read);
-        drop((old_sides, new_sides));
+        });
+
         let mut gone = Vec::new();
-        for (o, n) in pairs {
-            let (old_path, old) = (files[deleted[o]].path.clone(), files[deleted[o]].old);
-            let file = &mut files[added[n]];
+        for (old_at, new_at) in pairs {
+            let (old_path, old) = (files[deleted[old_at]].path.clone(), files[deleted[old_at]].old);
+            let file = &mut files[added[new_at]];
             file.kind = FileChangeKind::Renamed;
             file.old_path = Some(old_path);
             file.old = old;
-            gone.push(deleted[o]);
+            gone.push(deleted[old_at]);
         }
+
+        // From the last on, so that the positions of the others stay valid.
         gone.sort_unstable();
         for at in gone.into_iter().rev() {
             files.remove(at);
@@ -228,9 +225,10 @@ impl Changes<'_> {
         Ok(())
     }
 
-    /// Sets the skip reason and the rank.
+    /// Sets the skip reason and the rank of a file.
     fn judge(&self, file: &mut FileChange) {
         let mode = file.new.or(file.old).map_or(Mode::File, |(_, mode)| mode);
+
         file.rank = match self.contents.policy.decide_path(file.path.as_ref(), mode) {
             PathDecision::Skip(reason) => {
                 file.skipped = Some(reason);
@@ -238,16 +236,17 @@ impl Changes<'_> {
             }
             PathDecision::Index { language, flags, .. } => {
                 let is_prose = language.is_none_or(|language| language.is_prose() || language.is_data());
-                let has = |flag| flags.contains(flag);
+                let beside = [PathFlags::TEST, PathFlags::EXAMPLE, PathFlags::BENCH];
                 match () {
-                    () if is_prose || has(PathFlags::DOCS) => 2,
-                    () if has(PathFlags::TEST) || has(PathFlags::EXAMPLE) || has(PathFlags::BENCH) => 1,
+                    () if is_prose || flags.contains(PathFlags::DOCS) => 2,
+                    () if beside.into_iter().any(|role| flags.contains(role)) => 1,
                     () => 0,
                 }
             }
         };
     }
 
+    /// Counts the lines of `files` until the time is up.
     fn count_lines(&mut self, files: &mut [FileChange]) -> Result<(), QueryError> {
         let (mut n_late, mut n_missing) = (0, 0);
         for file in files.iter_mut() {
@@ -255,18 +254,22 @@ impl Changes<'_> {
                 n_late += 1;
                 continue;
             }
+
             let is_same = matches!((file.old, file.new), (Some((a, _)), Some((b, _))) if a == b);
             if is_same && file.state.is_none() {
                 file.lines = Some((0, 0));
                 continue;
             }
+
             let (Some(old), Some(new)) = (self.contents.old(file)?, self.contents.new_text(file)?) else {
+                // A submodule has no lines to count, so nothing is missing.
                 let is_link = [file.old, file.new].iter().flatten().any(|(_, mode)| *mode == Mode::Gitlink);
                 n_missing += usize::from(!is_link);
                 continue;
             };
             file.lines = diff_lines(&old, &new).map(|diff| (diff.added, diff.removed));
         }
+
         if n_late > 0 {
             self.warnings.push(format!("lines of {n_late} files not counted: the time was up; narrow paths"));
         }
@@ -277,6 +280,29 @@ impl Changes<'_> {
         }
         Ok(())
     }
+}
+
+/// Returns whether a change may be one side of a rename.
+fn is_half(file: &FileChange) -> bool {
+    matches!(file.kind, FileChangeKind::Added | FileChangeKind::Deleted)
+}
+
+/// Positions in `files` of the added or deleted ones, submodules excepted.
+fn positions_of(files: &[FileChange], kind: FileChangeKind) -> Vec<usize> {
+    let mut positions = Vec::new();
+    for (at, file) in files.iter().enumerate() {
+        let side = if kind == FileChangeKind::Added { file.new } else { file.old };
+        if file.kind == kind && side.is_some_and(|(_, mode)| mode != Mode::Gitlink) {
+            positions.push(at);
+        }
+    }
+    positions
+}
+
+/// The only side of an added or deleted file.
+fn rename_side(file: &FileChange) -> RenameSide<'_> {
+    let oid = file.new.or(file.old).map_or_else(|| Oid::null(gix::hash::Kind::Sha1), |(oid, _)| oid);
+    RenameSide { path: file.path.as_ref(), oid }
 }
 
 impl crate::query::Searcher {

@@ -19,13 +19,13 @@ pub struct DiffHunk {
     /// First line, counted from 1, in the older and in the newer version.
     pub old_start: u32,
     pub new_start: u32,
-    /// The definition that it is in.
+    /// Qualified name of the definition that its first changed line is in.
     pub within: Option<String>,
     /// Lines that begin with a space, `-` or `+`, as git writes them.
     pub lines: Vec<String>,
 }
 
-/// The hunks of a file, or why there are none.
+/// The hunks of a file, or the reason why none are shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FileDiff {
     Hunks(Vec<DiffHunk>),
@@ -33,20 +33,23 @@ pub enum FileDiff {
 }
 
 impl Changes<'_> {
-    /// The lines of a file that differ; with a symbol in the request, those of the symbol.
+    /// The lines of a file that differ. With a symbol in the request, only those of the symbol.
     pub fn diff(&mut self, file: &FileChange) -> Result<FileDiff, QueryError> {
         if let Some(reason) = file.skipped {
             return Ok(FileDiff::NotShown(reason.name()));
         }
+        // Every line of a deleted file is removed, so its text adds nothing.
         if file.kind == FileChangeKind::Deleted && self.request.symbol.is_none() {
             return Ok(FileDiff::NotShown("deleted"));
         }
         let (Some(old), Some(new)) = (self.contents.old(file)?, self.contents.new_text(file)?) else {
             return Ok(FileDiff::NotShown("too large or not in this clone"));
         };
+
         let Some(diff) = diff_lines(&old, &new) else { return Ok(FileDiff::NotShown("binary")) };
         let before = self.definitions(file.older_path(), &old);
         let after = self.definitions(file.path.as_ref(), &new);
+
         let mut hunks = diff.hunks;
         if let Some(symbol) = &self.request.symbol {
             let wanted: Vec<&str> = name_segments(symbol).collect();
@@ -55,15 +58,15 @@ impl Changes<'_> {
                     || touches(&after, &wanted, hunk.new.start, hunk.new.end)
             });
         }
+
         let texts = Texts { old: lines_of(&old), new: lines_of(&new), before: &before, after: &after };
         Ok(FileDiff::Hunks(texts.hunks(&hunks)))
     }
 }
 
-/// Whether lines `from..to`, counted from 0, are in a definition of the name `wanted`.
+/// Returns whether lines `from..to`, counted from 0, are in a definition of the name `wanted`.
 fn touches(definitions: &[Definition], wanted: &[&str], from: u32, to: u32) -> bool {
-    let is_near = |it: &&Definition| it.lines.0 <= to && from < it.lines.1;
-    from < to && definitions.iter().filter(is_near).any(|it| it.is_named(wanted))
+    from < to && definitions.iter().any(|it| it.lines.0 <= to && from < it.lines.1 && it.is_named(wanted))
 }
 
 fn lines_of(text: &[u8]) -> Vec<&[u8]> {
@@ -79,10 +82,13 @@ struct Texts<'a> {
 }
 
 impl Texts<'_> {
+    /// Groups `changes` that are close to each other, and returns their hunks.
     fn hunks(&self, changes: &[LineHunk]) -> Vec<DiffHunk> {
         let mut found = Vec::new();
+
         let mut rest = changes;
         while let Some(first) = rest.first() {
+            // Changes whose contexts touch or overlap are one group.
             let n = 1 + rest
                 .windows(2)
                 .take_while(|pair| pair[1].old.start <= pair[0].old.end + 2 * CONTEXT)
@@ -96,9 +102,12 @@ impl Texts<'_> {
     /// Adds the neighbouring `changes` as one hunk, or as several if they are long.
     fn push_group(&self, found: &mut Vec<DiffHunk>, changes: &[LineHunk], first: &LineHunk) {
         let mut lines: Vec<(Line, u32, u32)> = Vec::new();
+
         let (mut old, mut new) = (first.old.start, first.new.start);
+        // Before a change on the first line there is no context.
         let context = CONTEXT.min(old).min(new);
         (old, new) = (old - context, new - context);
+
         for change in changes {
             while old < change.old.start {
                 lines.push((Line::Same, old, new));
@@ -113,12 +122,14 @@ impl Texts<'_> {
                 new += 1;
             }
         }
+
         for _ in 0..CONTEXT {
             if (old as usize) < self.old.len() && (new as usize) < self.new.len() {
                 lines.push((Line::Same, old, new));
                 (old, new) = (old + 1, new + 1);
             }
         }
+
         for part in lines.chunks(MAX_LINES) {
             let Some(&(_, old, new)) = part.first() else { continue };
             found.push(DiffHunk {
@@ -141,12 +152,14 @@ impl Texts<'_> {
         Some(around.qualified_name.clone())
     }
 
+    /// The line with its mark, cut to [`MAX_WIDTH`] characters.
     fn shown(&self, &(kind, old, new): &(Line, u32, u32)) -> String {
         let (mark, line) = match kind {
             Line::Same => (' ', self.new.get(new as usize)),
             Line::Removed => ('-', self.old.get(old as usize)),
             Line::Added => ('+', self.new.get(new as usize)),
         };
+
         let text = String::from_utf8_lossy(line.copied().unwrap_or_default());
         let text = text.trim_end();
         match text.char_indices().nth(MAX_WIDTH) {

@@ -1,10 +1,11 @@
 //! Changes: commits, changed files, changed symbols and differences between two states of a repository.
 //!
-//! Answered from git alone, so a repository that is not indexed has answers too. Only the history of a symbol
-//! whose file is not named looks the file up in the index.
+//! The answers come from git alone, so a repository that is not indexed has answers too. Only the history of
+//! a symbol whose file is not named looks the file up in the index.
 //!
 //! * [`ends`]: the two states. [`commits`]: the commits between them, or those that touch a symbol.
-//! * [`files`]: the changed files. [`symbols`]: which of their definitions differ. [`hunks`]: which lines.
+//! * [`files`]: the changed files. [`symbols`]: the definitions in them that differ. [`hunks`]: the lines
+//!   that differ.
 
 pub mod commits;
 mod contents;
@@ -23,12 +24,12 @@ use contents::Contents;
 use ends::Ends;
 use std::time::{Duration, Instant};
 
-/// Time for one part of an answer, after which it says that it is incomplete.
+/// Time limit for one part of an answer, after which it says that it is incomplete.
 const TIME_LIMIT: Duration = Duration::from_secs(4);
-/// Stack of threads that parse.
+/// Size of the stack of threads that parse, in bytes.
 const PARSER_STACK: usize = 16 << 20;
 
-/// What a request is about.
+/// A request for the changes between two states.
 #[derive(Debug, Clone, Default)]
 pub struct ChangesRequest {
     /// The older state: a revision, or a range such as `v1..v2`.
@@ -52,7 +53,7 @@ pub struct Changes<'a> {
     paths: PathFilter,
     contents: Contents<'a>,
     deadline: Instant,
-    /// What the answer lacks, for the user.
+    /// Sentences for the user on parts that the answer lacks.
     pub warnings: Vec<String>,
 }
 
@@ -78,12 +79,13 @@ impl Searcher {
                 }
                 _ => Vec::new(),
             };
+
             // Parsers recurse, and the stack of the calling thread may be small.
             std::thread::scope(|scope| {
-                let work = || answer(&mut Changes::open(self, request, symbol_paths)?);
-                let thread = std::thread::Builder::new().name("changes".to_owned()).stack_size(PARSER_STACK);
-                let failed = |error: std::io::Error| QueryError::Internal { message: error.to_string() };
-                let thread = thread.spawn_scoped(scope, work).map_err(failed)?;
+                let builder = std::thread::Builder::new().name("changes".to_owned()).stack_size(PARSER_STACK);
+                let thread = builder
+                    .spawn_scoped(scope, || answer(&mut Changes::open(self, request, symbol_paths)?))
+                    .map_err(|error| QueryError::Internal { message: error.to_string() })?;
                 thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
             })
         })
@@ -91,6 +93,7 @@ impl Searcher {
 }
 
 impl<'a> Changes<'a> {
+    /// Resolves the two states of `request`. `symbol_paths` are the files that define its symbol.
     fn open(
         searcher: &'a Searcher,
         request: &'a ChangesRequest,
@@ -98,15 +101,20 @@ impl<'a> Changes<'a> {
     ) -> Result<Changes<'a>, QueryError> {
         let codebase = &searcher.codebase;
         let ends = Ends::resolve(&codebase.repo, request.from.as_deref(), request.to.as_deref())?;
+
         let trees = [ends.to.tree, ends.from.as_ref().and_then(|from| from.tree)];
         let mut paths = PathFilter::new(&codebase.repo, &request.filters, trees)?;
         paths.of_symbol = symbol_paths;
+
         let contents = Contents::new(searcher, ends.to.tree)?;
         let deadline = Instant::now() + TIME_LIMIT;
         Ok(Changes { searcher, request, ends, paths, contents, deadline, warnings: Vec::new() })
     }
 
-    /// Whether the time is up. A cancelled request ends with an error.
+    /// Returns whether the time is up.
+    ///
+    /// # Errors
+    /// [`QueryError::Cancelled`].
     fn is_late(&self) -> Result<bool, QueryError> {
         self.request.cancel.check()?;
         Ok(Instant::now() > self.deadline)
@@ -121,8 +129,8 @@ impl<'a> Changes<'a> {
         Ok(ids.map(|id| history.short_id(&id)).collect())
     }
 
-    /// Without an older state, makes this about the commit of the newer one alone. Uncommitted changes stay
-    /// what they are.
+    /// If there is no older state, makes this about the commit of the newer one alone. Uncommitted changes
+    /// are kept as they are.
     ///
     /// # Errors
     /// [`codeweaver_git::GitError::UnknownRevision`] for a tree, which is no commit.
@@ -133,34 +141,38 @@ impl<'a> Changes<'a> {
         Ok(())
     }
 
-    /// Whether the request is about some paths only.
+    /// Returns whether the request is about some paths only.
     pub fn has_paths(&self) -> bool {
         !self.paths.is_open()
     }
 }
 
-/// Which paths a request is about.
+/// The paths that a request is about.
 struct PathFilter {
     include: Vec<Pathspec>,
     exclude: Vec<Pathspec>,
-    /// The files that define the symbol of the request; more while its history is followed.
+    /// The files that define the symbol of the request; more are added while its history is followed.
     of_symbol: Vec<BString>,
 }
 
 impl PathFilter {
-    /// A path that is in one of `trees` is meant literally, so that its directory alone is compared.
+    /// The filter of a request. A path that is in one of `trees` is taken literally, so that only its
+    /// directory is compared.
     fn new(repo: &Repo, filters: &Filters, trees: [Option<Oid>; 2]) -> Result<PathFilter, QueryError> {
         let mut include = filters.paths.clone();
         for spec in &mut include {
             let Some(path) = spec.literal() else { continue };
             let path = path.strip_suffix(b"/").unwrap_or(&path);
+
             for tree in trees.iter().flatten() {
+                // If a tree cannot be read, the path stays a pattern.
                 if is_in_tree(repo, tree, BStr::new(path)).unwrap_or(false) {
                     *spec = spec.clone().rooted();
                     break;
                 }
             }
         }
+
         Ok(PathFilter { include, exclude: filters.exclude_paths.clone(), of_symbol: Vec::new() })
     }
 
@@ -169,23 +181,29 @@ impl PathFilter {
     }
 
     fn matches(&self, path: &BStr) -> bool {
-        let any = |specs: &[Pathspec]| specs.iter().any(|spec| spec.matches(path));
         let is_included = if self.of_symbol.is_empty() {
-            self.include.is_empty() || any(&self.include)
+            self.include.is_empty() || matches_any(&self.include, path)
         } else {
-            self.of_symbol.iter().any(|known| known == path) || any(&self.include)
+            self.of_symbol.iter().any(|file| file == path) || matches_any(&self.include, path)
         };
-        is_included && !any(&self.exclude)
+        is_included && !matches_any(&self.exclude, path)
     }
 
+    /// Returns whether a path in `directory` may match.
     fn may_match_below(&self, directory: &BStr) -> bool {
-        let holds = |file: &BString| {
-            file.strip_prefix(directory.as_ref() as &[u8]).is_some_and(|rest| rest.first() == Some(&b'/'))
-        };
         if !self.of_symbol.is_empty() {
-            return self.of_symbol.iter().any(holds)
+            return self.of_symbol.iter().any(|file| is_below(file, directory))
                 || self.include.iter().any(|spec| spec.may_match_below(directory));
         }
         self.include.is_empty() || self.include.iter().any(|spec| spec.may_match_below(directory))
     }
+}
+
+fn matches_any(specs: &[Pathspec], path: &BStr) -> bool {
+    specs.iter().any(|spec| spec.matches(path))
+}
+
+/// Returns whether `file` is in `directory` or in one below it.
+fn is_below(file: &BString, directory: &BStr) -> bool {
+    file.strip_prefix(directory.as_ref() as &[u8]).is_some_and(|rest| rest.first() == Some(&b'/'))
 }

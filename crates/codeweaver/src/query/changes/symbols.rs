@@ -3,16 +3,16 @@
 use super::Changes;
 use super::files::FileChange;
 use crate::query::error::QueryError;
-use codeweaver_chunk::{LanguageId, SymbolKind, chunk_blob};
+use codeweaver_chunk::{LanguageId, Symbol, SymbolKind, chunk_blob};
 use codeweaver_config::ChunkerSettings;
 use codeweaver_git::BStr;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-/// Size from which the definitions of a file are not compared.
+/// Maximum size in bytes of a text whose definitions are compared.
 const MAX_BYTES: usize = 2 << 20;
 
-/// What happened to a definition.
+/// The kind of a change of a definition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SymbolChangeKind {
     Added,
@@ -49,8 +49,19 @@ impl SymbolChangeKind {
 pub struct SymbolChange {
     pub qualified_name: String,
     pub kind: SymbolChangeKind,
-    /// Where it begins in the newer version, or in the older one if it was removed.
+    /// The first line of the definition in the newer version, or in the older one if it was removed.
     pub line: u32,
+}
+
+impl SymbolChange {
+    fn new(definition: &Definition, kind: SymbolChangeKind) -> SymbolChange {
+        SymbolChange { qualified_name: definition.qualified_name.clone(), kind, line: definition.lines.0 }
+    }
+
+    /// Order in an answer: by line, the removed definitions last.
+    fn order(&self) -> (bool, u32, &str) {
+        (self.kind == SymbolChangeKind::Removed, self.line, &self.qualified_name)
+    }
 }
 
 /// A definition of one version.
@@ -60,16 +71,15 @@ pub(super) struct Definition {
     pub signature: String,
     pub lines: (u32, u32),
     kind: SymbolKind,
-    /// Hash of its text without the definitions in it that are listed themselves.
+    /// Hash of its text without the definitions in it that are listed too.
     own_text: [u8; 32],
     range: Range<u32>,
 }
 
 impl Definition {
-    /// Whether the last segments of its name are `wanted`.
+    /// Returns whether the last segments of its name are `wanted`.
     pub fn is_named(&self, wanted: &[&str]) -> bool {
-        let own: Vec<&str> = name_segments(&self.qualified_name).collect();
-        own.len() >= wanted.len() && own[own.len() - wanted.len()..] == *wanted
+        ends_with(&self.qualified_name, wanted)
     }
 
     /// Hash of its whole text.
@@ -79,9 +89,15 @@ impl Definition {
     }
 }
 
-/// The segments of a qualified name, whatever its separators.
+/// The segments of a qualified name in the notation of any language.
 pub(super) fn name_segments(name: &str) -> impl Iterator<Item = &str> {
     name.split(['.', ':', '\\', '#', '/', ' ']).filter(|segment| !segment.is_empty())
+}
+
+/// Returns whether the last segments of a qualified name are `wanted`.
+pub(super) fn ends_with(qualified_name: &str, wanted: &[&str]) -> bool {
+    let own: Vec<&str> = name_segments(qualified_name).collect();
+    own.len() >= wanted.len() && own[own.len() - wanted.len()..] == *wanted
 }
 
 /// The definitions of a text, in order.
@@ -89,18 +105,40 @@ pub(super) fn outline(text: &[u8], language: LanguageId, settings: &ChunkerSetti
     if text.is_empty() || text.len() > MAX_BYTES || language.is_prose() || language.is_data() {
         return Vec::new();
     }
-    let mut symbols: Vec<_> =
+
+    let mut symbols: Vec<Symbol> =
         chunk_blob(text, language, settings).chunks.into_iter().flat_map(|chunk| chunk.symbols).collect();
+    // Of symbols with the same beginning, the one around the others comes first.
     symbols
         .sort_by(|a, b| (a.byte_range.start, b.byte_range.end).cmp(&(b.byte_range.start, a.byte_range.end)));
     symbols.dedup_by(|a, b| a.byte_range == b.byte_range && a.name == b.name);
-    // Fields belong to the text of their type, and what is in a function to that of the function. A test may
-    // be a group of tests.
+    remove_parts(&mut symbols);
+
+    let mut found: Vec<Definition> = Vec::new();
+    for (at, symbol) in symbols.iter().enumerate() {
+        found.push(Definition {
+            qualified_name: symbol.qualified_name.clone(),
+            signature: symbol.signature.clone(),
+            lines: (symbol.line_span.start, symbol.line_span.end),
+            kind: symbol.kind,
+            own_text: own_text_hash(text, symbol, &symbols[at + 1..]),
+            range: symbol.byte_range.clone(),
+        });
+    }
+    found
+}
+
+/// Removes the symbols that are parts of others and not listed themselves: fields belong to the text of their
+/// type, and what is defined in a function to the text of the function. A test may be a group of tests.
+///
+/// `symbols` are sorted by their beginning, those around others first.
+fn remove_parts(symbols: &mut Vec<Symbol>) {
     let mut open: Vec<(Range<u32>, SymbolKind)> = Vec::new();
     symbols.retain(|symbol| {
         while open.last().is_some_and(|(range, _)| range.end <= symbol.byte_range.start) {
             open.pop();
         }
+
         let is_part = open.iter().any(|(_, outer)| match outer {
             SymbolKind::Test => symbol.kind != SymbolKind::Test,
             outer => outer.is_callable() || outer.has_members() && is_data(symbol.kind),
@@ -108,35 +146,32 @@ pub(super) fn outline(text: &[u8], language: LanguageId, settings: &ChunkerSetti
         open.push((symbol.byte_range.clone(), symbol.kind));
         !is_part
     });
-    let mut found: Vec<Definition> = Vec::new();
-    for (at, symbol) in symbols.iter().enumerate() {
-        let mut hasher = blake3::Hasher::new();
-        let mut from = symbol.byte_range.start;
-        let inner =
-            symbols[at + 1..].iter().take_while(|inner| inner.byte_range.start < symbol.byte_range.end);
-        for inner in inner {
-            if inner.byte_range.start >= from {
-                hasher.update(slice(text, from..inner.byte_range.start).trim_ascii_end());
-                from = inner.byte_range.end;
-            }
-        }
-        hasher.update(slice(text, from..symbol.byte_range.end));
-        found.push(Definition {
-            qualified_name: symbol.qualified_name.clone(),
-            signature: symbol.signature.clone(),
-            lines: (symbol.line_span.start, symbol.line_span.end),
-            kind: symbol.kind,
-            own_text: *hasher.finalize().as_bytes(),
-            range: symbol.byte_range.clone(),
-        });
-    }
-    found
 }
 
+/// Hash of the text of `symbol` without that of the symbols in it. `after` are the symbols that follow it in
+/// the list.
+fn own_text_hash(text: &[u8], symbol: &Symbol, after: &[Symbol]) -> [u8; 32] {
+    let mut hasher = blake3::Hasher::new();
+    let mut from = symbol.byte_range.start;
+    let inner = after.iter().take_while(|inner| inner.byte_range.start < symbol.byte_range.end);
+    for inner in inner {
+        if inner.byte_range.start >= from {
+            // Blank space before an inner definition comes and goes with it.
+            hasher.update(slice(text, from..inner.byte_range.start).trim_ascii_end());
+            from = inner.byte_range.end;
+        }
+    }
+
+    hasher.update(slice(text, from..symbol.byte_range.end));
+    *hasher.finalize().as_bytes()
+}
+
+/// The bytes of `range`; empty if it exceeds the text.
 fn slice(text: &[u8], range: Range<u32>) -> &[u8] {
     text.get(range.start as usize..range.end as usize).unwrap_or_default()
 }
 
+/// Returns whether a definition of this kind holds data and has no members.
 fn is_data(kind: SymbolKind) -> bool {
     use SymbolKind as K;
     matches!(kind, K::Field | K::Property | K::EnumMember | K::Variable | K::Key)
@@ -153,6 +188,7 @@ pub(super) fn compare(old: &[Definition], new: &[Definition]) -> Vec<SymbolChang
             if is_new { pair.1.push(definition) } else { pair.0.push(definition) }
         }
     }
+
     let mut changes = Vec::new();
     for (mut before, mut after) in by_name.into_values() {
         before.retain(|a| match after.iter().position(|b| b.own_text == a.own_text) {
@@ -162,46 +198,40 @@ pub(super) fn compare(old: &[Definition], new: &[Definition]) -> Vec<SymbolChang
             }
             None => true,
         });
+
         let n_pairs = before.len().min(after.len());
-        let change = |definition: &Definition, kind| SymbolChange {
-            qualified_name: definition.qualified_name.clone(),
-            kind,
-            line: definition.lines.0,
-        };
         for (a, b) in before.iter().zip(&after) {
             let kind = match a.signature == b.signature {
                 true => SymbolChangeKind::Body,
                 false => SymbolChangeKind::Signature,
             };
-            changes.push(change(b, kind));
+            changes.push(SymbolChange::new(b, kind));
         }
-        changes.extend(after[n_pairs..].iter().map(|b| change(b, SymbolChangeKind::Added)));
-        changes.extend(before[n_pairs..].iter().map(|a| change(a, SymbolChangeKind::Removed)));
+        changes.extend(after[n_pairs..].iter().map(|b| SymbolChange::new(b, SymbolChangeKind::Added)));
+        changes.extend(before[n_pairs..].iter().map(|a| SymbolChange::new(a, SymbolChangeKind::Removed)));
     }
-    changes.sort_by(|a, b| {
-        let key = |change: &SymbolChange| (change.kind == SymbolChangeKind::Removed, change.line);
-        key(a).cmp(&key(b)).then_with(|| a.qualified_name.cmp(&b.qualified_name))
-    });
+
+    changes.sort_by(|a, b| a.order().cmp(&b.order()));
     one_of_each_name(changes, old)
 }
 
-/// Makes one change of those of one name. Another overload is a change of the signature.
+/// Merges the changes of one name into one. Another overload is a change of the signature.
 fn one_of_each_name(changes: Vec<SymbolChange>, old: &[Definition]) -> Vec<SymbolChange> {
-    let mut found: Vec<SymbolChange> = Vec::new();
     let existed: BTreeSet<&str> = old.iter().map(|definition| definition.qualified_name.as_str()).collect();
-    let members: Vec<String> = changes.iter().map(|change| change.qualified_name.clone()).collect();
+    let names: Vec<String> = changes.iter().map(|change| change.qualified_name.clone()).collect();
+
+    let mut found: Vec<SymbolChange> = Vec::new();
     for mut change in changes {
-        // That the body of a type differs is said by its members.
-        let is_member = |name: &String| {
-            let rest = name.strip_prefix(&change.qualified_name);
-            rest.is_some_and(|rest| rest.starts_with(['.', ':', '#']))
-        };
-        if change.kind == SymbolChangeKind::Body && members.iter().any(is_member) {
+        // The changed members of a type say that its body differs.
+        if change.kind == SymbolChangeKind::Body
+            && names.iter().any(|name| is_member_of(name, &change.qualified_name))
+        {
             continue;
         }
         if change.kind == SymbolChangeKind::Added && existed.contains(change.qualified_name.as_str()) {
             change.kind = SymbolChangeKind::Signature;
         }
+
         match found.iter_mut().find(|known| known.qualified_name == change.qualified_name) {
             Some(known) if known.kind != change.kind => known.kind = SymbolChangeKind::Signature,
             Some(_) => {}
@@ -211,15 +241,22 @@ fn one_of_each_name(changes: Vec<SymbolChange>, old: &[Definition]) -> Vec<Symbo
     found
 }
 
+/// Returns whether `name` is the qualified name of a member of the type called `outer`.
+fn is_member_of(name: &str, outer: &str) -> bool {
+    name.strip_prefix(outer).is_some_and(|rest| rest.starts_with(['.', ':', '#']))
+}
+
 impl Changes<'_> {
     /// The definitions of a file that differ; empty if its language has none, or if a side cannot be read.
     pub fn symbols(&mut self, file: &FileChange) -> Result<Vec<SymbolChange>, QueryError> {
         if file.skipped.is_some() {
             return Ok(Vec::new());
         }
+
         let (Some(old), Some(new)) = (self.contents.old(file)?, self.contents.new_text(file)?) else {
             return Ok(Vec::new());
         };
+
         let old = self.definitions(file.older_path(), &old);
         let new = self.definitions(file.path.as_ref(), &new);
         Ok(compare(&old, &new))

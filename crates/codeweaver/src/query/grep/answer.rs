@@ -4,7 +4,7 @@ use super::{CorpusInfo, Found, GrepFile, Page};
 use crate::query::error::QueryError;
 use codeweaver_text::plural;
 
-/// Longer lines are cut around the match.
+/// Maximum number of bytes of a line. Longer ones are cut around the match.
 const MAX_LINE: usize = 2000;
 
 /// Found lines.
@@ -12,7 +12,7 @@ const MAX_LINE: usize = 2000;
 pub struct LineAnswer {
     /// `exact` or `regex`.
     pub mode: &'static str,
-    /// What was searched for.
+    /// The text or expression that was searched for.
     pub pattern: String,
     /// The number of lines and files in a sentence.
     pub summary: String,
@@ -24,11 +24,11 @@ pub struct LineAnswer {
     pub files: Vec<GrepFile>,
     /// Number of matching lines that the limit leaves out.
     pub omitted_lines: u64,
-    /// What was not searched, for the user.
+    /// Sentences for the user on files that were not searched.
     pub warnings: Vec<String>,
     /// Time to find them, in milliseconds.
     pub execution_time_ms: u64,
-    /// What was searched.
+    /// The state of the codebase that was searched.
     pub index: CorpusInfo,
 }
 
@@ -43,7 +43,7 @@ impl GrepFile {
 }
 
 impl Found<'_> {
-    /// `41 lines in 12 files`, or what was searched without a match.
+    /// `41 lines in 12 files`, or the extent of a search without a match.
     pub fn summary(&self) -> String {
         match self.n_files() {
             0 => {
@@ -66,6 +66,7 @@ impl Found<'_> {
             files.push(file);
             Ok::<_, QueryError>(())
         })?;
+
         Ok(LineAnswer {
             mode: if self.pattern().is_regex { "regex" } else { "exact" },
             pattern: self.pattern().text.clone(),

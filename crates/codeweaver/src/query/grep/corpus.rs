@@ -1,7 +1,7 @@
 //! Corpus: the files that are searched.
 //!
 //! The files of a tree are those of its snapshot or, if it is not indexed, those of a walk through it. So an
-//! answer never depends on how far the index is.
+//! answer never depends on the progress of the index.
 
 use super::needles::Requirement;
 use super::request::GrepRequest;
@@ -20,7 +20,7 @@ use codeweaver_store::snapshot::Snapshot;
 use codeweaver_store::words::DocSet;
 use std::sync::Mutex;
 
-/// Threads look through the words of at least so many docs.
+/// Minimum number of docs whose words are searched on several threads.
 const PARALLEL_DOCS: u64 = 2000;
 
 /// A file that may have matches.
@@ -32,11 +32,11 @@ pub(super) struct CorpusFile {
     pub doc: Option<(usize, u32)>,
     pub state: MatchState,
     pub flags: PathFlags,
-    /// Generated, vendored, a lock file: not indexed.
+    /// Whether the index leaves the file out: it is generated, vendored or a lock file.
     pub is_aside: bool,
-    /// Whether it is known to have no credentials.
+    /// Whether the file is known to have no credentials.
     pub is_checked: bool,
-    /// What the user lets this file be.
+    /// The reasons for skipping that do not apply to the content of this file, by the wish of the user.
     pub exempt: Exempt,
 }
 
@@ -47,12 +47,12 @@ pub(super) struct Corpus {
     pub policy: Policy,
     /// Wanted languages, by their names in the table; empty for all.
     pub languages: Vec<String>,
-    /// Reads changed files.
+    /// Reads changed files; `None` if there are none.
     pub worktree: Option<Mutex<WorktreeReader>>,
     pub info: CorpusInfo,
 }
 
-/// What is searched, for the user.
+/// Facts about the state of the codebase that is searched, for the user.
 #[derive(Debug, Clone, Default, schemars::JsonSchema, serde::Serialize)]
 pub struct CorpusInfo {
     /// Hex oid of the commit of the revision, if it has one.
@@ -74,7 +74,7 @@ pub struct CorpusInfo {
     /// Path filters that match no file.
     #[serde(skip)]
     pub absent_paths: Vec<String>,
-    /// What was missing, for the user.
+    /// Sentences for the user on parts of the state that are missing.
     #[serde(skip)]
     pub warnings: Vec<String>,
     /// Whether the updater has something to do.
@@ -83,7 +83,7 @@ pub struct CorpusInfo {
 }
 
 impl Corpus {
-    /// The files that may have a match.
+    /// Collects the files that may have a match.
     pub fn open(source: &ViewSource<'_>, request: &GrepRequest) -> Result<Corpus, QueryError> {
         let codebase = source.codebase;
         let wanted = source.resolve(&request.view)?;
@@ -91,6 +91,7 @@ impl Corpus {
         let reader = source.store()?;
         let lifecycle = codebase.lifecycle(reader.as_ref());
         let Some(reader) = reader else { return Err(QueryError::Gated(lifecycle)) };
+
         let status = match wanted.worktree {
             WorktreeInput::Run(budget) if codebase.repo.work_dir().is_some() => {
                 Some(source.status(&wanted.target, budget)?)
@@ -102,6 +103,7 @@ impl Corpus {
         let candidates = parallel::map(reader.segments.len(), n_docs, PARALLEL_DOCS, |at| {
             requirement.candidates(&reader.segments[at])
         });
+
         let tree = wanted.target.tree_oid();
         let snapshot = reader.snapshot(&codebase.snapshot_key(&tree))?;
         let policy = source.policy(&wanted)?;
@@ -125,6 +127,8 @@ impl Corpus {
                 policy,
             },
         };
+
+        // A snapshot that is still growing has only some of the files.
         match snapshot.filter(|snapshot| snapshot.totals.complete) {
             Some(snapshot) => gathering.add_snapshot(&snapshot, &wanted)?,
             None => gathering.add_tree(&wanted)?,
@@ -136,12 +140,14 @@ impl Corpus {
 
     /// The name of the language of a file with these bytes.
     pub fn language(&self, file: &CorpusFile, bytes: &[u8]) -> String {
-        let doc = file.doc.and_then(|(segment, ordinal)| {
+        let indexed = file.doc.and_then(|(segment, ordinal)| {
             let segment = &self.reader.segments[segment];
             Some(segment.language(segment.docs().get(ordinal as usize)?.language))
         });
-        let by_policy = || self.policy.language(None, file.path.as_bstr(), bytes).name();
-        doc.unwrap_or_else(by_policy).to_owned()
+        match indexed {
+            Some(name) => name.to_owned(),
+            None => self.policy.language(None, file.path.as_bstr(), bytes).name().to_owned(),
+        }
     }
 }
 
@@ -152,7 +158,7 @@ struct Gathering<'a> {
     /// For each path of the filters, whether it matches a file.
     is_path_seen: Vec<bool>,
     status: Option<&'a WorktreeStatus>,
-    /// By segment, the docs that may have a match; `None` if all may.
+    /// The docs that may have a match, by segment; `None` if all of a segment may.
     candidates: Vec<Option<DocSet>>,
     corpus: Corpus,
 }
@@ -162,6 +168,7 @@ impl Gathering<'_> {
     fn add_snapshot(&mut self, snapshot: &Snapshot, wanted: &ViewTarget) -> Result<(), QueryError> {
         let reader = self.corpus.reader.clone();
         let mut unindexed: Vec<CorpusFile> = Vec::new();
+
         for (_, record, path) in reader.live_entries(&snapshot.entries) {
             let path = path.as_bstr();
             let flags = PathFlags(record.flags as u8);
@@ -169,11 +176,14 @@ impl Gathering<'_> {
             if self.is_changed(path) || !self.passes(path, flags, reason) {
                 continue;
             }
+
             let doc = reader.locate_doc(record.doc);
+            // Such a file counts as searched: its words say that no line matches.
             if doc.is_some() && !self.may_match(doc) {
                 self.corpus.info.files += 1;
                 continue;
             }
+
             let file = CorpusFile {
                 path: path.to_owned(),
                 blob: None,
@@ -184,10 +194,11 @@ impl Gathering<'_> {
                 is_checked: doc.is_some(),
                 exempt: Exempt::default(),
             };
-            match doc.and_then(|(segment, ordinal)| {
+            let blob = doc.and_then(|(segment, ordinal)| {
                 let segment = &reader.segments[segment];
                 Some(segment.blob_oid(segment.docs().get(ordinal as usize)?))
-            }) {
+            });
+            match blob {
                 Some(blob) => self.push(CorpusFile { blob: Some(blob), ..file }),
                 None => unindexed.push(file),
             }
@@ -195,13 +206,15 @@ impl Gathering<'_> {
         self.add_unindexed(unindexed, wanted)
     }
 
-    /// Adds files whose blobs no doc names.
+    /// Adds files of an indexed tree whose blobs are of no doc.
     fn add_unindexed(&mut self, files: Vec<CorpusFile>, wanted: &ViewTarget) -> Result<(), QueryError> {
-        /// More than these are looked up in a list of all files.
+        /// Maximum number of files that are looked up one by one. More are looked up in a list of all files.
         const MAX_SINGLE: usize = 64;
+
         let Some(tree) = wanted.target.tree.filter(|_| !files.is_empty()) else { return Ok(()) };
         let repo = &self.source.codebase.repo;
         let all = if files.len() > MAX_SINGLE { Some(git::walk_tree(repo, &tree)?) } else { None };
+
         for file in files {
             let found = match &all {
                 Some(all) => {
@@ -210,6 +223,7 @@ impl Gathering<'_> {
                 }
                 None => git::entry_at(repo, &tree, file.path.as_bstr())?,
             };
+
             if let Some(found) = found {
                 let exempt = self.exempt(&found.path, found.mode);
                 self.push(CorpusFile { blob: Some(found.oid), exempt, ..file });
@@ -221,14 +235,17 @@ impl Gathering<'_> {
     /// Adds the files of a tree that is not indexed.
     fn add_tree(&mut self, wanted: &ViewTarget) -> Result<(), QueryError> {
         let Some(tree) = wanted.target.tree else { return Ok(()) };
+
         for file in git::walk_tree(&self.source.codebase.repo, &tree)? {
             if self.is_changed(file.path.as_bstr()) {
                 continue;
             }
+
             let (flags, exempt, reason) = self.decide(&file.path, file.mode);
             if !self.passes(file.path.as_bstr(), flags, reason) {
                 continue;
             }
+
             self.push(CorpusFile {
                 path: file.path,
                 blob: Some(file.oid),
@@ -248,31 +265,32 @@ impl Gathering<'_> {
         let Some(status) = self.status else { return Ok(()) };
         let changes = &status.changes;
         self.corpus.info.dirty_files = changes.changes.len();
-        let warnings = &mut self.corpus.info.warnings;
-        let count = |n: usize, what: &str| (n > 0).then(|| format!("{n} {what}"));
-        warnings.extend(count(
-            changes.filtered.len(),
-            "changed files have a filter driver and are searched as committed",
-        ));
-        warnings.extend(count(
-            changes.unreadable.len(),
-            "files or directories cannot be read: what is committed there is searched",
-        ));
-        warnings.extend(count(
-            changes.unlisted.len(),
-            "directories cannot be listed: untracked files there are not searched",
-        ));
-        warnings.extend(count(changes.unchecked, "paths could not be compared with the disk in time"));
+        for (n, what) in [
+            (changes.filtered.len(), "changed files have a filter driver and are searched as committed"),
+            (
+                changes.unreadable.len(),
+                "files or directories cannot be read: what is committed there is searched",
+            ),
+            (changes.unlisted.len(), "directories cannot be listed: untracked files there are not searched"),
+            (changes.unchecked, "paths could not be compared with the disk in time"),
+        ] {
+            if n > 0 {
+                self.corpus.info.warnings.push(format!("{n} {what}"));
+            }
+        }
         if changes.changes.is_empty() {
             return Ok(());
         }
+
         self.corpus.worktree = Some(Mutex::new(status.reader(&self.source.codebase.repo)?));
         for WorktreeChange { path, state, bytes, .. } in &changes.changes {
+            // A deleted file has nothing to search.
             let Some(blob) = bytes else { continue };
             let (flags, exempt, reason) = self.decide(path, blob.mode);
             if !self.passes(path.as_bstr(), flags, reason) {
                 continue;
             }
+
             self.push(CorpusFile {
                 path: path.clone(),
                 blob: None,
@@ -287,17 +305,21 @@ impl Gathering<'_> {
         Ok(())
     }
 
+    /// Completes the facts about the corpus, after all files were added.
     fn finish(self, wanted: &ViewTarget) -> Corpus {
         let Gathering { source, filters, is_path_seen, mut corpus, .. } = self;
         let absent = filters.paths.iter().zip(&is_path_seen).filter(|(_, is_seen)| !**is_seen);
         corpus.info.absent_paths = absent.map(|(pathspec, _)| pathspec.to_string()).collect();
+
         let reader = &corpus.reader;
         let tree = Some(corpus.info.tree.as_str());
         let is_behind = !freshness::is_current(source.codebase, Some(&*reader.state), tree);
+
         corpus.info.needs_update = wanted.target.is_head && reader.denied.is_none() && is_behind;
         corpus
     }
 
+    /// Counts a file, and adds it if it may have a match.
     fn push(&mut self, file: CorpusFile) {
         self.corpus.info.files += 1;
         if self.may_match(file.doc) {
@@ -305,24 +327,28 @@ impl Gathering<'_> {
         }
     }
 
+    /// Returns whether a file with this doc may have a match.
     fn may_match(&self, doc: Option<(usize, u32)>) -> bool {
         let Some((segment, ordinal)) = doc else { return true };
         self.candidates[segment].as_ref().is_none_or(|docs| docs.contains(ordinal))
     }
 
+    /// Returns whether the working tree has another version of the file at `path`.
     fn is_changed(&self, path: &git::BStr) -> bool {
         let changes = self.status.map_or(&[][..], |status| &status.changes.changes);
         changes.binary_search_by(|change| change.path.as_bstr().cmp(path)).is_ok()
     }
 
-    /// Whether a file that the policy skips for `reason` is searched.
+    /// Returns whether a file passes the filters and is not skipped for `reason`. Counts those that are.
     fn passes(&mut self, path: &git::BStr, flags: PathFlags, reason: Option<SkipReason>) -> bool {
+        // Before the other filters: a path whose files they exclude is not absent.
         for (pathspec, is_seen) in self.filters.paths.iter().zip(&mut self.is_path_seen) {
             *is_seen = *is_seen || pathspec.matches(path);
         }
         if !passes_path(self.filters, path, flags) {
             return false;
         }
+
         let info = &mut self.corpus.info;
         match reason {
             Some(SkipReason::Symlink | SkipReason::Submodule) => return false,
@@ -335,6 +361,7 @@ impl Gathering<'_> {
         false
     }
 
+    /// The flags and exemptions of a file by the policy, and the reason for which the index skips it.
     fn decide(&self, path: &BString, mode: Mode) -> (PathFlags, Exempt, Option<SkipReason>) {
         match self.corpus.policy.decide_path(path.as_bstr(), mode) {
             PathDecision::Index { flags, exempt, .. } => (flags, exempt, None),
@@ -346,6 +373,7 @@ impl Gathering<'_> {
         self.decide(path, mode).1
     }
 
+    /// The segment and ordinal of a doc with this blob.
     fn doc_of(&self, blob: &Oid) -> Option<(usize, u32)> {
         let mut segments = self.corpus.reader.segments.iter().enumerate();
         segments.find_map(|(at, segment)| segment.find_blob(blob).map(|ordinal| (at, ordinal)))

@@ -13,8 +13,8 @@ use codeweaver_index::policy::PathFlags;
 use grep_regex::RegexMatcher;
 use std::time::Instant;
 
-/// All files with matches: sources before tests, documentation and generated files; of each those first that
-/// define what is searched for, then those in fewer directories.
+/// All files with matches. Sources come before tests, documentation and generated files; of each kind those
+/// first that define the text searched for, then those in fewer directories.
 pub struct Found<'a> {
     codebase: &'a Codebase,
     request: GrepRequest,
@@ -23,9 +23,9 @@ pub struct Found<'a> {
     hits: Vec<Hit>,
     /// Number of matching lines. A binary file counts as one.
     pub n_lines: u64,
-    /// What was searched.
+    /// The state of the codebase that was searched.
     pub info: CorpusInfo,
-    /// Time to find them, in milliseconds.
+    /// Time to find the lines, in milliseconds.
     pub execution_time_ms: u64,
 }
 
@@ -66,15 +66,15 @@ pub struct GrepLine {
     pub symbol: String,
 }
 
-/// Which of the found lines are wanted.
+/// The part of the found lines that is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Page {
     /// Number of first lines to leave out.
     pub offset: usize,
     /// Maximum number of matching lines.
     pub limit: usize,
-    /// Maximum number of matching lines of one file, the first. Others are not counted by `offset` and
-    /// `limit`.
+    /// Maximum number of matching lines of one file, from its first. The others are not counted by `offset`
+    /// and `limit`.
     pub per_file: usize,
     /// Maximum number of bytes of a line; longer ones are cut around the first match.
     pub max_line: usize,
@@ -88,6 +88,7 @@ impl Default for Page {
 }
 
 impl<'a> Found<'a> {
+    /// Searches the files of `corpus`, and orders those with matches.
     pub(super) fn search(
         codebase: &'a Codebase,
         request: GrepRequest,
@@ -98,11 +99,14 @@ impl<'a> Found<'a> {
         let cancel = &request.view.cancel;
         let scan = Scan { codebase, corpus: &corpus, matcher: &matcher, context: request.context, cancel };
         let Scanned { mut hits, n_unread, n_secret } = scan.run()?;
+
+        // The path comes last, so that the order is the same on every machine.
         hits.sort_by_cached_key(|hit| {
             let path = &corpus.files[hit.file].path;
             let depth = path.iter().filter(|&&byte| byte == b'/').count();
             (rank(&corpus.files[hit.file], hit), !hit.has_definition, depth, path.clone())
         });
+
         let mut info = corpus.info.clone();
         info.unread_files += n_unread;
         info.secret_files += n_secret;
@@ -111,7 +115,7 @@ impl<'a> Found<'a> {
         Ok(Found { codebase, request, matcher, corpus, hits, n_lines, info, execution_time_ms })
     }
 
-    /// What was searched for.
+    /// The pattern that was searched for.
     pub fn pattern(&self) -> &Pattern {
         &self.request.pattern
     }
@@ -150,11 +154,14 @@ impl<'a> Found<'a> {
                 skip -= n_matches;
                 continue;
             }
+
             let wanted = skip..n_matches.min(skip.saturating_add(left));
             left -= wanted.end - wanted.start;
             skip = 0;
+
             let mut file = self.file(hit);
             if !hit.is_binary {
+                // The lines of a large result were not all kept; such a file is searched again.
                 let again = match &hit.lines {
                     Some(_) => None,
                     None => Some(self.scan().again(hit)?),
@@ -168,32 +175,33 @@ impl<'a> Found<'a> {
         Ok(())
     }
 
-    /// Sentences on what was not searched, and what else the user should know.
+    /// Sentences for the user on files that were not searched, and on paths that match no file.
     pub fn warnings(&self) -> Vec<String> {
         let info = &self.info;
-        let files = |n: u64, what: &str, why: &str| {
-            let files = if n == 1 { "1 file is".to_owned() } else { format!("{n} files are") };
-            (n > 0).then(|| format!("{files} {what}{why}"))
-        };
         let mut warnings = info.warnings.clone();
+
         // A list of globs is written so that one of them matches.
-        let is_told = |path: &&String| self.n_files() == 0 || !path.contains(['*', '?']);
-        let absent: Vec<String> =
-            info.absent_paths.iter().filter(is_told).map(|path| format!("'{path}'")).collect();
+        let absent: Vec<String> = info
+            .absent_paths
+            .iter()
+            .filter(|path| self.n_files() == 0 || !path.contains(['*', '?']))
+            .map(|path| format!("'{path}'"))
+            .collect();
         if !absent.is_empty() {
             warnings.push(format!("no file matches the path {}", absent.join(" or ")));
         }
-        warnings.extend(files(info.secret_files, "not searched: ", "credentials are never shown"));
-        warnings.extend(files(
-            info.excluded_files,
-            "not searched: ",
-            "policy.include, policy.exclude or .codeweaverignore leave them out",
-        ));
-        warnings.extend(files(
-            info.unread_files,
-            "not searched: ",
-            "their contents are not in this clone, or cannot be read",
-        ));
+
+        for (n, why) in [
+            (info.secret_files, "credentials are never shown"),
+            (info.excluded_files, "policy.include, policy.exclude or .codeweaverignore leave them out"),
+            (info.unread_files, "their contents are not in this clone, or cannot be read"),
+        ] {
+            match n {
+                0 => {}
+                1 => warnings.push(format!("1 file is not searched: {why}")),
+                n => warnings.push(format!("{n} files are not searched: {why}")),
+            }
+        }
         warnings
     }
 
@@ -220,20 +228,21 @@ impl<'a> Found<'a> {
     }
 }
 
-/// Order of files by what they are for: sources, then tests and examples, then prose and data, then what is
-/// hardly read.
+/// The order of files by their role: sources, then tests and examples, then prose and data, then files that
+/// are hardly read.
 fn rank(file: &CorpusFile, hit: &Hit) -> u8 {
-    let has = |flag| file.flags.contains(flag);
+    let beside = [PathFlags::TEST, PathFlags::EXAMPLE, PathFlags::BENCH];
+    let is_docs = file.flags.contains(PathFlags::DOCS);
     let language = LanguageId::by_name(&hit.language);
     match () {
         () if hit.is_binary || file.is_aside || is_history(&file.path) => 3,
-        () if has(PathFlags::DOCS) || language.is_some_and(|it| it.is_prose() || it.is_data()) => 2,
-        () if has(PathFlags::TEST) || has(PathFlags::EXAMPLE) || has(PathFlags::BENCH) => 1,
+        () if is_docs || language.is_some_and(|it| it.is_prose() || it.is_data()) => 2,
+        () if beside.into_iter().any(|role| file.flags.contains(role)) => 1,
         () => 0,
     }
 }
 
-/// Whether a file is a list of changes, by its name.
+/// Returns whether a file is a list of changes, by its name.
 fn is_history(path: &[u8]) -> bool {
     let name = path.rsplit(|&byte| byte == b'/').next().unwrap_or_default().to_ascii_lowercase();
     ["changelog", "changes", "history", "news", "release_notes", "release-notes"]
@@ -241,15 +250,24 @@ fn is_history(path: &[u8]) -> bool {
         .any(|stem| name.strip_prefix(stem.as_bytes()).is_some_and(|rest| rest.is_empty() || rest[0] == b'.'))
 }
 
-/// The matches of `lines` in `wanted`, by their number among the matches, with `context` lines around each.
+/// The part of `lines` with the matches `wanted`, by their number among all matches, and `context` lines
+/// around them.
 fn part<'l>(lines: &'l [RawLine], wanted: &std::ops::Range<u64>, context: usize) -> &'l [RawLine] {
     let matches = || lines.iter().enumerate().filter(|(_, line)| line.is_match).map(|(at, _)| at);
     let Some(first) = matches().nth(wanted.start as usize) else { return &[] };
     let last = matches().nth(wanted.end as usize - 1).unwrap_or(lines.len() - 1);
-    let near = |a: &RawLine, b: &RawLine| a.number.abs_diff(b.number) <= context as u64;
-    let before = lines[..first].iter().rev().take_while(|line| !line.is_match && near(line, &lines[first]));
-    let after = lines[last + 1..].iter().take_while(|line| !line.is_match && near(line, &lines[last]));
-    &lines[first - before.count()..=last + after.count()]
+
+    let before = n_context(lines[..first].iter().rev(), &lines[first], context);
+    let after = n_context(lines[last + 1..].iter(), &lines[last], context);
+    &lines[first - before..=last + after]
+}
+
+/// Number of first lines of `neighbours` that are context of `line`: no matches, at most `context` lines
+/// away.
+fn n_context<'l>(neighbours: impl Iterator<Item = &'l RawLine>, line: &RawLine, context: usize) -> usize {
+    neighbours
+        .take_while(|other| !other.is_match && other.number.abs_diff(line.number) <= context as u64)
+        .count()
 }
 
 /// A line as text, of at most about `max_line` bytes.
@@ -261,7 +279,8 @@ fn shown(line: &RawLine, max_line: usize) -> GrepLine {
     if window.start > 0 {
         shown.push('…');
     }
-    // Ranges are those of the text that is shown: invalid bytes become a character of three.
+
+    // Ranges count in the shown text: an invalid byte becomes a character of three bytes.
     let mut at = window.start;
     for range in &line.ranges {
         let (start, end) = (range.start.clamp(at, window.end), range.end.clamp(at, window.end));
@@ -274,6 +293,7 @@ fn shown(line: &RawLine, max_line: usize) -> GrepLine {
         ranges.push((from, shown.len()));
         at = end;
     }
+
     shown.push_str(&String::from_utf8_lossy(&text[at..window.end]));
     if window.end < text.len() {
         shown.push('…');
@@ -286,9 +306,12 @@ fn window(text: &[u8], focus: usize, max: usize) -> std::ops::Range<usize> {
     if text.len() <= max {
         return 0..text.len();
     }
+
+    // Bytes of a character after its first are `0b10xxxxxx`.
     let is_inner = |at: usize| text.get(at).is_some_and(|byte| byte & 0xC0 == 0x80);
     let mut start = focus.saturating_sub(max / 3).min(text.len() - max);
     let mut end = start + max;
+
     while is_inner(start) {
         start += 1;
     }

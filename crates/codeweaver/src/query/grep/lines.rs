@@ -9,9 +9,10 @@ use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContex
 use memchr::memmem;
 use std::ops::Range;
 
-/// Git takes a file with a NUL in this many first bytes for binary.
+/// Number of first bytes in which git looks for a NUL to recognise a binary file.
 const BINARY_PREFIX: usize = 8000;
-/// A definition is looked for in this many bytes from its beginning, which may be its documentation.
+/// Number of bytes from the beginning of a definition, which may be its documentation, in which its name is
+/// looked for.
 const MAX_HEAD: usize = 2000;
 
 /// A line of a file, with its bytes as they are.
@@ -29,7 +30,7 @@ pub(super) struct RawLine {
     pub symbol: String,
 }
 
-/// What a search of one file finds.
+/// The result of the search of one file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct FileLines {
     /// Number of matching lines; 1 for a binary file.
@@ -37,7 +38,7 @@ pub(super) struct FileLines {
     pub is_binary: bool,
     /// Whether the name of a definition matches where it is defined.
     pub has_definition: bool,
-    /// Those that match, with their context.
+    /// The lines that match, with their context.
     pub lines: Vec<RawLine>,
 }
 
@@ -67,6 +68,7 @@ impl<'a> LineSearch<'a> {
             let found = self.matches_any(bytes);
             return FileLines { n_matches: u64::from(found), is_binary: true, ..FileLines::default() };
         }
+
         let mut lines = Collected { matcher: self.matcher, lines: Vec::new(), n_matches: 0 };
         // Bytes in memory are searched without errors.
         let _ = self.searcher.search_slice(self.matcher, bytes, &mut lines);
@@ -75,6 +77,7 @@ impl<'a> LineSearch<'a> {
         FileLines { n_matches, is_binary: false, has_definition, lines }
     }
 
+    /// Returns whether anything in `bytes` matches.
     fn matches_any(&mut self, bytes: &[u8]) -> bool {
         let mut any = Any(false);
         let _ = self.searcher.search_slice(self.matcher, bytes, &mut any);
@@ -87,6 +90,7 @@ impl<'a> LineSearch<'a> {
         let segment = &self.reader.segments[segment];
         let rows = segment.doc_rows(ordinal);
         let rows = segment.rows().get(rows.start as usize..rows.end as usize).unwrap_or(&[]);
+
         let mut has_definition = false;
         let mut innermost: Vec<u64> = vec![u64::MAX; lines.len()];
         for symbol in rows.iter().flat_map(|row| segment.symbols_of(row)) {
@@ -97,6 +101,7 @@ impl<'a> LineSearch<'a> {
             if first >= after {
                 continue;
             }
+
             let name = segment.name(symbol.name);
             has_definition = has_definition
                 || !name.is_empty()
@@ -105,6 +110,8 @@ impl<'a> LineSearch<'a> {
             if !has_body(kind) {
                 continue;
             }
+
+            // The order of the symbols says nothing about their nesting, so the shortest one wins.
             for (line, innermost) in lines[first..after].iter_mut().zip(&mut innermost[first..after]) {
                 if end - start < *innermost {
                     *innermost = end - start;
@@ -116,43 +123,52 @@ impl<'a> LineSearch<'a> {
     }
 }
 
-/// Whether symbols of this kind are definitions in code.
+/// Returns whether symbols of this kind are definitions in code.
 fn is_code(kind: SymbolKind) -> bool {
     use SymbolKind::{Heading, Key, Other, Resource, Selector, Table};
     !matches!(kind, Heading | Key | Other | Resource | Selector | Table)
 }
 
-/// Whether it says something about a line that it is in a symbol of this kind.
+/// Returns whether symbols of this kind are worth naming for a line in them.
 fn has_body(kind: SymbolKind) -> bool {
     use SymbolKind::{Constant, EnumMember, Field, Module, Namespace, Property, TypeAlias, Variable};
     !matches!(kind, Constant | EnumMember | Field | Module | Namespace | Property | TypeAlias | Variable)
 }
 
-/// Whether the definition of `name` that begins at `start` has it on a line where a match overlaps it.
+/// Returns whether the definition of `name` that begins at `start` has it on a line where a match overlaps
+/// it.
 fn defines(matcher: &RegexMatcher, bytes: &[u8], start: u32, name: &str) -> bool {
     let start = (start as usize).min(bytes.len());
     let head = &bytes[start..bytes.len().min(start + MAX_HEAD)];
-    memmem::find_iter(head, name).take(4).any(|at| {
+
+    // The documentation before the declaration may have the name too, in a few places.
+    for at in memmem::find_iter(head, name).take(4) {
         let at = start + at;
         let line_start = memchr::memrchr(b'\n', &bytes[..at]).map_or(0, |newline| newline + 1);
         let line_end = memchr::memchr(b'\n', &bytes[at..]).map_or(bytes.len(), |newline| at + newline);
         let line = &bytes[line_start..line_end];
+        if matches!(line.trim_ascii_start().first(), Some(b'/' | b'#' | b'*' | b'-')) {
+            continue;
+        }
+
         let name = at - line_start..at - line_start + name.len();
-        let is_declared = !matches!(line.trim_ascii_start().first(), Some(b'/' | b'#' | b'*' | b'-'));
-        is_declared
-            && ranges(matcher, line).iter().any(|range| range.start < name.end && name.start < range.end)
-    })
+        if ranges(matcher, line).iter().any(|range| range.start < name.end && name.start < range.end) {
+            return true;
+        }
+    }
+    false
 }
 
-/// Whether git takes a file with these bytes for binary.
+/// Returns whether git takes a file with these bytes for binary.
 fn is_binary(bytes: &[u8]) -> bool {
     memchr::memchr(0, &bytes[..bytes.len().min(BINARY_PREFIX)]).is_some()
 }
 
-/// The matches in a line that are not empty.
+/// The matches in a line that are not empty, at most the first `MAX_RANGES`.
 fn ranges(matcher: &RegexMatcher, line: &[u8]) -> Vec<Range<usize>> {
-    /// More are not marked.
+    /// Maximum number of matches of a line that are marked.
     const MAX_RANGES: usize = 100;
+
     let mut ranges = Vec::new();
     let _ = matcher.find_iter(line, |found| {
         if !found.is_empty() {
@@ -163,6 +179,7 @@ fn ranges(matcher: &RegexMatcher, line: &[u8]) -> Vec<Range<usize>> {
     ranges
 }
 
+/// Collects the lines that match, and those of their context.
 struct Collected<'a> {
     matcher: &'a RegexMatcher,
     lines: Vec<RawLine>,
@@ -193,6 +210,7 @@ impl Sink for &mut Collected<'_> {
     }
 }
 
+/// Stops at the first match.
 struct Any(bool);
 
 impl Sink for &mut Any {

@@ -1,19 +1,19 @@
 //! Grep: the lines that match a text or a regular expression, complete as those of `git grep`.
 //!
-//! * [`pattern`]: what lines are searched for.
+//! * [`pattern`]: the text or expression that lines are searched for.
 //! * [`query_line`]: the forms of a query of words that ask for exact text.
-//! * `reading`: what a pattern may mean that does not say whether it is an expression.
+//! * `reading`: the readings of a pattern that does not say whether it is an expression.
 //! * [`request`]: the pattern with its filters.
-//! * `needles`: the words that a file with a match has, by which most files need not be read.
+//! * `needles`: the words that a file with a match has. Most files lack one and need not be read.
 //! * `corpus`: the files that are searched: those of a tree, with the changes of the working tree.
 //! * `scan`: the search of the candidates, on all cores.
 //! * `lines`: the matching lines of one file.
 //! * [`found`]: the files with matches, in order, and their lines. `answer`: their form in JSON.
 //!
-//! Searched are all files of the tree and, with the working tree, those that git neither tracks nor ignores:
-//! also files that are not indexed because they are generated, too large or of an unknown language. Left out
-//! are credentials, and what the settings or `.codeweaverignore` exclude; the answer says so. Changed files
-//! are searched in the form that git would commit.
+//! The search covers all files of the tree and, with the working tree, those that git neither tracks nor
+//! ignores: also files that are not indexed because they are generated, too large or of an unknown language.
+//! It leaves out credentials and files that the settings or `.codeweaverignore` exclude; the answer says so.
+//! Changed files are searched in the form that git would commit.
 
 mod answer;
 mod corpus;
@@ -53,7 +53,8 @@ impl Searcher {
         })
     }
 
-    /// As [`Self::grep`], for the first of the `readings` of a pattern that any line matches, else the first.
+    /// As [`Self::grep`], for the pattern of `request` or, if no line matches it, the first of the `readings`
+    /// that a line matches. Without any, the result of the first pattern.
     ///
     /// # Errors
     /// As [`Self::grep`].
@@ -62,12 +63,14 @@ impl Searcher {
         if first.n_files() > 0 {
             return Ok(first);
         }
+
         for pattern in readings.iter().filter(|pattern| **pattern != request.pattern) {
             let found = self.grep(&GrepRequest { pattern: pattern.clone(), ..request.clone() })?;
             if found.n_files() > 0 {
                 return Ok(found);
             }
         }
+
         Ok(first)
     }
 }

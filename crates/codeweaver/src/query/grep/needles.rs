@@ -1,8 +1,8 @@
 //! Needles: the words, or parts of words, that every line with a match has.
 //!
-//! They follow from the syntax of the pattern. A literal is cut into words at other characters; a word that
-//! begins or ends inside of the literal is known as a whole there. What precedes and follows the literal in
-//! the expression is unknown, so there the word may be longer.
+//! They follow from the syntax of the pattern. A literal is cut into words at other characters. A word that
+//! begins or ends inside of the literal is known to begin or end there. The text before and after the literal
+//! is unknown, so a word at its ends may be longer.
 
 use super::pattern::Pattern;
 use codeweaver_store::segment::Segment;
@@ -10,14 +10,15 @@ use codeweaver_store::words::{DocSet, Needle, Words, is_word_byte};
 use regex_syntax::ParserBuilder;
 use regex_syntax::hir::{Class, Hir, HirKind, Look};
 
-/// Shorter needles that are no whole words are in most files.
+/// Minimum length of a needle that is no whole word. Shorter ones are in most files.
 const MIN_PART: usize = 3;
-/// Number of needles that are looked for in all words. Whole words are looked up and cost nothing.
+/// Maximum number of needles that are no whole words, which are looked for in all words. Whole words are
+/// looked up and cost nothing.
 const MAX_PARTS: usize = 3;
-/// So many docs are read sooner than another needle is looked for.
+/// Number of docs that are read in less time than another needle is looked for.
 const FEW_DOCS: u32 = 8;
 
-/// What a file with a match has.
+/// A condition that every file with a match meets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Requirement {
     Needle(Needle),
@@ -26,14 +27,14 @@ pub(super) enum Requirement {
 }
 
 impl Requirement {
-    /// The requirement of a pattern that compiles.
+    /// Derives the requirement of a pattern that compiles.
     pub fn of(pattern: &Pattern) -> Requirement {
         let parsed = ParserBuilder::new().utf8(false).multi_line(true).build().parse(&pattern.expression());
         let Ok(hir) = parsed else { return Requirement::All(Vec::new()) };
         requirement(&hir, pattern.ignore_case)
     }
 
-    /// The docs of `segment` that may have a match; `None` if it may be in any.
+    /// The docs of `segment` that may have a match; `None` if all may.
     pub fn candidates(&self, segment: &Segment) -> Option<DocSet> {
         let words = segment.words()?;
         let mut docs = self.docs(&words)?;
@@ -41,10 +42,12 @@ impl Requirement {
         Some(docs)
     }
 
+    /// The docs that meet the requirement; `None` if it is not known which do.
     fn docs(&self, words: &Words<'_>) -> Option<DocSet> {
         match self {
             Requirement::Needle(needle) => words.docs_with(needle),
             Requirement::Any(parts) => {
+                // If the docs of one branch are unknown, those of all are.
                 let mut all = parts.iter().map(|part| part.docs(words));
                 let first = all.next()??;
                 all.try_fold(first, |mut docs, other| {
@@ -53,9 +56,11 @@ impl Requirement {
                 })
             }
             Requirement::All(parts) => {
+                // Every part narrows the docs, so unknown ones can be left out.
                 let mut parts: Vec<(usize, &Requirement)> =
                     parts.iter().map(|part| (part.rank(), part)).collect();
                 parts.sort_by_key(|(rank, _)| *rank);
+
                 let n_whole = parts.iter().filter(|(rank, _)| *rank == 0).count();
                 let mut found =
                     parts.iter().take(n_whole + MAX_PARTS).filter_map(|(_, part)| part.docs(words));
@@ -64,11 +69,13 @@ impl Requirement {
                     let Some(other) = found.next() else { break };
                     docs.intersect(&other);
                 }
+
                 Some(docs)
             }
         }
     }
 
+    /// Returns whether every file meets the requirement.
     fn is_nothing(&self) -> bool {
         match self {
             Requirement::Needle(_) => false,
@@ -77,7 +84,7 @@ impl Requirement {
         }
     }
 
-    /// Order in which parts are used: whole words, then the longest.
+    /// The order in which parts are used: whole words, then the longest.
     fn rank(&self) -> usize {
         match self {
             Requirement::Needle(needle) if needle.is_start && needle.is_end && !needle.ignore_case => 0,
@@ -87,6 +94,7 @@ impl Requirement {
     }
 }
 
+/// Derives the requirement of an expression.
 fn requirement(hir: &Hir, ignore_case: bool) -> Requirement {
     let mut gathering = Gathering { ignore_case, parts: Vec::new(), literal: Vec::new() };
     gathering.add(hir);
@@ -97,19 +105,23 @@ fn requirement(hir: &Hir, ignore_case: bool) -> Requirement {
 /// A character that is no part of a word.
 const OTHER: u8 = b'\n';
 
+/// A requirement under construction.
 struct Gathering {
     ignore_case: bool,
     parts: Vec<Requirement>,
-    /// The literal that what was added last ends with: bytes, and whether their case is ignored.
+    /// The literal that the expression so far ends with: its bytes, and whether their case is ignored.
     literal: Vec<(u8, bool)>,
 }
 
 impl Gathering {
+    /// Adds the needles of the next part of the expression.
     fn add(&mut self, hir: &Hir) {
+        let ignore_case = self.ignore_case;
+
         match hir.kind() {
             HirKind::Empty => {}
             HirKind::Literal(literal) => {
-                self.literal.extend(literal.0.iter().map(|&byte| (byte, self.ignore_case)))
+                self.literal.extend(literal.0.iter().map(|&byte| (byte, ignore_case)))
             }
             // Nothing, or a line break, is beyond the end of a line.
             HirKind::Look(Look::Start | Look::End | Look::StartLF | Look::EndLF) => {
@@ -117,20 +129,21 @@ impl Gathering {
             }
             HirKind::Look(_) => {}
             HirKind::Class(class) => match of_class(class) {
-                Some((byte, ignore_case)) => self.literal.push((byte, ignore_case || self.ignore_case)),
+                Some((byte, is_folded)) => self.literal.push((byte, is_folded || ignore_case)),
                 None => self.gap(),
             },
             HirKind::Capture(capture) => self.add(&capture.sub),
             HirKind::Concat(parts) => parts.iter().for_each(|part| self.add(part)),
+            // The number of repetitions is unknown, so its text does not continue the literals around it.
             HirKind::Repetition(repetition) => {
                 self.gap();
                 if repetition.min > 0 {
-                    self.push(requirement(&repetition.sub, self.ignore_case));
+                    self.push(requirement(&repetition.sub, ignore_case));
                 }
             }
             HirKind::Alternation(branches) => {
                 self.gap();
-                let branches = branches.iter().map(|branch| requirement(branch, self.ignore_case));
+                let branches = branches.iter().map(|branch| requirement(branch, ignore_case));
                 self.push(Requirement::Any(branches.collect()));
             }
         }
@@ -143,21 +156,24 @@ impl Gathering {
         }
     }
 
-    /// Anything may follow here.
+    /// Ends the literal, because anything may follow here, and adds its words.
     fn gap(&mut self) {
         let literal = std::mem::take(&mut self.literal);
+
         let mut start = 0;
         while start < literal.len() {
             let len = literal[start..].iter().take_while(|(byte, _)| is_word_byte(*byte)).count();
             let end = start + len;
             if len > 0 {
                 let bytes: Vec<u8> = literal[start..end].iter().map(|(byte, _)| *byte).collect();
+                // The ends of the literal are not known to be ends of words.
                 let needle = Needle {
                     text: String::from_utf8(bytes).unwrap_or_default(),
                     is_start: start > 0,
                     is_end: end < literal.len(),
                     ignore_case: literal[start..end].iter().any(|(_, ignore_case)| *ignore_case),
                 };
+
                 let is_whole = needle.is_start && needle.is_end;
                 if !needle.text.is_empty() && (is_whole || needle.text.len() >= MIN_PART) {
                     self.parts.push(Requirement::Needle(needle));
@@ -168,10 +184,12 @@ impl Gathering {
     }
 }
 
-/// The byte that a class stands for: one that is no part of a word, or a letter whose case is ignored.
+/// The byte that a class stands for, and whether its case is ignored: [`OTHER`] for characters that are no
+/// part of a word, or a letter in both cases.
 fn of_class(class: &Class) -> Option<(u8, bool)> {
-    /// Letters are at most these: in both cases, and two signs that fold to `k` and `s`.
+    /// Maximum number of characters for a letter: both cases, and two signs that fold to `k` and `s`.
     const MAX_CASES: usize = 4;
+
     let ranges: Vec<(u32, u32)> = match class {
         Class::Unicode(class) => {
             class.ranges().iter().map(|range| (u32::from(range.start()), u32::from(range.end()))).collect()
@@ -181,19 +199,25 @@ fn of_class(class: &Class) -> Option<(u8, bool)> {
         }
     };
     let (first, _) = *ranges.first()?;
+
     let is_other =
-        |&(start, end): &(u32, u32)| end < 0x80 && (start..=end).all(|byte| !is_word_byte(byte as u8));
-    if ranges.iter().all(is_other) {
+        ranges.iter().all(|&(start, end)| end < 0x80 && (start..=end).all(|byte| !is_word_byte(byte as u8)));
+    if is_other {
         return Some((OTHER, false));
     }
+
     let n: u32 = ranges.iter().map(|(start, end)| end - start + 1).sum();
     let letter = char::from_u32(first)?.to_ascii_lowercase();
-    let is_case = |c: u32| {
-        char::from_u32(c).is_some_and(|c| c.to_ascii_lowercase() == letter || "\u{212a}\u{17f}".contains(c))
-    };
     let is_letter = letter.is_ascii_lowercase() && n as usize <= MAX_CASES && n > 1;
-    let is_folded = is_letter && ranges.iter().flat_map(|&(start, end)| start..=end).all(is_case);
+    let is_folded =
+        is_letter && ranges.iter().flat_map(|&(start, end)| start..=end).all(|c| is_case_of(letter, c));
     is_folded.then_some((letter as u8, true))
+}
+
+/// Returns whether the code point `c` is `letter` in either case, or one of the two signs that fold to a
+/// letter.
+fn is_case_of(letter: char, c: u32) -> bool {
+    char::from_u32(c).is_some_and(|c| c.to_ascii_lowercase() == letter || "\u{212a}\u{17f}".contains(c))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Pattern: what is searched for in lines, and its compiled form.
+//! Pattern: the text or expression that lines are searched for, and its compiled form.
 
 use crate::query::error::QueryError;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
@@ -17,7 +17,7 @@ pub struct Pattern {
 }
 
 impl Pattern {
-    /// A matcher of single lines.
+    /// Compiles a matcher of single lines.
     ///
     /// # Errors
     /// [`QueryError::Pattern`] if the pattern is empty, is no regular expression, or can match a line break.
@@ -29,17 +29,20 @@ impl Pattern {
         if self.text.contains('\n') {
             return bad("it has a line break, and lines are searched one by one".to_owned());
         }
+
         let expression = self.expression();
         // Half boundaries of ASCII words are what `git grep --word-regexp` checks.
         let expression = match self.word {
             true => format!(r"(?-u:\b{{start-half}})(?:{expression})(?-u:\b{{end-half}})"),
             false => expression,
         };
+
         let built = RegexMatcherBuilder::new()
             .line_terminator(Some(b'\n'))
             .multi_line(true)
             .case_insensitive(self.ignore_case)
             .build(&expression);
+
         match built {
             Ok(matcher) => Ok(matcher),
             Err(error) => {

@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// Lines of files, ascending.
 pub type LineSet = BTreeMap<BString, Vec<u32>>;
 
-/// What a query asks for.
+/// The form of a query, and with it the kind of answer that is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum QueryLine<'q> {
     /// All lines with a text.
@@ -25,11 +25,11 @@ pub enum QueryLine<'q> {
         /// Whether upper and lower case are the same.
         ignore_case: bool,
     },
-    /// Code with a text, in the order of how well it fits the rest.
+    /// Code with a text, ordered by its fit to the rest.
     Mixed {
         /// Without its quotes.
         exact: &'q str,
-        /// What the code is about.
+        /// Description of the code.
         rest: &'q str,
     },
     /// Code by meaning, name or words.
@@ -37,12 +37,13 @@ pub enum QueryLine<'q> {
 }
 
 impl<'q> QueryLine<'q> {
-    /// Queries of several lines are pasted texts, whose quotes mean nothing.
+    /// Recognises the form of `query`. Queries of several lines are pasted texts, whose quotes mean nothing.
     pub fn parse(query: &'q str) -> QueryLine<'q> {
         let query = query.trim();
         if query.contains('\n') {
             return QueryLine::Meaning;
         }
+
         let (body, ignore_case) = match query.strip_suffix("/i") {
             Some(body) => (Some(body), true),
             None => (query.strip_suffix('/'), false),
@@ -61,8 +62,8 @@ impl<'q> QueryLine<'q> {
 }
 
 impl Searcher {
-    /// `request` for the code that has the exact part of its query, with warnings; `None` if it has none. If
-    /// no line has it, the request is for all code.
+    /// Returns `request` for the code that has the exact part of its query, with warnings; `None` if its
+    /// query has none. If no line has the exact part, the request is for all code.
     pub(in crate::query) fn narrowed(
         &self,
         request: &Request,
@@ -72,11 +73,14 @@ impl Searcher {
             QueryLine::Mixed { exact, rest } => (exact, format!("{exact} {rest}")),
             QueryLine::Regex { .. } | QueryLine::Meaning => return Ok(None),
         };
+
         let pattern = Pattern { text: exact.to_owned(), ..Pattern::default() };
         let mut filters = request.filters.clone();
+        // Kinds are conditions on definitions, not on lines.
         filters.kinds.clear();
         let grep = GrepRequest { pattern, filters, view: request.view.clone(), context: 0 };
         let found = self.grep(&grep)?;
+
         let mut narrowed = Request { query, ..request.clone() };
         let mut warnings = found.warnings();
         if found.n_files() == 0 {
@@ -84,18 +88,22 @@ impl Searcher {
         } else {
             narrowed.filters.lines = Some(Arc::new(lines_of(&found)?));
         }
+
         Ok(Some((narrowed, warnings)))
     }
 }
 
+/// The numbers of the found lines, by file.
 fn lines_of(found: &Found<'_>) -> Result<LineSet, QueryError> {
     let mut lines = LineSet::new();
+
     let page = Page { max_line: 0, ..Page::default() };
     found.for_each(page, |file| {
         let numbers = file.lines.iter().filter_map(|line| u32::try_from(line.line).ok());
         lines.insert(quoting::bytes(&file.path), numbers.collect());
         Ok::<_, QueryError>(())
     })?;
+
     Ok(lines)
 }
 

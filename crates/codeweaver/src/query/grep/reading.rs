@@ -4,7 +4,7 @@ use super::pattern::Pattern;
 use grep_matcher::Matcher as _;
 use std::sync::LazyLock;
 
-/// What hardly occurs in code but in expressions: escaped characters, `.*`, sets that are repeated, bars
+/// Signs of an expression that hardly occur in code: escaped characters, `.*`, sets that are repeated, bars
 /// between words, and the beginning of a line.
 static SIGNS: LazyLock<Option<regex::Regex>> = LazyLock::new(|| {
     regex::Regex::new(
@@ -23,23 +23,29 @@ impl Pattern {
         word: bool,
     ) -> Vec<Pattern> {
         let pattern = |is_regex, ignore_case| Pattern { text: text.to_owned(), is_regex, ignore_case, word };
-        let is_expression = |is_regex: bool| {
-            let compiled = pattern(is_regex, false).compile();
-            // One that matches the empty text would find every line.
-            compiled.is_ok_and(|matcher| !matcher.is_match(b"").unwrap_or(true))
-        };
         let looks_like_one = SIGNS.as_ref().is_some_and(|signs| signs.is_match(text));
         let syntaxes = match is_regex {
             Some(is_regex) => vec![is_regex],
-            None if regex_syntax::escape(text) == text || !is_expression(true) => vec![false],
+            None if regex_syntax::escape(text) == text || !pattern(true, false).is_useful() => vec![false],
             None if looks_like_one => vec![true, false],
             None => vec![false, true],
         };
-        let of_case = |ignore_case| syntaxes.iter().map(move |&is_regex| pattern(is_regex, ignore_case));
-        match ignore_case {
-            Some(ignore_case) => of_case(ignore_case).collect(),
-            None => of_case(false).chain(of_case(true)).collect(),
+
+        let cases = match ignore_case {
+            Some(ignore_case) => vec![ignore_case],
+            None => vec![false, true],
+        };
+        let mut readings = Vec::new();
+        for ignore_case in cases {
+            readings.extend(syntaxes.iter().map(|&is_regex| pattern(is_regex, ignore_case)));
         }
+        readings
+    }
+
+    /// Returns whether the pattern compiles and is not one that every line matches.
+    fn is_useful(&self) -> bool {
+        // An expression that matches the empty text would find every line.
+        self.compile().is_ok_and(|matcher| !matcher.is_match(b"").unwrap_or(true))
     }
 }
 

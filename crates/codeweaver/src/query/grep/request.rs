@@ -9,9 +9,9 @@ use codeweaver_config::Settings;
 /// A request for all lines that match a pattern.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GrepRequest {
-    /// What lines are searched for.
+    /// The text or expression that lines are searched for.
     pub pattern: Pattern,
-    /// Conditions on files. Kinds of symbols are none.
+    /// Conditions on files. Kinds of symbols are not allowed.
     pub filters: Filters,
     /// The state of the codebase that is searched. Its timeout is not used.
     pub view: ViewRequest,
@@ -25,7 +25,7 @@ impl GrepRequest {
         GrepRequest {
             pattern,
             filters: Filters { include_tests: true, ..Filters::default() },
-            // What was not compared with the disk would be searched as committed.
+            // A file that was not compared with the disk in time would be searched as committed.
             view: ViewRequest { budget: ViewRequest::UNLIMITED, ..ViewRequest::new(settings) },
             context: 0,
         }
@@ -34,7 +34,7 @@ impl GrepRequest {
     /// Checks the filters.
     ///
     /// # Errors
-    /// [`QueryError::UnknownName`] for a language that there is not, [`QueryError::Parameter`] for a kind.
+    /// [`QueryError::UnknownName`] for an unknown language, [`QueryError::Parameter`] for a kind.
     pub fn check(&self) -> Result<(), QueryError> {
         if let Some(kind) = self.filters.kinds.first() {
             let must = "absent: lines are searched, not symbols";

@@ -14,9 +14,9 @@ use grep_regex::RegexMatcher;
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// Files that a thread takes at a time.
+/// Number of files that a thread takes at a time.
 const UNIT: usize = 16;
-/// Bytes of lines that are kept. Those of further files are read again when they are shown.
+/// Maximum number of bytes of lines that are kept. Further files are read again when their lines are shown.
 const MAX_KEPT: usize = 32 << 20;
 
 /// A file with matches.
@@ -42,7 +42,7 @@ pub(super) struct Scanned {
     pub n_secret: u64,
 }
 
-/// What files are searched with.
+/// Everything that files are searched with.
 #[derive(Clone, Copy)]
 pub(super) struct Scan<'a> {
     pub codebase: &'a Codebase,
@@ -55,35 +55,46 @@ pub(super) struct Scan<'a> {
 impl Scan<'_> {
     /// Searches all files of the corpus.
     pub fn run(&self) -> Result<Scanned, QueryError> {
-        let files = &self.corpus.files;
+        let n_files = self.corpus.files.len();
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        let n_threads = cores.min(files.len().div_ceil(UNIT)).max(1);
-        let (next, kept) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        let take = || -> Result<Scanned, QueryError> {
-            let mut scanned = Scanned::default();
-            let mut blobs = self.codebase.repo.blobs();
-            let mut search = LineSearch::new(self.matcher, self.context, &self.corpus.reader);
-            loop {
-                let start = next.fetch_add(UNIT, Relaxed);
-                if start >= files.len() {
-                    return Ok(scanned);
-                }
-                self.cancel.check()?;
-                for at in start..files.len().min(start + UNIT) {
-                    self.file(at, &mut blobs, &mut search, &kept, &mut scanned)?;
-                }
-            }
-        };
+        let n_threads = cores.min(n_files.div_ceil(UNIT)).max(1);
+        let (next, n_kept_bytes) = (AtomicUsize::new(0), AtomicUsize::new(0));
+
+        // This thread works too, so that a small search starts no other.
         let mut scanned = std::thread::scope(|scope| {
-            let others: Vec<_> = (1..n_threads).map(|_| scope.spawn(take)).collect();
-            let mut all = take()?;
+            let mut others = Vec::new();
+            for _ in 1..n_threads {
+                others.push(scope.spawn(|| self.search_units(&next, &n_kept_bytes)));
+            }
+
+            let mut all = self.search_units(&next, &n_kept_bytes)?;
             for other in others {
                 all.append(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
             }
             Ok::<_, QueryError>(all)
         })?;
+
         scanned.hits.sort_unstable_by_key(|hit| hit.file);
         Ok(scanned)
+    }
+
+    /// Searches units of files from `next` on, which other threads move too, until none is left.
+    fn search_units(&self, next: &AtomicUsize, n_kept_bytes: &AtomicUsize) -> Result<Scanned, QueryError> {
+        let n_files = self.corpus.files.len();
+        let mut scanned = Scanned::default();
+        let mut blobs = self.codebase.repo.blobs();
+        let mut search = LineSearch::new(self.matcher, self.context, &self.corpus.reader);
+        loop {
+            let start = next.fetch_add(UNIT, Relaxed);
+            if start >= n_files {
+                return Ok(scanned);
+            }
+            self.cancel.check()?;
+
+            for at in start..n_files.min(start + UNIT) {
+                self.file(at, &mut blobs, &mut search, n_kept_bytes, &mut scanned)?;
+            }
+        }
     }
 
     /// The lines of a file whose lines were not kept; none if it has changed meanwhile.
@@ -94,12 +105,13 @@ impl Scan<'_> {
         Ok(LineSearch::new(self.matcher, self.context, &self.corpus.reader).run(file, &bytes))
     }
 
+    /// Searches the file at `at`, and adds it to `scanned` if it has matches.
     fn file(
         &self,
         at: usize,
         blobs: &mut BlobReader,
         search: &mut LineSearch<'_>,
-        kept: &AtomicUsize,
+        n_kept_bytes: &AtomicUsize,
         scanned: &mut Scanned,
     ) -> Result<(), QueryError> {
         let file = &self.corpus.files[at];
@@ -107,6 +119,7 @@ impl Scan<'_> {
             scanned.n_unread += 1;
             return Ok(());
         };
+
         let found = search.run(file, &bytes);
         if found.n_matches == 0 {
             return Ok(());
@@ -116,13 +129,15 @@ impl Scan<'_> {
         if !is_wanted {
             return Ok(());
         }
+        // The check reads the whole text again, so only files with matches are checked.
         if self.is_secret(file, &bytes) {
             scanned.n_secret += 1;
             return Ok(());
         }
+
         let n_bytes = found.lines.iter().map(|line| line.text.len() + size_of_val(line)).sum();
         let FileLines { n_matches, is_binary, has_definition, .. } = found;
-        let has_room = kept.fetch_add(n_bytes, Relaxed) + n_bytes <= MAX_KEPT;
+        let has_room = n_kept_bytes.fetch_add(n_bytes, Relaxed) + n_bytes <= MAX_KEPT;
         let lines = has_room.then_some(found);
         scanned.hits.push(Hit { file: at, language, n_matches, is_binary, has_definition, lines });
         Ok(())
@@ -141,6 +156,8 @@ impl Scan<'_> {
             }
             return Ok(blobs.read(oid)?.map(Cow::Borrowed));
         }
+
+        // Without an oid, the file has changed and is read from the working tree.
         let Some(worktree) = &self.corpus.worktree else { return Ok(None) };
         match sync::lock(worktree).file(file.path.as_bstr()) {
             Ok(WorktreeFile::Blob {
@@ -151,10 +168,13 @@ impl Scan<'_> {
         }
     }
 
-    /// Whether a file has credentials by its content.
+    /// Returns whether a file has credentials by its content.
     fn is_secret(&self, file: &CorpusFile, bytes: &[u8]) -> bool {
-        let reason = |bytes| self.corpus.policy.decide_blob(bytes, file.exempt);
-        !file.is_checked && reason(&text::to_utf8(bytes)) == Some(SkipReason::Secret)
+        if file.is_checked {
+            return false;
+        }
+        let reason = self.corpus.policy.decide_blob(&text::to_utf8(bytes), file.exempt);
+        reason == Some(SkipReason::Secret)
     }
 }
 

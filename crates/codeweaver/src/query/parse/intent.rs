@@ -29,14 +29,14 @@ pub struct QueryIntent {
     pub intent: Option<Intent>,
     /// 0–1; 1 if it is given with the request.
     pub confidence: f32,
-    /// Why it was chosen.
+    /// The reason for the choice.
     pub reasoning: String,
     /// The first terms of the query.
     pub focus_areas: Vec<String>,
-    /// By the number of words.
+    /// Depends on the number of words.
     pub complexity: Complexity,
-    /// Whether it changes the ranking: if it is given, or if the query states it (`fix the crash in …`). One
-    /// that is only guessed from a word of the query does not.
+    /// Whether it changes the ranking: if it is given, or if the query states it (`fix the crash in …`). An
+    /// intent that is only guessed from a word of the query does not.
     #[serde(skip)]
     pub acts: bool,
     /// The terms that state it, if it is not given. They say little about the subject.
@@ -45,12 +45,12 @@ pub struct QueryIntent {
 }
 
 impl QueryIntent {
-    /// Whether it was given with the request.
+    /// Returns whether it was given with the request.
     pub fn is_given(&self) -> bool {
         self.confidence == 1.0
     }
 
-    /// The intent, if it changes the ranking.
+    /// Returns the intent, if it changes the ranking.
     pub fn acting(&self) -> Option<Intent> {
         self.intent.filter(|_| self.acts)
     }
@@ -174,8 +174,20 @@ const RULES: &[Rule] = &[
     },
 ];
 
+impl Rule {
+    /// Returns whether `word` suggests the intent.
+    fn suggests(&self, word: &str) -> bool {
+        self.words.contains(&word) || (self.intent == Intent::Debug && is_error_type(word))
+    }
+
+    /// The weight of a word. Interrogatives are weak evidence: "how are tests run" is about tests.
+    fn weight(&self) -> usize {
+        if self.intent == Intent::Understand { 1 } else { 2 }
+    }
+}
+
 impl Intent {
-    /// The intent called `name`, in any case; `None` if there is none.
+    /// Returns the intent called `name`, in any case; `None` if there is none.
     pub fn by_name(name: &str) -> Option<Intent> {
         RULES.iter().find(|rule| rule.name.eq_ignore_ascii_case(name.trim())).map(|rule| rule.intent)
     }
@@ -203,14 +215,14 @@ impl Intent {
 /// Maximum number of words that the reasoning names.
 const MAX_REASONS: usize = 5;
 
-/// Whether `word` is the name of an error type (`TypeError`, `NullPointerException`), with which pasted
-/// messages begin.
+/// Returns whether `word` is the name of an error type (`TypeError`, `NullPointerException`), with which
+/// pasted messages begin.
 fn is_error_type(word: &str) -> bool {
     ["error", "exception"].iter().any(|end| word.len() > end.len() && word.ends_with(end))
 }
 
-/// The intent of `query`: the `given` one, or the one that most of its words suggest. `terms` are those of
-/// the query.
+/// Returns the intent of `query`: the `given` one, the one that it states, or else the one that most of its
+/// words suggest. `terms` are those of the query.
 pub fn detect(query: &str, given: Option<Intent>, terms: &[String]) -> QueryIntent {
     let words = words_of(query);
     let complexity = match words.len() {
@@ -218,17 +230,23 @@ pub fn detect(query: &str, given: Option<Intent>, terms: &[String]) -> QueryInte
         4..=9 => Complexity::Moderate,
         _ => Complexity::Complex,
     };
-    let focus_areas: Vec<String> = terms.iter().take(5).cloned().collect();
+    let unknown = QueryIntent {
+        intent: None,
+        confidence: 0.0,
+        reasoning: "no word of the query speaks for an intent".to_owned(),
+        focus_areas: terms.iter().take(5).cloned().collect(),
+        complexity,
+        acts: false,
+        stated_by: Vec::new(),
+    };
+
     if let Some(intent) = given {
-        let reasoning = format!("given as {}", intent.name());
         return QueryIntent {
             intent: Some(intent),
             confidence: 1.0,
-            reasoning,
-            focus_areas,
-            complexity,
+            reasoning: format!("given as {}", intent.name()),
             acts: true,
-            stated_by: Vec::new(),
+            ..unknown
         };
     }
     if let Some((intent, by)) = stated(&words) {
@@ -236,143 +254,155 @@ pub fn detect(query: &str, given: Option<Intent>, terms: &[String]) -> QueryInte
             intent: Some(intent),
             confidence: 0.9,
             reasoning: format!("the query states it: {}", by.join(" ")),
-            focus_areas,
-            complexity,
             acts: true,
             stated_by: by.iter().map(|word| stem(word)).collect(),
+            ..unknown
         };
     }
-    let suggests = |rule: &Rule, word: &str| {
-        rule.words.contains(&word) || (rule.intent == Intent::Debug && is_error_type(word))
-    };
-    let hits = |rule: &Rule| words.iter().filter(|word| suggests(rule, word)).count();
-    // Interrogatives are weak evidence: "how are tests run" is about tests.
-    let weight = |rule: &Rule| if rule.intent == Intent::Understand { 1 } else { 2 };
-    let best = RULES.iter().map(|rule| (hits(rule) * weight(rule), rule)).filter(|(n, _)| *n > 0);
-    match best.fold(
-        None,
-        |best: Option<(usize, &Rule)>, next| {
-            if best.is_some_and(|b| b.0 >= next.0) { best } else { Some(next) }
-        },
-    ) {
-        Some((n, rule)) => {
-            let mut found: Vec<&str> = Vec::new();
-            for word in words.iter().filter(|word| suggests(rule, word)) {
-                if found.len() < MAX_REASONS && !found.contains(&word.as_str()) {
-                    found.push(word);
-                }
-            }
-            let confidence = (0.3 + 0.2 * n as f32).min(0.9);
-            let reasoning = format!("the words {} speak for it", found.join(", "));
-            QueryIntent {
-                intent: Some(rule.intent),
-                confidence,
-                reasoning,
-                focus_areas,
-                complexity,
-                acts: false,
-                stated_by: Vec::new(),
-            }
+
+    let Some((weight, rule)) = most_suggested(&words) else { return unknown };
+    let mut found: Vec<&str> = Vec::new();
+    for word in words.iter().filter(|word| rule.suggests(word)) {
+        if found.len() < MAX_REASONS && !found.contains(&word.as_str()) {
+            found.push(word);
         }
-        None => QueryIntent {
-            acts: false,
-            stated_by: Vec::new(),
-            intent: None,
-            confidence: 0.0,
-            reasoning: "no word of the query speaks for an intent".to_owned(),
-            focus_areas,
-            complexity,
-        },
+    }
+
+    QueryIntent {
+        intent: Some(rule.intent),
+        confidence: (0.3 + 0.2 * weight as f32).min(0.9),
+        reasoning: format!("the words {} speak for it", found.join(", ")),
+        ..unknown
     }
 }
 
-/// The intent that `words` state, and the words that state it. One that is only mentioned (`how errors are
-/// handled`, `the cache of settings`) is not stated.
+/// Returns the intent that most of `words` suggest, the first of equals, with their weight.
+fn most_suggested(words: &[String]) -> Option<(usize, &'static Rule)> {
+    let mut best: Option<(usize, &Rule)> = None;
+    for rule in RULES {
+        let weight = rule.weight() * words.iter().filter(|word| rule.suggests(word)).count();
+        if weight > best.map_or(0, |(most, _)| most) {
+            best = Some((weight, rule));
+        }
+    }
+    best
+}
+
+/// Returns the intent that `words` state, and the words that state it. An intent that is only mentioned (`how
+/// errors are handled`, `the cache of settings`) is not stated.
 fn stated(words: &[String]) -> Option<(Intent, Vec<&str>)> {
-    let word = |i: usize| words.get(i).map_or("", String::as_str);
     let among = |known: &[&str]| -> Vec<&str> {
         words.iter().map(String::as_str).filter(|word| known.contains(word)).collect()
     };
+
+    // If several statements apply, the first of these checks decides.
     if names_documents(words) {
         return Some((Intent::Document, among(DOCUMENTS)));
     }
-    let begins_with = |known: &[&str]| known.contains(&word(0)) && words.len() > 1;
-    let asks_how =
-        word(0) == "how" && matches!(word(1), "does" | "do") && !among(&["work", "works"]).is_empty();
+
+    let begins_with = |known: &[&str]| known.contains(&word_at(words, 0)) && words.len() > 1;
+    let asks_how = word_at(words, 0) == "how"
+        && matches!(word_at(words, 1), "does" | "do")
+        && !among(&["work", "works"]).is_empty();
     if begins_with(&["explain", "understand"]) || asks_how {
         let by = ["explain", "understand", "how", "does", "do", "work", "works"];
         return Some((Intent::Understand, among(&by)));
     }
+
     let fails = among(&["fails", "failing", "crashes", "crashing", "panics", "broken", "traceback"]);
     if begins_with(&["fix", "debug"]) || !fails.is_empty() {
         let faults = among(&["fix", "debug", "bug", "issue", "crash", "error", "exception"]);
         return Some((Intent::Debug, [fails, faults].concat()));
     }
+
     let is_slow = matches!(words.last().map(String::as_str), Some("slow" | "slower" | "faster"))
         || !among(&["faster", "slower", "optimize", "optimise", "speedup"]).is_empty()
-        || (0..words.len()).any(|i| word(i) == "performance" && word(i + 1) == "of");
+        || (0..words.len()).any(|i| word_at(words, i) == "performance" && word_at(words, i + 1) == "of");
     if is_slow {
         let by =
             ["slow", "slower", "faster", "optimize", "optimise", "speedup", "performance", "make", "improve"];
         return Some((Intent::Optimize, among(&by)));
     }
-    // An imperative alone describes what code does: `create a temporary file`.
+
+    // An imperative alone describes the behaviour of code: `create a temporary file`.
     let is_new = !among(&["new", "another", "support"]).is_empty();
     if begins_with(&["implement"]) || (begins_with(&["add", "create", "introduce", "write"]) && is_new) {
-        return Some((Intent::Implement, vec![word(0)]));
+        return Some((Intent::Implement, vec![word_at(words, 0)]));
     }
-    let names_settings = matches!(word(0), "settings" | "configuration" | "config" | "options")
-        && matches!(word(1), "for" | "of");
+
+    let names_settings = matches!(word_at(words, 0), "settings" | "configuration" | "config" | "options")
+        && matches!(word_at(words, 1), "for" | "of");
     if begins_with(&["configure", "configuring"]) || names_settings {
-        return Some((Intent::Configure, vec![word(0)]));
+        return Some((Intent::Configure, vec![word_at(words, 0)]));
     }
+
     if begins_with(&["assert"]) {
-        return Some((Intent::Test, vec![word(0)]));
+        return Some((Intent::Test, vec![word_at(words, 0)]));
     }
     if names_tests(&words.join(" ")) {
         return Some((Intent::Test, among(&["test", "tests", "tested", "unit", "spec", "specs"])));
     }
+
     None
 }
 
-/// Whether words ask for documents: `guide to testing`, `documentation of views`, `readme`. A query that
-/// speaks of documentation otherwise (`how documentation comments are parsed`) asks for code.
+/// Returns whether words ask for documents: `guide to testing`, `documentation of views`, `readme`. A query
+/// that mentions documentation otherwise (`how documentation comments are parsed`) asks for code.
 fn names_documents(words: &[String]) -> bool {
-    let is_document = |word: &String| DOCUMENTS.contains(&word.as_str());
     words.iter().enumerate().any(|(i, word)| {
         let next = words.get(i + 1).map(String::as_str);
-        is_document(word) && matches!(next, None | Some("of" | "for" | "to" | "about" | "on"))
+        DOCUMENTS.contains(&word.as_str())
+            && matches!(next, None | Some("of" | "for" | "to" | "about" | "on"))
     })
 }
 
 /// Words for documents.
 const DOCUMENTS: &[&str] = &["documentation", "docs", "readme", "changelog", "guide", "tutorial", "overview"];
 
-/// Whether the words of `text` ask for tests: `tests for the parser`, `unit test of Foo`, `parser tests`. A
-/// query that speaks of tests otherwise (`how test files are collected`) asks for code that has to do with
-/// tests.
+/// Returns whether the words of `text` ask for tests: `tests for the parser`, `unit test of Foo`, `parser
+/// tests`. A query that mentions tests otherwise (`how test files are collected`) asks for code that has to
+/// do with tests.
 pub fn names_tests(text: &str) -> bool {
     let words = words_of(text);
-    let word = |i: usize| words.get(i).map_or("", String::as_str);
-    let is_test = |word: &str| matches!(word, "tests" | "specs" | "testcases" | "test" | "spec" | "testcase");
-    (0..words.len()).any(|i| {
-        let before = if i > 0 { word(i - 1) } else { "" };
-        let is_plural = matches!(word(i), "tests" | "specs" | "testcases");
-        // `a mock for tests`, `add a parser and tests` and `failing tests` are about something else.
-        let is_aside = match before {
-            "for" | "in" | "during" | "with" | "by" | "under" | "as" => true,
-            "and" => i < 2 || !is_test(word(i - 2)),
-            _ => matches!(before, "pending" | "failing" | "skipped"),
-        };
-        let is_last = i + 1 == words.len() && !is_aside;
-        let is_asked = matches!(word(i + 1), "for" | "of" | "that" | "which" | "covering" | "case" | "cases")
-            || matches!(before, "unit" | "integration" | "regression" | "e2e" | "fuzz" | "which")
-            || (is_last && (i == 0 || is_plural));
-        (is_test(word(i)) && is_asked) || word(i) == "tested"
-    })
+
+    for (i, word) in words.iter().map(String::as_str).enumerate() {
+        let is_asked = is_test(word) && asks_for_test(&words, i);
+        if is_asked || word == "tested" {
+            return true;
+        }
+    }
+    false
 }
 
-/// The words of `text` in lower case; `&` counts as `and`.
+/// Returns whether the word for tests at position `i` is the subject of the query.
+fn asks_for_test(words: &[String], i: usize) -> bool {
+    let before = if i > 0 { word_at(words, i - 1) } else { "" };
+    let is_plural = matches!(word_at(words, i), "tests" | "specs" | "testcases");
+
+    // `a mock for tests`, `add a parser and tests` and `failing tests` are about something else.
+    let is_aside = match before {
+        "for" | "in" | "during" | "with" | "by" | "under" | "as" => true,
+        "and" => i < 2 || !is_test(word_at(words, i - 2)),
+        _ => matches!(before, "pending" | "failing" | "skipped"),
+    };
+    let is_last = i + 1 == words.len() && !is_aside;
+
+    matches!(word_at(words, i + 1), "for" | "of" | "that" | "which" | "covering" | "case" | "cases")
+        || matches!(before, "unit" | "integration" | "regression" | "e2e" | "fuzz" | "which")
+        || (is_last && (i == 0 || is_plural))
+}
+
+/// Returns the word at position `i`; empty beyond the end.
+fn word_at(words: &[String], i: usize) -> &str {
+    words.get(i).map_or("", String::as_str)
+}
+
+/// Returns whether `word` is a word for tests.
+fn is_test(word: &str) -> bool {
+    matches!(word, "tests" | "specs" | "testcases" | "test" | "spec" | "testcase")
+}
+
+/// Returns the words of `text` in lower case; `&` counts as `and`.
 fn words_of(text: &str) -> Vec<String> {
     let text = text.replace('&', " and ");
     let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());

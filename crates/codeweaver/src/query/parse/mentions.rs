@@ -2,7 +2,7 @@
 
 use codeweaver_text::Mention;
 
-/// How well `path` fits the path of a mention, 0–1.
+/// Returns the fit of `path` to the path of a mention, 0–1.
 ///
 /// * 1 if they are equal, or one is a suffix of the other by whole components;
 /// * 0.8 if the mention is a file name without folders;
@@ -11,8 +11,10 @@ use codeweaver_text::Mention;
 pub fn fit(mention: &Mention, path: &[u8]) -> f32 {
     let named = mention.path.as_bytes();
     let n_parts = |path: &[u8]| path.iter().filter(|&&b| b == b'/').count() + 1;
+
     let pairs = named.rsplit(|&b| b == b'/').zip(path.rsplit(|&b| b == b'/'));
     let n_common = pairs.take_while(|(a, b)| a == b).count();
+
     match n_common {
         0 => 0.0,
         n if n == n_parts(path) || (n > 1 && n == n_parts(named)) => 1.0,
@@ -22,7 +24,7 @@ pub fn fit(mention: &Mention, path: &[u8]) -> f32 {
     }
 }
 
-/// The best [`fit`] of `path` to one of `mentions`; 0 if there are none.
+/// Returns the best [`fit`] of `path` to one of `mentions`; 0 if there are none.
 pub fn best_fit(mentions: &[Mention], path: &[u8]) -> f32 {
     mentions.iter().map(|mention| fit(mention, path)).fold(0.0, f32::max)
 }

@@ -1,7 +1,7 @@
 //! Parse: everything that is derived from the text of a query.
 //!
 //! * [`intent`]: the kind of answer that it asks for.
-//! * [`profile`]: what it changes in ranking.
+//! * [`profile`]: its effects on ranking.
 //! * [`names`]: the names of definitions that it may contain.
 //! * [`mentions`]: the files that it names.
 //! * [`report`]: the parts of a long query.
@@ -33,22 +33,26 @@ pub struct ParsedQuery {
     pub mentions: Vec<Mention>,
     /// The kind of answer.
     pub intent: QueryIntent,
-    /// Whether it is of a long text about a fault or a change, which asks for code: neither for tests nor for
-    /// documents, unless the request does.
+    /// Whether the query is a long text about a fault or a change. It asks for code, neither for tests nor
+    /// for documents, unless the request does.
     pub is_report: bool,
 }
 
 impl ParsedQuery {
-    /// Parses `text`. `intent` is the one of the request, if it has one.
+    /// Parses `text`. `intent` is that of the request, if it has one.
     pub fn parse(text: &str, mode: Mode, intent: Option<Intent>) -> ParsedQuery {
         let mut terms = text::query_terms(text);
         let focus: Vec<String> = terms.iter().map(|term| term.term.clone()).collect();
         let intent = intent::detect(text, intent, &focus);
+
         let states = |term: &QueryTerm| intent.stated_by.contains(&term.term);
+        // A query of nothing but such words is about them.
         if intent.acts && !terms.iter().all(states) {
             terms.iter_mut().filter(|term| states(term)).for_each(|term| term.weight *= STATING_WEIGHT);
         }
+
         let names = names::find(text, &terms, mode);
+
         ParsedQuery {
             text: text.to_owned(),
             names,
@@ -59,30 +63,31 @@ impl ParsedQuery {
         }
     }
 
-    /// Whether the query is a single word, which is then likely to be a name.
+    /// Returns whether the query is a single word, which is then likely to be a name.
     pub fn is_single_word(&self) -> bool {
         self.text.split_whitespace().count() == 1
     }
 
-    /// The intent, if it changes the ranking. A report only says what a given one asks for.
+    /// Returns the intent, if it changes the ranking. For a report, only an intent that is given does.
     pub fn acting_intent(&self) -> Option<Intent> {
         self.intent.acting().filter(|_| !self.is_report || self.intent.is_given())
     }
 
-    /// Whether the query asks for the tests of something, by its intent or by its words.
+    /// Returns whether the query asks for the tests of something, by its intent or by its words.
     pub fn asks_for_tests(&self) -> bool {
         if self.intent.is_given() {
             return self.intent.intent == Some(Intent::Test);
         }
+
         self.acting_intent() == Some(Intent::Test) || (!self.is_report && intent::names_tests(&self.text))
     }
 
-    /// The terms that carry meaning.
+    /// Returns the terms that carry meaning.
     pub fn words(&self) -> impl Iterator<Item = &QueryTerm> {
         self.terms.iter().filter(|term| term.is_word())
     }
 
-    /// Whether the query has several words that carry meaning.
+    /// Returns whether the query has several words that carry meaning.
     pub fn is_sentence(&self) -> bool {
         self.words().count() > 1
     }

@@ -1,4 +1,4 @@
-//! Names in a query: which of its words may be the name of a definition, and the forms in which names are
+//! Names in a query: the words that may be the name of a definition, and the forms in which names are
 //! compared.
 
 use crate::query::request::Mode;
@@ -11,7 +11,7 @@ const MAX_NAMES: usize = 48;
 const MAX_WORDS: usize = 2000;
 /// Maximum number of adjacent words that are tried as one name in symbol mode.
 const MAX_WORDS_IN_NAME: usize = 4;
-/// Number of plain words that, as a whole query, may be one name, and the certainty of that name.
+/// Number of plain words in a whole query that may be one name, and the certainty of that name.
 const WORDS_OF_NAME: RangeInclusive<usize> = 2..=6;
 const JOINED_CERTAINTY: f32 = 0.6;
 /// Certainty of a capitalised word, as against 1 of an identifier.
@@ -22,60 +22,70 @@ const CAPITALISED_CERTAINTY: f32 = 0.6;
 pub struct QueryName {
     /// As written, with its qualifiers.
     pub name: String,
-    /// How certain it is that the query means a name, 0–1.
+    /// Certainty that the query means a name, 0–1.
     pub certainty: f32,
 }
 
-/// The names in `query`: identifiers with certainty 1, then capitalised words, then the words of a short
-/// query as one name (`should set cookie`).
+/// Returns the names in `query`: identifiers with certainty 1, then capitalised words, then the words of a
+/// short query as one name (`should set cookie`).
 ///
 /// In symbol mode, every word and every sequence of up to four words is a name too.
 pub fn find(query: &str, terms: &[QueryTerm], mode: Mode) -> Vec<QueryName> {
     let identifiers = text::identifiers(query);
     let mut names: Vec<QueryName> =
         identifiers.iter().map(|name| QueryName { name: name.clone(), certainty: 1.0 }).collect();
-    let mut add = |name: String, certainty: f32| {
-        if names.len() < MAX_NAMES && !names.iter().any(|known| known.name == name) {
-            names.push(QueryName { name, certainty });
-        }
-    };
+
     let words = query.split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(|word| !word.is_empty());
     let words: Vec<&str> = words.take(MAX_WORDS).collect();
-    let is_term = |word: &str| terms.iter().any(|term| term.term == stem(&word.to_lowercase()));
+
     for (i, word) in words.iter().enumerate() {
         let is_capitalised =
             word.chars().next().is_some_and(char::is_uppercase) && word.chars().any(char::is_lowercase);
         // The parts of a qualified identifier are not names of their own.
         let is_part = identifiers.iter().any(|name| segments(name).any(|segment| segment == *word));
+
         // Every sentence begins with a capital letter; a query of a few words is rather a name.
-        if is_capitalised && !is_part && word.len() > 2 && (i > 0 || (words.len() <= 3 && is_term(word))) {
-            add((*word).to_owned(), CAPITALISED_CERTAINTY);
+        let is_name =
+            i > 0 || words.len() <= 3 && terms.iter().any(|term| term.term == stem(&word.to_lowercase()));
+        if is_capitalised && !is_part && word.len() > 2 && is_name {
+            add_name(&mut names, (*word).to_owned(), CAPITALISED_CERTAINTY);
         }
     }
+
     if mode != Mode::Symbol && WORDS_OF_NAME.contains(&words.len()) && identifiers.is_empty() {
-        add(words.concat(), JOINED_CERTAINTY);
+        add_name(&mut names, words.concat(), JOINED_CERTAINTY);
     }
+
     if mode == Mode::Symbol {
         for n in 1..=MAX_WORDS_IN_NAME.min(words.len()) {
             for adjacent in words.windows(n) {
-                add(adjacent.concat(), n as f32 / words.len() as f32);
+                add_name(&mut names, adjacent.concat(), n as f32 / words.len() as f32);
             }
         }
     }
+
     names
 }
 
-/// The segments of a qualified name (`a::b`, `a.b`, `a#b`, `a->b`, `a/b`).
+/// Adds a name that is not among `names` yet, as long as there is room.
+fn add_name(names: &mut Vec<QueryName>, name: String, certainty: f32) {
+    if names.len() < MAX_NAMES && !names.iter().any(|known| known.name == name) {
+        names.push(QueryName { name, certainty });
+    }
+}
+
+/// Returns the segments of a qualified name (`a::b`, `a.b`, `a#b`, `a->b`, `a/b`).
 pub fn segments(name: &str) -> impl Iterator<Item = &str> {
     name.split([':', '.', '#', '/', '>', '-']).filter(|segment| !segment.is_empty())
 }
 
-/// The last segment of a qualified name.
+/// Returns the last segment of a qualified name.
 pub fn last_segment(name: &str) -> &str {
     segments(name).last().unwrap_or(name)
 }
 
-/// The letters and digits of `name` in lower case, equal for all naming styles (`next_token`, `nextToken`).
+/// Returns the letters and digits of `name` in lower case, equal for all naming styles (`next_token`,
+/// `nextToken`).
 pub fn normalised(name: &str) -> String {
     name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }

@@ -1,11 +1,11 @@
-//! Profiles: what each intent changes in ranking and in the choice of the definition that is shown.
+//! Profiles: effects of each intent on ranking and on the choice of the definition that is shown.
 //!
-//! The figures were chosen by `benches/intents.py`; `docs/ranking.md` says what each is worth.
+//! The figures were chosen by `benches/intents.py`; `docs/ranking.md` has the effect of each.
 
 use super::intent::Intent;
 use codeweaver_chunk::SemanticClass as C;
 
-/// What an intent that acts changes. Gains are added to a factor of 1.
+/// Effects of an intent that acts. Gains are added to a factor of 1.
 #[derive(Debug, Clone, Copy)]
 pub struct Profile {
     /// Classes, and the factor on the score of a file whose best chunk is of one of them or has a definition
@@ -23,18 +23,18 @@ pub struct Profile {
     pub path_gain: f32,
     /// Gain of a file that defines a type or module named as the query.
     pub named_gain: f32,
-    /// Gain of a file that is one of many whose names share a word of the query, in one folder.
+    /// Gain of a file that is one of many in one folder whose names share a word of the query.
     pub siblings_gain: f32,
-    /// Factor on files that do not have the role that is asked for.
+    /// Factor on files without the role that is asked for.
     pub others: f32,
     /// Factor on files whose names begin with a dot: settings of tools.
     pub settings: f32,
-    /// The least prior of documentation.
+    /// The minimum prior of documentation.
     pub docs_floor: f32,
     pub focus: FocusProfile,
 }
 
-/// What an intent changes in the choice of the definition that is shown.
+/// Effects of an intent on the choice of the definition that is shown.
 #[derive(Debug, Clone, Copy)]
 pub struct FocusProfile {
     /// Factors on the evidence for types, for callables, and for data.
@@ -48,8 +48,8 @@ pub struct FocusProfile {
 }
 
 impl FocusProfile {
-    /// Of no intent: questions ask what code does. Measured by the functions that commits changed, with their
-    /// messages as queries (`benches/reports.py`).
+    /// The profile without an intent: questions ask about the behaviour of code. Measured by the functions
+    /// that commits changed, with their messages as queries (`benches/reports.py`).
     pub const NONE: FocusProfile =
         FocusProfile { types: 0.5, callables: 1.0, data: 0.6, named_gain: 0.0, marks_gain: 0.0 };
 }
@@ -70,7 +70,7 @@ const NONE: Profile = Profile {
     focus: FocusProfile::NONE,
 };
 
-/// The type that explains, and the documentation.
+/// For the type that explains, and the documentation.
 static UNDERSTAND: Profile = Profile {
     named_gain: 0.5,
     docs_floor: 0.9,
@@ -78,7 +78,7 @@ static UNDERSTAND: Profile = Profile {
     ..NONE
 };
 
-/// The place to add something, and its siblings.
+/// For the place to add something, and its siblings.
 static IMPLEMENT: Profile = Profile {
     classes: &[
         C::DefinitionCallable,
@@ -96,7 +96,7 @@ static IMPLEMENT: Profile = Profile {
     ..NONE
 };
 
-/// Where errors are raised and handled.
+/// For code that raises and handles errors.
 static DEBUG: Profile = Profile {
     marks: &[
         "raise",
@@ -128,7 +128,7 @@ static DEBUG: Profile = Profile {
     ..NONE
 };
 
-/// Code that was made to cost less, or could be.
+/// For code that was made to cost less, or could be.
 static OPTIMIZE: Profile = Profile {
     marks: &[
         "cache",
@@ -171,10 +171,10 @@ static OPTIMIZE: Profile = Profile {
     ..NONE
 };
 
-/// Tests. They may be in the file that they test.
+/// For tests. They may be in the file that they test.
 static TEST: Profile = Profile { classes: &[C::DefinitionTest], others: 0.5, ..NONE };
 
-/// Settings, and what reads them.
+/// For settings, and the code that reads them.
 static CONFIGURE: Profile = Profile {
     path_words: &[
         "config",
@@ -197,7 +197,7 @@ static CONFIGURE: Profile = Profile {
 static DOCUMENT: Profile = Profile { others: 0.5, ..NONE };
 
 impl Intent {
-    /// What it changes in ranking.
+    /// Returns the effects of the intent on ranking.
     pub fn profile(self) -> &'static Profile {
         match self {
             Intent::Understand => &UNDERSTAND,

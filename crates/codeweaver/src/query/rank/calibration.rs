@@ -2,7 +2,8 @@
 //!
 //! The relevance of the best file is a probability, by logistic regression on absolute [`Evidence`]. Its
 //! coefficients ([`CALIBRATION`]) are learned by `codeweaver-train calibrate` from queries that a repository
-//! answers and from foreign ones, and those of words and vectors again by `benches/refusal/fit.py`.
+//! answers and from queries about other repositories. Those of words and vectors are then learned again by
+//! `benches/refusal/fit.py`.
 
 use super::context::Context;
 use super::ranked_file::RankedFile;
@@ -15,7 +16,7 @@ use std::sync::LazyLock;
 /// Number of words from which a query counts as long.
 const MANY_WORDS: f32 = 8.0;
 
-/// What the relevance of a file follows from. Values compare between queries and repositories.
+/// Values from which the relevance of a file is computed. They compare between queries and repositories.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Evidence {
     /// Cosine of the nearest chunk, −1 to 1.
@@ -26,13 +27,13 @@ pub struct Evidence {
     pub absent: f32,
     /// Share of the words of the query that occur only in other forms (`valid` for `validation`), 0–1.
     pub inflected: f32,
-    /// How well the name of a definition in the file fits a name in the query, 0–1.
+    /// Fit of the name of a definition in the file to a name in the query, 0–1.
     pub definition: f32,
     /// Share of the words of the query in the path, 0–1.
     pub path: f32,
     /// Number of words of the query as a share of 8, at most 1.
     pub words: f32,
-    /// ln(1 + rows of the view) / 10, at most 1: the more there is, the nearer comes something by chance.
+    /// ln(1 + rows of the view) / 10, at most 1: the more rows there are, the nearer is something by chance.
     pub rows: f32,
 }
 
@@ -57,19 +58,19 @@ pub struct Logistic {
 }
 
 impl Logistic {
-    /// Probability that a file with `evidence` answers the query, 0–1.
+    /// Returns the probability that a file with `evidence` answers the query, 0–1.
     pub fn probability(&self, evidence: &Evidence) -> f32 {
         probability(self.bias, &self.coefficients, &evidence.values())
     }
 }
 
-/// The probability that a logistic regression gives for `values`, 0–1.
+/// Returns the probability that a logistic regression gives for `values`, 0–1.
 pub fn probability<const N: usize>(bias: f32, coefficients: &[f32; N], values: &[f32; N]) -> f32 {
     let products = values.iter().zip(coefficients).map(|(value, factor)| value * factor);
     1.0 / (1.0 + libm::expf(-(bias + products.sum::<f32>())))
 }
 
-/// The coefficients, by the evidence that is at hand.
+/// The coefficients, by the kinds of evidence that are available.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Calibration {
@@ -90,35 +91,38 @@ pub static CALIBRATION: LazyLock<Calibration> = LazyLock::new(|| {
 
 /// Sets the evidence and the relevance of `files`, which are sorted by score.
 ///
-/// The relevance of the best file follows from its evidence. For the others it is multiplied by the square
+/// The relevance of the best file follows from its evidence. That of the others is multiplied by the square
 /// root of their share of the best score, because a use of a name scores far below its definition and is
 /// still relevant.
 pub fn calibrate(context: &Context<'_>, candidates: &Candidates, files: &mut [RankedFile]) {
-    let of_query = OfQuery::new(context, candidates);
+    let query = QueryEvidence::new(context, candidates);
     for file in files.iter_mut() {
-        file.evidence = of_query.evidence(context.weights, file);
+        file.evidence = query.evidence(context.weights, file);
     }
+
     let Some(best) = files.first() else { return };
-    let relevance = of_query.relevance(best);
+    let relevance = query.relevance(best);
     let best_score = best.explanation.score.max(f32::MIN_POSITIVE);
+
     for file in files {
         file.relevance = relevance * (file.explanation.score / best_score).clamp(0.0, 1.0).sqrt();
     }
 }
 
 /// The evidence that all files of a query share.
-struct OfQuery {
+struct QueryEvidence {
     shared: Evidence,
     has_words: bool,
     has_vectors: bool,
 }
 
-impl OfQuery {
-    fn new(context: &Context<'_>, candidates: &Candidates) -> OfQuery {
+impl QueryEvidence {
+    fn new(context: &Context<'_>, candidates: &Candidates) -> QueryEvidence {
         let n_words = context.query.words().count();
         let absent = candidates.absent_terms(context.query);
         let (inflected, absent): (Vec<_>, Vec<_>) =
             absent.partition(|term| relatives::has_relative(context.view, &term.term));
+
         let share = |words: &[&QueryTerm]| words.len() as f32 / n_words.max(1) as f32;
         let shared = Evidence {
             coverage: candidates.list.iter().map(|c| c.coverage).fold(0.0f32, f32::max),
@@ -128,7 +132,8 @@ impl OfQuery {
             rows: (libm::logf(1.0 + context.view.n_rows() as f32) / 10.0).min(1.0),
             ..Evidence::default()
         };
-        OfQuery {
+
+        QueryEvidence {
             shared,
             has_words: !candidates.idf.is_empty(),
             has_vectors: candidates.list.iter().any(|c| c.cosine != 0.0),
@@ -146,14 +151,15 @@ impl OfQuery {
         }
     }
 
-    /// Probability that `file` answers the query, 0–1.
+    /// Returns the probability that `file` answers the query, 0–1.
     fn relevance(&self, file: &RankedFile) -> f32 {
         let model = match (self.has_words, self.has_vectors) {
             (true, true) => &CALIBRATION.hybrid,
             (true, false) => &CALIBRATION.keyword,
             (false, _) => &CALIBRATION.semantic,
         };
-        // A file that the query names is meant, whatever else the query says.
+
+        // A file that the query names is meant, regardless of the other words of the query.
         1.0 - (1.0 - model.probability(&file.evidence)) * (1.0 - 0.9 * file.features.file.mention)
     }
 }

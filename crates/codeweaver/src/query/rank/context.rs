@@ -1,4 +1,4 @@
-//! What files are ranked by.
+//! Inputs of ranking.
 
 use super::weights::Weights;
 use crate::query::parse::ParsedQuery;
@@ -16,11 +16,11 @@ pub struct Context<'a> {
     pub task: Option<TaskProfile>,
     pub weights: &'a Weights,
     pub paths: &'a PathCache,
-    /// A blob is shown only at paths that pass.
+    /// A blob is shown only at paths that pass these filters.
     pub filters: &'a Filters,
 }
 
-/// `value` as a share of `max`, 0–1.
+/// Returns `value` as a share of `max`, 0–1.
 pub fn share(value: f32, max: f32) -> f32 {
     if max > 0.0 { (value / max).clamp(0.0, 1.0) } else { 0.0 }
 }

@@ -19,7 +19,7 @@ use codeweaver_chunk::classes::TaskProfile;
 use codeweaver_index::policy::PathFlags;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Size at which a file that is named like an index of exports counts as having as much code of its own.
+/// Size in bytes from which a file that is named like an index of exports counts as having code of its own.
 const REEXPORT_BYTES: f32 = 8192.0;
 
 /// Features of a chunk.
@@ -31,7 +31,7 @@ pub struct ChunkFeatures {
     pub dense: f32,
     /// Tokens of the chunk.
     pub tokens: f32,
-    /// How well the name of a definition in the chunk fits a name in the query, 0–1.
+    /// Fit of the name of a definition in the chunk to a name in the query, 0–1.
     pub definition: f32,
     /// Importance of the chunk's class for the task, 0–1.
     pub importance: f32,
@@ -59,7 +59,7 @@ pub struct FileFeatures {
     pub depth: f32,
     /// Words of the file's name, in tenths, at most 2.
     pub name_words: f32,
-    /// How well the path fits a file that the query names, 0–1.
+    /// Fit of the path to a file that the query names, 0–1.
     pub mention: f32,
     /// Source files in the part of the repository that it is in, as a share of all, 0–1.
     pub part: f32,
@@ -67,10 +67,10 @@ pub struct FileFeatures {
     pub is_own_file: bool,
     /// Roles that the query does not ask for.
     pub roles: Roles,
-    /// For a file that is named like an index of exports, how much else it has, 0–1.
+    /// For a file that is named like an index of exports, the amount of other code in it, 0–1.
     pub reexport_rest: Option<f32>,
     pub header: HeaderKind,
-    /// Whether it is for one platform, and a candidate of the same name is for any.
+    /// Whether the file is for one platform, and a candidate of the same name is for any platform.
     pub is_platform_variant: bool,
     /// Factor of the intent of the query, if it acts.
     pub intent: f32,
@@ -83,7 +83,7 @@ pub struct Features {
     pub file: FileFeatures,
 }
 
-/// How a score came about: the weighted features.
+/// The composition of a score: the weighted features.
 ///
 /// `score` is the sum of all others × `prior` × `part` × `intent`. `lexical`, `dense`, `definition` and
 /// `importance` are those of the best chunk, the others those of the file.
@@ -112,7 +112,7 @@ pub struct Explanation {
     /// The parts of a long query, whose sum times `factor` is then the score.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parts: Option<PartScores>,
-    /// What the relevance of a long query follows from.
+    /// Values from which the relevance of a long query was computed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub report: Option<ReportEvidence>,
 }
@@ -147,6 +147,7 @@ impl ChunkFeatures {
     pub fn contributions(&self, weights: &Weights) -> Explanation {
         let definition =
             if self.is_single_word { weights.definition } else { weights.definition_in_sentence };
+
         let size = self.size_factor(weights);
         // The order of the factors decides the last bit of the score.
         Explanation {
@@ -168,17 +169,21 @@ impl FileFeatures {
     /// Product of the factors of the file's role.
     fn prior(&self, weights: &Weights) -> f32 {
         let mut prior = self.roles.prior(weights);
+        // An index of exports with much other code is ranked like any other file.
         if let Some(rest) = self.reexport_rest.filter(|_| prior == weights.prior_reexport) {
             prior += (1.0 - prior) * rest;
         }
+
         match self.header {
             HeaderKind::Implemented => prior *= weights.prior_header,
             HeaderKind::Alone if prior == 1.0 => prior = weights.prior_header_alone,
             HeaderKind::Alone | HeaderKind::None => {}
         }
+
         if self.is_platform_variant {
             prior *= weights.prior_platform;
         }
+
         prior
     }
 }
@@ -206,9 +211,11 @@ impl Features {
     pub fn contributions(&self, weights: &Weights) -> Explanation {
         let file = &self.file;
         let mut e = self.chunk.contributions(weights);
+
         if file.is_own_file {
             e.definition *= weights.definition_in_own_file;
         }
+
         e.file_sum = weights.file_sum * file.sum;
         e.second_chunk = weights.second_chunk * file.second_chunk;
         e.file_lexical = weights.file_lexical * file.lexical;
@@ -221,6 +228,7 @@ impl Features {
         e.prior = file.prior(weights);
         e.part = 1.0 + weights.part * file.part;
         e.intent = file.intent;
+
         e.score = (e.chunk() + e.file()) * e.prior * e.part * e.intent;
         e
     }
@@ -231,6 +239,7 @@ impl Features {
         let Features { chunk, file } = self;
         let size = chunk.size_factor(weights);
         let own_file = if file.is_own_file { weights.definition_in_own_file } else { 1.0 };
+
         let definition = own_file * chunk.definition;
         [
             size * chunk.lexical,
@@ -251,8 +260,8 @@ impl Features {
     }
 }
 
-/// Computes the features of candidates. Most are relative to the other candidates, so it is made once for
-/// all.
+/// Computes the features of candidates. Most are relative to the other candidates, so one extractor is made
+/// for all.
 pub struct Extractor<'a> {
     context: &'a Context<'a>,
     candidates: &'a Candidates,
@@ -260,7 +269,8 @@ pub struct Extractor<'a> {
     task: TaskProfile,
     intent: IntentFactors<'a>,
     is_single_word: bool,
-    /// Whether the query is a single word that no candidate defines: wherever it is written is meant.
+    /// Whether the query is a single word that no candidate defines: every place that has the word may be
+    /// meant.
     is_undefined_name: bool,
     max_bm25: f32,
     max_dense: f32,
@@ -275,7 +285,9 @@ impl<'a> Extractor<'a> {
     pub fn new(context: &'a Context<'a>, candidates: &'a Candidates) -> Extractor<'a> {
         let max = |of: &dyn Fn(&Candidate) -> f32| candidates.list.iter().map(of).fold(0.0f32, f32::max);
         let intent = &context.query.intent;
+        // A profile follows from an intent only if the request gives it: a detected one may be wrong.
         let given_intent = intent.intent.filter(|_| intent.confidence == 1.0);
+
         Extractor {
             context,
             candidates,
@@ -298,9 +310,10 @@ impl<'a> Extractor<'a> {
         &self.path_query
     }
 
-    /// Features of a chunk.
+    /// Computes the features of a chunk.
     pub fn chunk(&self, candidate: &Candidate) -> ChunkFeatures {
         let (_, row) = self.context.view.row(candidate.id);
+
         ChunkFeatures {
             lexical: share(candidate.bm25, self.max_bm25),
             dense: share(candidate.cosine - self.candidates.mean_cosine, self.max_dense),
@@ -311,19 +324,23 @@ impl<'a> Extractor<'a> {
         }
     }
 
-    /// Features of the file at `entry` with the chunk `best`. `sums` is what [`chunk_sums`] returned for its
-    /// doc.
+    /// Computes the features of the file at `entry` with the chunk `best`. `sums` are those of its doc, from
+    /// [`chunk_sums`].
     pub fn file(&self, entry: u32, best: &Candidate, sums: ChunkSums) -> FileFeatures {
         let Context { view, query, weights, .. } = *self.context;
         let (path, flags) = view.entry(entry);
         let facts = self.context.paths.get(path);
+
         let (segment, row) = view.row(best.id);
         let record = segment.docs().get(row.doc as usize);
         let language = record.map_or("text", |doc| segment.language(doc.language));
         let blob_bytes = record.map_or(0, |doc| doc.blob_bytes);
+
+        // Evidence of the file as a whole, which is missing if no terms were searched.
         let whole = self.candidates.files.get(&best.doc).copied().unwrap_or_default();
         let size = size_of(view, best.doc);
         let roles = Roles::unwanted(query, flags, language);
+
         let mut features = FileFeatures {
             sum: sums.sum,
             second_chunk: sums.second,
@@ -347,17 +364,19 @@ impl<'a> Extractor<'a> {
             roles,
             ..FileFeatures::default()
         };
-        // Where only vectors were compared, the words of a path are not evidence either.
+
+        // If only vectors were compared, the words of a path are not evidence either.
         if !self.candidates.idf.is_empty() {
             features.path = self.path_query.share(&facts, weights);
             features.path_dense = self.path_query.relative_cosine(best);
             features.mention = mentions::best_fit(&query.mentions, path);
         }
+
         features
     }
 }
 
-/// What a file has besides its best chunk.
+/// Sums over the chunks of a file.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ChunkSums {
     /// See [`FileFeatures::sum`].
@@ -366,12 +385,13 @@ pub struct ChunkSums {
     pub second: f32,
 }
 
-/// The sums of every doc. `chunks` are docs with the contributions of their chunks, in an order that does not
-/// depend on how the store is segmented.
+/// Returns the sums of every doc. `chunks` are docs with the contributions of their chunks, in an order that
+/// does not depend on the division of the store into segments.
 pub fn chunk_sums(chunks: &[(u32, Explanation)], weights: &Weights) -> FxHashMap<u32, ChunkSums> {
     let mut order: Vec<(f32, usize)> = chunks.iter().map(|(_, e)| e.similarity()).zip(0..).collect();
     order.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
     let best = order.first().map_or(0.0, |(similarity, _)| *similarity);
+
     let mut files: FxHashMap<u32, (u32, ChunkSums)> = FxHashMap::default();
     for (rank, &(similarity, i)) in order.iter().enumerate() {
         let (n_chunks, file) = files.entry(chunks[i].0).or_default();
@@ -383,22 +403,23 @@ pub fn chunk_sums(chunks: &[(u32, Explanation)], weights: &Weights) -> FxHashMap
             file.second = share(similarity, best);
         }
     }
+
     let max = files.values().map(|(_, file)| file.sum).fold(0.0, f32::max);
-    let relative = |file: ChunkSums| ChunkSums { sum: share(file.sum, max), ..file };
-    files.into_iter().map(|(doc, (_, file))| (doc, relative(file))).collect()
+    files.into_iter().map(|(doc, (_, file))| (doc, ChunkSums { sum: share(file.sum, max), ..file })).collect()
 }
 
-/// Class of a candidate's chunk.
+/// Returns the class of a candidate's chunk.
 pub fn class_of(view: &View, candidate: &Candidate) -> SemanticClass {
     SemanticClass::from_u8(view.row(candidate.id).1.class).unwrap_or(SemanticClass::Unknown)
 }
 
-/// ln(1 + tokens) / 10 of a whole file.
+/// Returns ln(1 + tokens) / 10 of a whole file.
 pub fn size_of(view: &View, doc: u32) -> f32 {
     let Some((s, ordinal)) = view.reader.locate_doc(doc) else { return 0.0 };
     let segment = &view.reader.segments[s];
     let rows = segment.doc_rows(ordinal);
     let rows = segment.rows().get(rows.start as usize..rows.end as usize).unwrap_or(&[]);
+
     let tokens: u64 = rows.iter().map(|row| u64::from(row.token_count)).sum();
     libm::logf(1.0 + tokens as f32) / 10.0
 }

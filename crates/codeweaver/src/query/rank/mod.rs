@@ -1,15 +1,15 @@
 //! Rank: from candidates to files in order, each with its best chunks. No I/O.
 //!
-//! * [`weights`]: the one table of weights; [`own_weights`]: a file of the user's own in its place.
-//! * [`context`], [`ranked_file`]: what goes in and what comes out.
-//! * [`features`]: what is known about a candidate, as plain data; [`path_features`] and [`roles`] are parts
-//!   of it.
-//! * `intents`, [`intent_fit`], [`marks`]: what the intent of the query changes.
+//! * [`weights`]: the one table of weights; [`own_weights`]: a user's own table in its place.
+//! * [`context`], [`ranked_file`]: the input and the output.
+//! * [`features`]: everything known about a candidate, as plain data; [`path_features`] and [`roles`] are
+//! parts of it.
+//! * `intents`, [`intent_fit`], [`marks`]: effects of the intent of the query.
 //! * [`calibration`]: from scores to relevances.
-//! * [`near_duplicates`]: files that say almost the same as a better one.
+//! * [`near_duplicates`]: files that are almost the same as a better one.
 //!
-//! The score of a file is that of its best chunk, plus what the file has as a whole, plus how well its path
-//! fits, times priors for its role. `docs/ranking.md` describes each feature and its contribution to the
+//! The score of a file is that of its best chunk, plus features of the file as a whole, plus the fit of its
+//! path, times priors for its role. `docs/ranking.md` describes each feature and its contribution to the
 //! quality of results.
 
 pub mod calibration;
@@ -49,26 +49,33 @@ pub fn rank(context: &Context<'_>, candidates: &Candidates) -> Vec<RankedFile> {
     let scored = score_chunks(context, &extractor, candidates);
     let chunks: Vec<_> = scored.iter().map(|chunk| (chunk.candidate.doc, chunk.explanation)).collect();
     let sums = chunk_sums(&chunks, context.weights);
+
     let mut files = group_by_file(context, &extractor, scored);
     for file in &mut files {
         let sums = sums.get(&file.doc).copied().unwrap_or_else(ChunkSums::default);
         file.features.file = extractor.file(file.entry, &file.chunks[0], sums);
         file.explanation = file.features.contributions(context.weights);
     }
+
     sort(context, &mut files);
+
+    // The intent is applied to the best files only, so they are sorted before and after.
     if context.query.acting_intent().is_some() {
         intent_fit::apply(context, candidates, &mut files);
         sort(context, &mut files);
     }
+
     calibration::calibrate(context, candidates, &mut files);
     files
 }
 
 /// Sorts files by score, best first; ties by path.
 fn sort(context: &Context<'_>, files: &mut [RankedFile]) {
-    let path = |file: &RankedFile| context.view.entry(file.entry).0;
     files.sort_by(|a, b| {
-        b.explanation.score.total_cmp(&a.explanation.score).then_with(|| path(a).cmp(path(b)))
+        b.explanation
+            .score
+            .total_cmp(&a.explanation.score)
+            .then_with(|| context.view.entry(a.entry).0.cmp(context.view.entry(b.entry).0))
     });
 }
 
@@ -77,29 +84,35 @@ fn sort(context: &Context<'_>, files: &mut [RankedFile]) {
 pub fn chunks(context: &Context<'_>, candidates: &Candidates) -> Vec<RankedFile> {
     let extractor = Extractor::new(context, candidates);
     let mut scored = score_chunks(context, &extractor, candidates);
-    let similarity = |chunk: &ScoredChunk| {
-        let explanation = &chunk.explanation;
-        let by_path = context.weights.path_dense * extractor.path_query().relative_cosine(&chunk.candidate);
-        explanation.lexical + explanation.dense + by_path
-    };
-    scored.sort_by(|a, b| similarity(b).total_cmp(&similarity(a)));
-    let as_file = |chunk: ScoredChunk| {
+    scored.sort_by(|a, b| similarity(context, &extractor, b).total_cmp(&similarity(context, &extractor, a)));
+
+    let mut files = Vec::with_capacity(scored.len());
+    for chunk in scored {
         let doc = chunk.candidate.doc;
-        let (entry, also_at) = best_entry(context, &extractor, doc)?;
-        Some(RankedFile {
+        let Some((entry, also_at)) = best_entry(context, &extractor, doc) else { continue };
+        let score = similarity(context, &extractor, &chunk);
+
+        files.push(RankedFile {
             entry,
             doc,
             also_at,
             near_duplicates: Vec::new(),
             reasons: Vec::new(),
             features: Features { chunk: chunk.features, file: FileFeatures::default() },
-            explanation: Explanation { score: similarity(&chunk), ..chunk.explanation },
+            explanation: Explanation { score, ..chunk.explanation },
             chunks: vec![chunk.candidate],
             evidence: calibration::Evidence::default(),
             relevance: 0.0,
-        })
-    };
-    scored.into_iter().filter_map(as_file).collect()
+        });
+    }
+    files
+}
+
+/// The similarity of a chunk and of its path.
+fn similarity(context: &Context<'_>, extractor: &Extractor<'_>, chunk: &ScoredChunk) -> f32 {
+    let explanation = &chunk.explanation;
+    let by_path = context.weights.path_dense * extractor.path_query().relative_cosine(&chunk.candidate);
+    explanation.lexical + explanation.dense + by_path
 }
 
 fn score_chunks(
@@ -107,34 +120,36 @@ fn score_chunks(
     extractor: &Extractor<'_>,
     candidates: &Candidates,
 ) -> Vec<ScoredChunk> {
-    let score = |candidate: &Candidate| {
+    let mut scored = Vec::with_capacity(candidates.list.len());
+    for candidate in &candidates.list {
         let features = extractor.chunk(candidate);
         let explanation = features.contributions(context.weights);
-        ScoredChunk { candidate: candidate.clone(), features, explanation }
-    };
-    candidates.list.iter().map(score).collect()
+        scored.push(ScoredChunk { candidate: candidate.clone(), features, explanation });
+    }
+
+    scored
 }
 
-/// Files with their chunks, in no order. A chunk with a line that the query names comes first, then the best.
+/// Groups chunks into files, in no order. A chunk with a line that the query names comes first, then the
+/// best.
 fn group_by_file(
     context: &Context<'_>,
     extractor: &Extractor<'_>,
     mut scored: Vec<ScoredChunk>,
 ) -> Vec<RankedFile> {
     scored.sort_by_key(|chunk| chunk.candidate.doc);
+
     let mut files = Vec::new();
     for chunks in scored.chunk_by_mut(|a, b| a.candidate.doc == b.candidate.doc) {
         let doc = chunks[0].candidate.doc;
         let Some((entry, also_at)) = best_entry(context, extractor, doc) else { continue };
         let (path, _) = context.view.entry(entry);
-        let key = |chunk: &ScoredChunk| {
-            let position = context.view.row(chunk.candidate.id).1.start_byte;
-            (!has_mentioned_line(context, &chunk.candidate, path), -chunk.explanation.chunk(), position)
-        };
+
         chunks.sort_by(|a, b| {
-            let (a, b) = (key(a), key(b));
+            let (a, b) = (chunk_key(context, a, path), chunk_key(context, b, path));
             a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)).then(a.2.cmp(&b.2))
         });
+
         files.push(RankedFile {
             entry,
             doc,
@@ -148,10 +163,17 @@ fn group_by_file(
             relevance: 0.0,
         });
     }
+
     files
 }
 
-/// The entry of a doc whose path fits best, and the others; `None` if no path passes the filters.
+/// The values by which the chunks of the file at `path` are ordered, the least first.
+fn chunk_key(context: &Context<'_>, chunk: &ScoredChunk, path: &[u8]) -> (bool, f32, u32) {
+    let position = context.view.row(chunk.candidate.id).1.start_byte;
+    (!has_mentioned_line(context, &chunk.candidate, path), -chunk.explanation.chunk(), position)
+}
+
+/// Returns the entry of a doc whose path fits best, and the others; `None` if no path passes the filters.
 fn best_entry(context: &Context<'_>, extractor: &Extractor<'_>, doc: u32) -> Option<(u32, Vec<u32>)> {
     let Context { view, query, weights, .. } = *context;
     let mut entries: Vec<u32> = view
@@ -161,22 +183,24 @@ fn best_entry(context: &Context<'_>, extractor: &Extractor<'_>, doc: u32) -> Opt
             passes_path(context.filters, path, flags)
         })
         .collect();
+
     if entries.len() > 1 {
-        let scored = entries.iter().map(|&id| {
+        let mut scored: Vec<(f32, &[u8], u32)> = Vec::with_capacity(entries.len());
+        for &id in &entries {
             let (path, flags) = view.entry(id);
             let share = extractor.path_query().share(&context.paths.get(path), weights);
             let prior = Roles::unwanted(query, flags, "").prior(weights);
-            (prior * (1.0 + share + mentions::best_fit(&query.mentions, path)), path, id)
-        });
-        let mut scored: Vec<(f32, &[u8], u32)> = scored.collect();
+            scored.push((prior * (1.0 + share + mentions::best_fit(&query.mentions, path)), path, id));
+        }
         scored.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(b.1)));
         entries = scored.into_iter().map(|(_, _, id)| id).collect();
     }
+
     let first = *entries.first()?;
     Some((first, entries.split_off(1)))
 }
 
-/// Whether the query names a line of this chunk of the file at `path`.
+/// Returns whether the query names a line of this chunk of the file at `path`.
 fn has_mentioned_line(context: &Context<'_>, candidate: &Candidate, path: &[u8]) -> bool {
     let (_, row) = context.view.row(candidate.id);
     context.query.mentions.iter().any(|mention| {

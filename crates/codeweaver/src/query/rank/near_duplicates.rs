@@ -1,4 +1,4 @@
-//! Near-duplicates: files whose best chunk says almost the same as that of a better-ranked file.
+//! Near-duplicates: files whose best chunk is almost the same as that of a better-ranked file.
 //!
 //! Copies with small changes (a vendored version, a second dialect, generated siblings) rank side by side for
 //! every query and take the places of other results. They are listed with the better file instead. Files with
@@ -19,24 +19,28 @@ const MIN_LENGTH_SHARE: f32 = 0.95;
 /// Moves each of the first files that is a near-duplicate of a better one into that one. Files that the query
 /// names stay.
 pub fn fold(view: &View, files: Vec<RankedFile>) -> Vec<RankedFile> {
-    let mut kept: Vec<(RankedFile, DotKernel, f64)> = Vec::with_capacity(MAX_FILES);
+    let mut originals: Vec<(RankedFile, DotKernel, f64)> = Vec::with_capacity(MAX_FILES);
     let mut files = files.into_iter();
+
     for file in files.by_ref().take(MAX_FILES) {
         let vector = vector_of(view, &file);
         let norm = norm(&DotKernel::new(vector), vector);
-        let is_near = |(other, kernel, other_norm): &(RankedFile, DotKernel, f64)| {
-            let cosine = f64::from(kernel.dot(vector)) / (norm * other_norm).max(f64::MIN_POSITIVE);
-            cosine >= MIN_COSINE && has_same_title_and_length(view, other, &file)
-        };
-        let original = kept.iter_mut().find(|other| file.explanation.mention == 0.0 && is_near(other));
+
+        let is_named = file.explanation.mention != 0.0;
+        let original = originals.iter_mut().find(|(other, kernel, other_norm)| {
+            !is_named
+                && f64::from(kernel.dot(vector)) / (norm * other_norm).max(f64::MIN_POSITIVE) >= MIN_COSINE
+                && has_same_title_and_length(view, other, &file)
+        });
         match original {
             Some((original, ..)) => {
                 original.near_duplicates.push(NearDuplicate { entry: file.entry, id: file.chunks[0].id });
             }
-            None => kept.push((file, DotKernel::new(vector), norm)),
+            None => originals.push((file, DotKernel::new(vector), norm)),
         }
     }
-    kept.into_iter().map(|(file, ..)| file).chain(files).collect()
+
+    originals.into_iter().map(|(file, ..)| file).chain(files).collect()
 }
 
 fn vector_of<'a>(view: &'a View, file: &RankedFile) -> &'a [i8] {
@@ -48,9 +52,11 @@ fn norm(kernel: &DotKernel, vector: &[i8]) -> f64 {
     f64::from(kernel.dot(vector)).sqrt()
 }
 
-/// Whether the best chunks have the same title, which names what they define, and nearly the same length.
+/// Returns whether the best chunks have the same title, which has the names that they define, and nearly the
+/// same length.
 fn has_same_title_and_length(view: &View, a: &RankedFile, b: &RankedFile) -> bool {
     let ((segment, row), (other_segment, other_row)) = (view.row(a.chunks[0].id), view.row(b.chunks[0].id));
+
     let (n, m) = (row.token_count as f32, other_row.token_count as f32);
     n.min(m) >= MIN_LENGTH_SHARE * n.max(m) && segment.text(row.title) == other_segment.text(other_row.title)
 }

@@ -1,8 +1,8 @@
 //! Own weights: weights of the user's own, in place of the built-in ones.
 //!
 //! `git codeweaver eval tune` writes them. They are in the file that `search.weights` names, or else in
-//! `weights.json` of the index directory if it is there, and have every weight by name. A file that is not
-//! that leaves the built-in weights in use, with a warning.
+//! `weights.json` of the index directory if it is there, and have every weight by name. With any other
+//! content, the built-in weights stay in use, with a warning.
 
 use super::weights::{WEIGHTS, Weights};
 use codeweaver_base::sync;
@@ -15,7 +15,7 @@ use std::time::SystemTime;
 
 /// Name of the file in the index directory.
 pub const FILE_NAME: &str = "weights.json";
-/// A larger file is not read.
+/// Maximum size of the file.
 const MAX_BYTES: u64 = 64 << 10;
 /// Largest value of a weight.
 const MAX_WEIGHT: f32 = 1000.0;
@@ -26,11 +26,17 @@ pub struct InUse {
     pub weights: Arc<Weights>,
     /// The file that they are from; `None` for the built-in ones.
     pub path: Option<PathBuf>,
-    /// Why the file is not used.
+    /// The reason why the file is not used.
     pub warning: Option<String>,
 }
 
-/// The own weights of a codebase, read again when their file changes.
+impl InUse {
+    fn built_in(warning: Option<String>) -> InUse {
+        InUse { weights: BUILT_IN.clone(), path: None, warning }
+    }
+}
+
+/// The own weights of a codebase, which are read again when their file changes.
 pub struct OwnWeights {
     path: PathBuf,
     /// Whether the settings name the file, so that its absence is an error.
@@ -38,7 +44,7 @@ pub struct OwnWeights {
     last: Mutex<Option<(Stamp, InUse)>>,
 }
 
-/// What tells one version of a file from another.
+/// Values that differ between versions of a file.
 #[derive(Debug, Clone, PartialEq)]
 struct Stamp {
     len: u64,
@@ -46,7 +52,7 @@ struct Stamp {
     inode: u64,
 }
 
-/// The file of the weights of `codebase`, and whether its settings name it.
+/// Returns the path of the weights of `codebase`, and whether its settings name it.
 pub fn path_of(codebase: &Codebase) -> (PathBuf, bool) {
     match &codebase.settings.search.weights {
         Some(path) => (path.clone(), true),
@@ -57,17 +63,19 @@ pub fn path_of(codebase: &Codebase) -> (PathBuf, bool) {
 /// Reads weights that a user or `eval tune` wrote.
 ///
 /// # Errors
-/// Why they cannot be used: the file cannot be read, is no JSON object with exactly the names of the weights,
-/// or has a value that is negative or above 1000.
+/// The reason why they cannot be used: the file cannot be read, is no JSON object with exactly the names of
+/// the weights, or has a value that is negative or above 1000.
 pub fn read(path: &Path) -> Result<Weights, String> {
-    // Before it is opened: opening a pipe would wait.
+    // Checked before the file is opened: opening a pipe would wait.
     let metadata = std::fs::metadata(path).map_err(|error| error.to_string())?;
     if !metadata.is_file() || metadata.len() > MAX_BYTES {
         return Err(format!("it is not a file of at most {MAX_BYTES} bytes"));
     }
+
     let mut text = Vec::new();
     let file = std::fs::File::open(path).map_err(|error| error.to_string())?;
     file.take(MAX_BYTES).read_to_end(&mut text).map_err(|error| error.to_string())?;
+
     let weights: Weights = serde_json::from_slice(&text).map_err(|error| error.to_string())?;
     check(&weights).map(|()| weights)
 }
@@ -75,7 +83,7 @@ pub fn read(path: &Path) -> Result<Weights, String> {
 /// Checks that every weight is in its range.
 ///
 /// # Errors
-/// Which weight is negative or above 1000.
+/// The first weight that is negative or above 1000.
 pub fn check(weights: &Weights) -> Result<(), String> {
     let wrong = weights.by_name().into_iter().find(|(_, value)| !(0.0..=MAX_WEIGHT).contains(value));
     match wrong {
@@ -90,26 +98,29 @@ impl OwnWeights {
         OwnWeights { path, is_named, last: Mutex::new(None) }
     }
 
-    /// The weights that are in use now. Costs one `stat` while the file does not change.
+    /// Returns the weights that are in use now. Costs one `stat` while the file does not change.
     pub fn get(&self) -> InUse {
-        let built_in = |warning: Option<String>| InUse { weights: BUILT_IN.clone(), path: None, warning };
         let stamp = match std::fs::metadata(&self.path) {
             Ok(metadata) => Stamp::of(&metadata),
             Err(error) if !self.is_named && error.kind() == std::io::ErrorKind::NotFound => {
-                return built_in(None);
+                return InUse::built_in(None);
             }
-            Err(error) => return built_in(Some(self.warning(&error.to_string()))),
+            Err(error) => return InUse::built_in(Some(self.warning(&error.to_string()))),
         };
+
         let mut last = sync::lock(&self.last);
         if let Some((known, in_use)) = &*last
             && *known == stamp
         {
             return in_use.clone();
         }
+
+        // An unusable file is cached too, so that it is read once.
         let in_use = match read(&self.path) {
             Ok(weights) => InUse { weights: Arc::new(weights), path: Some(self.path.clone()), warning: None },
-            Err(why) => built_in(Some(self.warning(&why))),
+            Err(why) => InUse::built_in(Some(self.warning(&why))),
         };
+
         *last = Some((stamp, in_use.clone()));
         in_use
     }
@@ -131,6 +142,7 @@ impl Stamp {
         let inode = std::os::unix::fs::MetadataExt::ino(metadata);
         #[cfg(not(unix))]
         let inode = 0;
+
         Stamp { len: metadata.len(), modified: metadata.modified().ok(), inode }
     }
 }

@@ -13,20 +13,20 @@ pub struct RankedFile {
     pub doc: u32,
     /// Further entries with the same blob.
     pub also_at: Vec<u32>,
-    /// Files that rank below it and say almost the same.
+    /// Files that rank below it and are almost the same.
     pub near_duplicates: Vec<NearDuplicate>,
     /// Best first, at least one.
     pub chunks: Vec<Candidate>,
-    /// Of the file and its best chunk.
+    /// Features of the file and its best chunk.
     pub features: Features,
     /// The weighted features, and the score by which files are ordered.
     pub explanation: Explanation,
-    /// What a long query says that the file has (frames, paths, modules, messages and names), or that it has
-    /// the query verbatim.
+    /// Parts of a long query that the file has (frames, paths, modules, messages and names), or a note that
+    /// it has the query verbatim.
     pub reasons: Vec<String>,
-    /// What the relevance follows from.
+    /// Values from which the relevance is computed.
     pub evidence: Evidence,
-    /// How likely it is that the file answers the query, 0–1. Comparable between queries.
+    /// Probability that the file answers the query, 0–1. Comparable between queries.
     pub relevance: f32,
 }
 

@@ -1,13 +1,12 @@
-//! Roles: what a file is for (test, example, documentation, …), and the prior of its role.
+//! Roles: purposes of files (test, example, documentation, …), and the priors of these roles.
 
 use super::weights::Weights;
 use crate::query::parse::ParsedQuery;
 use crate::query::parse::intent::Intent;
 use codeweaver_chunk::LanguageId;
 use codeweaver_index::policy::PathFlags;
-use codeweaver_text::QueryTerm;
 
-/// The roles of a file that the query does not ask for.
+/// Roles of a file that the query does not ask for.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Roles {
     /// Roles by path.
@@ -18,21 +17,23 @@ pub struct Roles {
     pub is_data: bool,
     /// Whether the file has a role that the intent of the query asks for, or the intent asks for none.
     pub is_asked: bool,
-    /// The least prior of documentation.
+    /// The minimum prior of documentation.
     pub docs_floor: f32,
 }
 
 impl Roles {
-    /// The roles of a file with these `flags` that `query` does not ask for. `language` may be empty.
+    /// Returns the roles of a file with these `flags` that `query` does not ask for. `language` may be empty.
     pub fn unwanted(query: &ParsedQuery, flags: PathFlags, language: &str) -> Roles {
-        let is_asked = |term: &QueryTerm| !query.is_report || term.is_word();
-        let has = |words: &[&str]| {
-            query.terms.iter().any(|term| is_asked(term) && words.contains(&term.term.as_str()))
-        };
+        // A report mentions many identifiers that it does not ask for, so only its words count.
+        let asked = query.terms.iter().filter(|term| !query.is_report || term.is_word());
+        let asked: Vec<&str> = asked.map(|term| term.term.as_str()).collect();
+        let has = |words: &[&str]| asked.iter().any(|term| words.contains(term));
+
         let acting = query.acting_intent();
         let wants_tests = query.asks_for_tests();
         let wants_docs = acting == Some(Intent::Document)
             || (!query.is_report && has(&["doc", "docs", "readme", "changelog", "guide", "tutorial"]));
+
         let wanted = [
             (PathFlags::TEST, wants_tests),
             (PathFlags::EXAMPLE, has(&["exampl", "example", "sample", "demo", "tutorial"])),
@@ -43,9 +44,11 @@ impl Roles {
             (PathFlags::STUB, has(&["type", "stub", "declaration"])),
             (PathFlags::REEXPORT, has(&["export", "reexport", "index", "init"])),
         ];
+
         let all_flags = flags;
         let unwanted = wanted.iter().filter(|(flag, is_wanted)| flags.contains(*flag) && !is_wanted);
         let flags = unwanted.fold(PathFlags::default(), |all, (flag, _)| all | *flag);
+
         let language = LanguageId::by_name(language);
         let is_prose_language = language.is_some_and(LanguageId::is_prose);
         let is_prose = is_prose_language && !wants_docs;
@@ -57,10 +60,11 @@ impl Roles {
             _ => true,
         };
         let docs_floor = acting.map_or(0.0, |intent| intent.profile().docs_floor);
+
         Roles { flags, is_prose, is_data, is_asked, docs_floor }
     }
 
-    /// The prior: the least of the roles' priors, 1 without roles.
+    /// Returns the prior: the least of the roles' priors, 1 without roles.
     pub fn prior(&self, weights: &Weights) -> f32 {
         let by_role = [
             (self.flags.contains(PathFlags::TEST), weights.prior_test),
@@ -74,6 +78,7 @@ impl Roles {
             (self.is_prose, weights.prior_prose.max(self.docs_floor)),
             (self.is_data, weights.prior_data),
         ];
+
         by_role.iter().filter(|(has_role, _)| *has_role).map(|(_, prior)| *prior).fold(1.0, f32::min)
     }
 }

@@ -21,9 +21,9 @@ pub struct Weights {
     pub field_doc: f32,
     /// Weight of a match in enclosing names.
     pub field_enclosing: f32,
-    /// As `k1`, for files.
+    /// BM25 of files: saturation of the term frequency.
     pub file_k1: f32,
-    /// As `b`, for files.
+    /// BM25 of files: influence of the length.
     pub file_b: f32,
 
     /// BM25 of the chunk, relative to the best candidate's.
@@ -94,7 +94,7 @@ pub struct Weights {
     pub prior_header: f32,
     /// Factor for a header of C or C++ without such an implementation, if no other factor applies to it.
     pub prior_header_alone: f32,
-    /// What the factor of a file is above 1 if its part of the repository has all source files.
+    /// Maximum gain of the factor of a file: that of a part of the repository with all source files.
     pub part: f32,
     /// Further factor for a file for one platform, if a candidate of the same name is for any.
     pub prior_platform: f32,
@@ -116,19 +116,18 @@ impl Weights {
     pub fn by_name(&self) -> Vec<(String, f32)> {
         let value = serde_json::to_value(self).unwrap_or_default();
         let map = value.as_object().cloned().unwrap_or_default();
-        let number = |value: serde_json::Value| value.as_f64().unwrap_or(0.0) as f32;
-        map.into_iter().map(|(name, value)| (name, number(value))).collect()
+        map.into_iter().map(|(name, value)| (name, value.as_f64().unwrap_or(0.0) as f32)).collect()
     }
 
     /// The parameters of lexical retrieval.
     pub fn bm25(&self) -> Bm25 {
-        let field = |field| match field {
+        let fields = FIELDS.map(|field| match field {
             Field::Body | Field::Path => 1.0,
             Field::Symbol => self.field_symbol,
             Field::Doc => self.field_doc,
             Field::Enclosing => self.field_enclosing,
-        };
-        Bm25 { k1: self.k1, b: self.b, fields: FIELDS.map(field), file_k1: self.file_k1, file_b: self.file_b }
+        });
+        Bm25 { k1: self.k1, b: self.b, fields, file_k1: self.file_k1, file_b: self.file_b }
     }
 }
 

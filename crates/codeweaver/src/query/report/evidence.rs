@@ -1,4 +1,4 @@
-//! Evidence: files by what a report says about code: frames, paths, modules, messages and definitions.
+//! Evidence: files that a report refers to by frames, paths, modules, messages and definitions.
 
 use super::messages::MessageSearch;
 use super::{frames, modules};
@@ -9,15 +9,16 @@ use crate::query::retrieve::symbols;
 use crate::query::view::scope::Scope;
 use crate::query::view::{RowId, View};
 use codeweaver_index::Codebase;
+use codeweaver_store::rows::DocKey;
 use rustc_hash::FxHashMap;
 
-/// Share of a frame, as against the next one inside of it.
+/// Factor from the share of a frame to that of the next outer one.
 const OUTER_FRAME: f32 = 0.5;
-/// A name with more definitions says nothing.
+/// Maximum number of definitions of a name. A name with more says nothing.
 const MAX_DEFINITIONS: usize = 12;
 /// Minimum fit of a definition.
 const MIN_FIT: f32 = 0.45;
-/// Shares of identifiers by where they are.
+/// Weights of identifiers by their places.
 const OF_TITLE: f32 = 1.0;
 const OF_CODE_SPAN: f32 = 0.8;
 const OF_FRAME: f32 = 0.8;
@@ -28,6 +29,8 @@ const MAX_REASONS: usize = 6;
 const MAX_ROWS_PER_FILE: usize = 40;
 /// Maximum number of files that evidence makes candidates.
 const MAX_FILES: usize = 200;
+/// Maximum number of functions of frames whose definitions are looked for.
+const MAX_FUNCTIONS: usize = 12;
 
 /// The evidence of a file, by kind; each 0–1, relative to the best file.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -40,33 +43,41 @@ pub struct Parts {
     pub modules: f32,
     /// Has a message verbatim.
     pub messages: f32,
-    /// Defines what is named.
+    /// Defines a name of the report.
     pub names: f32,
 }
 
 /// The evidence of all files.
 #[derive(Debug, Default)]
 pub struct FileEvidence {
-    /// By doc.
+    /// Parts by doc.
     pub by_doc: FxHashMap<u32, Parts>,
-    /// What the report says that a file has, by doc, in words.
+    /// Reasons by doc: parts of the report that a file has, in words.
     pub reasons: FxHashMap<u32, Vec<String>>,
-    /// For each frame of the report, whether it is of a file of the view.
+    /// For each frame of the report, whether its file is one of the view.
     is_own: Vec<bool>,
 }
 
 impl Parts {
-    /// How certain it is that the report names the file, 0–1.
+    /// Returns the certainty that the report names the file, 0–1.
     pub fn named(&self) -> f32 {
         self.frames.max(self.paths).max(self.modules).max(self.messages)
+    }
+
+    /// The sum of all kinds.
+    fn total(&self) -> f32 {
+        self.frames + self.paths + self.modules + self.messages + self.names
     }
 }
 
 impl FileEvidence {
-    /// Looks for everything that `report` names. A file of the store that cannot be read has no messages.
+    /// Looks for everything that `report` names. If a file of the store cannot be read, the search for
+    /// messages ends.
     pub fn gather(codebase: &Codebase, view: &View, scope: &Scope, report: &Report) -> FileEvidence {
         let mut found = FileEvidence::default();
+
         found.add_frames(view, report);
+
         for (mention, fits) in report.mentions.iter().zip(frames::resolve(view, &report.mentions)) {
             let reason = format!("the path {}", mention.path);
             found.add_entries(view, &fits, &reason, |parts| &mut parts.paths);
@@ -75,9 +86,11 @@ impl FileEvidence {
             let reason = format!("the module {module}");
             found.add_entries(view, &fits, &reason, |parts| &mut parts.modules);
         }
+
         found.add_messages(codebase, view, report);
         found.add_names(view, scope, report);
         found.scale();
+
         found
     }
 
@@ -92,7 +105,7 @@ impl FileEvidence {
         }
     }
 
-    /// Adds files by entry with shares, of which a file gets the largest.
+    /// Adds files by entry with shares. A file gets the largest of its shares.
     fn add_entries(
         &mut self,
         view: &View,
@@ -101,35 +114,40 @@ impl FileEvidence {
         part: impl Fn(&mut Parts) -> &mut f32,
     ) {
         for &(entry, share) in fits {
-            if let Some((record, _)) = view.reader.entry(entry) {
-                self.add_reason(record.doc, reason);
-                let slot = part(self.parts(record.doc));
-                *slot = slot.max(share);
-            }
+            let Some((record, _)) = view.reader.entry(entry) else { continue };
+            self.add_reason(record.doc, reason);
+
+            let slot = part(self.parts(record.doc));
+            *slot = slot.max(share);
         }
     }
 
-    /// Adds the files of frames: of each trace, the innermost own frame counts most.
+    /// Adds the files of frames. The innermost own frame of each trace counts most.
     fn add_frames(&mut self, view: &View, report: &Report) {
         let named: Vec<_> = report.frames.iter().map(frames::mention).collect();
+
         // Without sources, .NET prints the type alone, whose namespace is often its folder.
         let types: Vec<_> = report.frames.iter().map(frames::type_of).collect();
         let by_type = modules::resolve(view, &types).into_iter();
         let by_path = frames::resolve(view, &named).into_iter();
-        let fits: Vec<_> = by_path.zip(by_type).map(|(path, of_type)| [path, of_type].concat()).collect();
+        let fits: Vec<_> = by_path.zip(by_type).map(|(path, type_)| [path, type_].concat()).collect();
         self.is_own =
             report.frames.iter().zip(&fits).map(|(frame, fits)| frames::is_own(frame, fits)).collect();
+
         for trace in 0..=report.frames.last().map_or(0, |frame| frame.trace) {
             let mut share = 1.0;
-            let of_trace = report.frames.iter().zip(&fits).zip(self.is_own.clone());
-            let own = of_trace.filter(|((frame, _), is_own)| frame.trace == trace && *is_own);
+            let frames = report.frames.iter().zip(&fits).zip(self.is_own.clone());
+            let own = frames.filter(|((frame, _), is_own)| frame.trace == trace && *is_own);
             let mut seen: Vec<&[frames::Fit]> = Vec::new();
+
+            // Several frames of one file count once, as the innermost of them.
             for ((frame, fits), _) in own {
                 let is_seen =
                     seen.iter().any(|known| known.first().map(|it| it.0) == fits.first().map(|it| it.0));
                 if is_seen {
                     continue;
                 }
+
                 seen.push(fits);
                 let fits: Vec<_> = fits.iter().map(|(entry, fit)| (*entry, fit * share)).collect();
                 self.add_entries(view, &fits, &shown(frame), |parts| &mut parts.frames);
@@ -138,8 +156,10 @@ impl FileEvidence {
         }
     }
 
+    /// Adds the files that have messages of the report.
     fn add_messages(&mut self, codebase: &Codebase, view: &View, report: &Report) {
         let mut search = MessageSearch::new(codebase, view);
+
         for message in &report.messages {
             match search.docs(message) {
                 Ok(docs) => docs.into_iter().for_each(|(doc, share)| {
@@ -154,25 +174,28 @@ impl FileEvidence {
         }
     }
 
-    /// Adds the files that define what the report names, each name divided among its definitions.
+    /// Adds the files that define a name of the report. The share of a name is divided among its definitions.
     fn add_names(&mut self, view: &View, scope: &Scope, report: &Report) {
         let n_title = codeweaver_text::identifiers(&report.title).len();
-        let of_title = report.names.iter().take(n_title).map(|name| (name.as_str(), OF_TITLE));
-        let of_code = report.names.iter().skip(n_title).map(|name| (name.as_str(), OF_CODE_SPAN));
-        let functions =
-            report.frames.iter().zip(&self.is_own).filter(|(frame, is_own)| **is_own || !frame.is_library);
-        let functions = functions.filter_map(|(frame, _)| frame.function.as_deref()).take(12);
-        let of_prose = report.other_names.iter().map(|name| (name.as_str(), OF_PROSE));
+        let in_title = report.names.iter().take(n_title).map(|name| (name.as_str(), OF_TITLE));
+        let in_code = report.names.iter().skip(n_title).map(|name| (name.as_str(), OF_CODE_SPAN));
+        let in_prose = report.other_names.iter().map(|name| (name.as_str(), OF_PROSE));
+
+        let frames = report.frames.iter().zip(&self.is_own);
+        let frames = frames.filter(|(frame, is_own)| **is_own || !frame.is_library);
+        let functions = frames.filter_map(|(frame, _)| frame.function.as_deref()).take(MAX_FUNCTIONS);
         let functions: Vec<&str> = functions.collect();
         let shares = std::iter::successors(Some(OF_FRAME), |share| Some(share * OUTER_FRAME));
         let functions = functions.into_iter().zip(shares);
+
         let mut known: Vec<&str> = Vec::new();
-        for (name, share) in of_title.chain(of_code).chain(functions).chain(of_prose) {
+        for (name, share) in in_title.chain(in_code).chain(functions).chain(in_prose) {
             if known.contains(&name) {
                 continue;
             }
             known.push(name);
-            // A qualified name has its type before it.
+
+            // The segment before the last is mostly the type of a method.
             let segments: Vec<&str> = names::segments(name).collect();
             for (at, segment) in segments.iter().rev().take(2).enumerate() {
                 let wanted = if at == 0 { name } else { segment };
@@ -182,20 +205,25 @@ impl FileEvidence {
         }
     }
 
+    /// Adds the files that define `name`, unless there are too many definitions.
     fn add_definitions(&mut self, view: &View, scope: &Scope, name: &str, share: f32) {
         let wanted = QueryName { name: name.to_owned(), certainty: 1.0 };
-        // A second name keeps the search from guessing at a name that is defined nowhere.
+        // A second name keeps the search from correcting a name that is defined nowhere.
         let none = QueryName { name: String::new(), certainty: 0.0 };
+
         let mut fits: FxHashMap<u32, f32> = FxHashMap::default();
         for (row, fit) in symbols::find(view, scope, &[wanted, none], false) {
             let slot = fits.entry(view.doc_of(row)).or_default();
             *slot = slot.max(fit);
         }
+
+        // Definitions that fit much worse than the best have other names.
         let most = fits.values().copied().fold(0.0, f32::max);
         fits.retain(|_, fit| *fit >= MIN_FIT && *fit >= most * 0.7);
         if fits.len() > MAX_DEFINITIONS {
             return;
         }
+
         let n = fits.len() as f32;
         for (doc, fit) in fits {
             self.parts(doc).names += share * fit / n.sqrt();
@@ -203,7 +231,7 @@ impl FileEvidence {
         }
     }
 
-    /// Makes sums relative to the best file.
+    /// Divides sums by that of the best file, if it is above 1.
     fn scale(&mut self) {
         for part in [(|parts| &mut parts.messages) as fn(&mut Parts) -> &mut f32, |parts| &mut parts.names] {
             let most = self.by_doc.values_mut().map(|parts| *part(parts)).fold(1.0f32, f32::max);
@@ -211,36 +239,42 @@ impl FileEvidence {
         }
     }
 
-    /// The frames of the report that are of files of the view.
+    /// Returns the frames of the report that are of files of the view.
     pub fn own_frames<'r>(&self, report: &'r Report) -> impl Iterator<Item = &'r Frame> {
         report.frames.iter().zip(self.is_own.clone()).filter(|(_, is_own)| *is_own).map(|(frame, _)| frame)
     }
 
-    /// Rows of the files with evidence that are in `scope`.
+    /// Returns the rows in `scope` of the files with evidence, those of the best files first.
     pub fn rows(&self, view: &View, scope: &Scope) -> Vec<RowId> {
-        let total = |parts: &Parts| parts.frames + parts.paths + parts.modules + parts.messages + parts.names;
         let mut docs: Vec<(f32, u32, usize, u32)> = Vec::new();
         for (doc, parts) in &self.by_doc {
             if let Some((s, ordinal)) = view.reader.locate_doc(*doc) {
-                docs.push((total(parts), *doc, s, ordinal));
+                docs.push((parts.total(), *doc, s, ordinal));
             }
         }
-        let key = |s: usize, ordinal: u32| {
-            let segment = &view.reader.segments[s];
-            segment.docs().get(ordinal as usize).map(|doc| segment.key(doc))
-        };
-        docs.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| key(a.2, a.3).cmp(&key(b.2, b.3))));
-        let rows_of = |(_, _, s, ordinal): &(f32, u32, usize, u32)| {
-            let (s, ordinal) = (*s, *ordinal);
-            let rows =
-                view.reader.segments[s].doc_rows(ordinal).filter(move |&row| scope.rows[s].contains(row));
-            rows.take(MAX_ROWS_PER_FILE).map(move |row| RowId { segment: s as u32, row })
-        };
-        docs.iter().take(MAX_FILES).flat_map(rows_of).collect()
+
+        // Ties are broken by content, so that the order does not depend on the division into segments.
+        docs.sort_by(|a, b| {
+            b.0.total_cmp(&a.0).then_with(|| doc_key(view, a.2, a.3).cmp(&doc_key(view, b.2, b.3)))
+        });
+
+        let mut rows = Vec::new();
+        for &(_, _, s, ordinal) in docs.iter().take(MAX_FILES) {
+            let in_scope =
+                view.reader.segments[s].doc_rows(ordinal).filter(|&row| scope.rows[s].contains(row));
+            rows.extend(in_scope.take(MAX_ROWS_PER_FILE).map(|row| RowId { segment: s as u32, row }));
+        }
+        rows
     }
 }
 
-/// `the frame a/b.py:12 in f`
+/// The key of a doc, which orders docs independently of segments.
+fn doc_key(view: &View, s: usize, ordinal: u32) -> Option<DocKey> {
+    let segment = &view.reader.segments[s];
+    segment.docs().get(ordinal as usize).map(|doc| segment.key(doc))
+}
+
+/// A frame as a reason: `the frame a/b.py:12 in f`.
 fn shown(frame: &Frame) -> String {
     let line = frame.line.map_or_else(String::new, |line| format!(":{line}"));
     let function = frame.function.as_ref().map_or_else(String::new, |function| format!(" in {function}"));

@@ -7,8 +7,8 @@ use crate::query::view::View;
 use codeweaver_index::policy::PathFlags;
 use rustc_hash::FxHashMap;
 
-/// Weights of the parts. Those of title and text apply to the share that a file has of the best score in the
-/// list of that part.
+/// Weights of the parts. Those of title and text are factors on the share that a file has of the best score
+/// in the list of that part.
 struct PartWeights {
     title: f32,
     text: f32,
@@ -36,7 +36,7 @@ const WEIGHTS: PartWeights = PartWeights {
     document: 0.4,
 };
 
-/// What the parts of a report contribute to the score of a file, before its factor.
+/// Contributions of the parts of a report to the score of a file, before its factor.
 #[derive(Debug, Clone, Copy, Default, PartialEq, schemars::JsonSchema, serde::Serialize)]
 pub struct PartScores {
     /// The title, as a query of its own.
@@ -51,7 +51,7 @@ pub struct PartScores {
     pub modules: f32,
     /// Messages that the file has verbatim.
     pub messages: f32,
-    /// Definitions of what is named.
+    /// Definitions of the named symbols.
     pub names: f32,
     /// Factor for tests, documents and data.
     pub factor: f32,
@@ -69,16 +69,19 @@ pub fn fuse(
     let by_text = shares(&text);
     let evidence = ReportEvidence::of(&title, &text, absent);
     let has_vectors = title.iter().chain(&text).any(|file| file.evidence.cosine != 0.0);
-    let is_known = |file: &RankedFile| by_text.contains_key(&file.doc);
-    let only_title: Vec<RankedFile> = title.into_iter().filter(|file| !is_known(file)).collect();
+
+    let only_title = title.into_iter().filter(|file| !by_text.contains_key(&file.doc));
+    let only_title: Vec<RankedFile> = only_title.collect();
     let mut files: Vec<RankedFile> = text.into_iter().chain(only_title).collect();
+
     for file in &mut files {
-        let of = |shares: &FxHashMap<u32, f32>| shares.get(&file.doc).copied().unwrap_or(0.0);
+        let share_in = |shares: &FxHashMap<u32, f32>| shares.get(&file.doc).copied().unwrap_or(0.0);
         let parts = found.by_doc.get(&file.doc).copied().unwrap_or_default();
+
         let Parts { frames, paths, modules, messages, names } = parts;
         let scores = PartScores {
-            title: WEIGHTS.title * of(&by_title),
-            text: WEIGHTS.text * of(&by_text),
+            title: WEIGHTS.title * share_in(&by_title),
+            text: WEIGHTS.text * share_in(&by_text),
             frames: WEIGHTS.frames * frames,
             paths: WEIGHTS.paths * paths,
             modules: WEIGHTS.modules * modules,
@@ -86,23 +89,30 @@ pub fn fuse(
             names: WEIGHTS.names * names,
             factor: factor(file),
         };
+
         file.explanation.score = scores.factor * scores.sum();
         file.explanation.parts = Some(scores);
         file.explanation.report = Some(evidence);
         file.reasons = found.reasons.get(&file.doc).cloned().unwrap_or_default();
     }
-    let path = |file: &RankedFile| view.entry(file.entry).0;
+
     files.sort_by(|a, b| {
-        b.explanation.score.total_cmp(&a.explanation.score).then_with(|| path(a).cmp(path(b)))
+        b.explanation
+            .score
+            .total_cmp(&a.explanation.score)
+            .then_with(|| view.entry(a.entry).0.cmp(view.entry(b.entry).0))
     });
+
     let Some(first) = files.first() else { return files };
     let best = first.explanation.score.max(f32::MIN_POSITIVE);
-    // Code that the report names by path or verbatim is meant, whatever else it says.
+
+    // Code that the report names by path or verbatim is meant, regardless of its other words.
     let named = found.by_doc.get(&first.doc).map_or(0.0, Parts::named);
     let most_relevant = 1.0 - (1.0 - evidence.probability(has_vectors)) * (1.0 - 0.9 * named);
     for file in &mut files {
         file.relevance = most_relevant * (file.explanation.score / best).clamp(0.0, 1.0).sqrt();
     }
+
     files
 }
 
@@ -112,14 +122,18 @@ impl PartScores {
     }
 }
 
-/// For each doc its share of the best score.
+/// Returns for each doc its share of the best score.
 fn shares(files: &[RankedFile]) -> FxHashMap<u32, f32> {
     let best = files.first().map_or(0.0, |file| file.explanation.score).max(f32::MIN_POSITIVE);
-    let share = |file: &RankedFile| (file.explanation.score / best).clamp(0.0, 1.0);
-    files.iter().map(|file| (file.doc, share(file))).collect()
+
+    let mut shares = FxHashMap::default();
+    for file in files {
+        shares.insert(file.doc, (file.explanation.score / best).clamp(0.0, 1.0));
+    }
+    shares
 }
 
-/// Factor for what a file is, unless the request asks for it.
+/// Returns the factor for the role of a file, which is 1 if the request asks for that role.
 fn factor(file: &RankedFile) -> f32 {
     let roles = file.features.file.roles;
     if roles.is_prose || roles.is_data || roles.flags.contains(PathFlags::DOCS) {
@@ -131,7 +145,7 @@ fn factor(file: &RankedFile) -> f32 {
     }
 }
 
-/// Kinds of evidence that found a candidate.
+/// Returns the kinds of evidence that found a candidate, without duplicates.
 pub fn strategies(title: &[&'static str], text: &[&'static str]) -> Vec<&'static str> {
     let mut all = title.to_vec();
     all.extend(text.iter().filter(|name| !title.contains(name)));

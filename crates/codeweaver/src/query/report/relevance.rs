@@ -3,13 +3,13 @@
 //! By logistic regression on absolute evidence, as for short queries ([`crate::query::rank::calibration`]),
 //! with separate coefficients: nearly every repository has most words of a long text, and lacks a few even if
 //! it answers it. `benches/reports_fit.py` learned them from messages of commits, as they are and as reports
-//! with noise, asked of their own and of other repositories.
+//! with noise, for their own and for other repositories.
 
 use crate::query::rank::RankedFile;
 use crate::query::rank::calibration::probability;
 
-/// What the relevance of a report follows from, besides whether it names the best file. Values compare
-/// between reports and repositories.
+/// Values from which the relevance of a report is computed, besides whether it names the best file. They
+/// compare between reports and repositories.
 #[derive(Debug, Clone, Copy, Default, PartialEq, schemars::JsonSchema, serde::Serialize)]
 pub struct ReportEvidence {
     /// Cosine of the title and the nearest chunk of its best file, 0–1.
@@ -33,9 +33,9 @@ pub struct ReportEvidence {
 /// Share of the terms of a report that no chunk has.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct AbsentTerms {
-    /// Of words that consist of letters, 0–1.
+    /// The share of words that consist of letters, 0–1.
     pub words: f32,
-    /// Of identifiers, 0–1; `None` if there are none.
+    /// The share of identifiers, 0–1; `None` if there are none.
     pub names: Option<f32>,
 }
 
@@ -55,13 +55,14 @@ const KEYWORD: Logistic =
     Logistic { bias: 3.31, coefficients: [0.0, 3.13, 0.0, 7.01, -6.29, -5.04, 3.5, -5.82] };
 
 impl ReportEvidence {
-    /// The evidence of the best files for the title and for the text, and of the terms. Where one of the
-    /// searches found nothing, for lack of time, that of the other counts for both.
+    /// Collects the evidence of the best files for the title and for the text, and of the terms. If one of
+    /// the searches found nothing, for lack of time, the evidence of the other counts for both.
     pub fn of(title: &[RankedFile], text: &[RankedFile], absent: AbsentTerms) -> ReportEvidence {
-        let best = |files: &[RankedFile]| files.first().map(|file| file.evidence);
-        let (of_title, of_text) = (best(title), best(text));
-        let title = of_title.or(of_text).unwrap_or_default();
-        let text = of_text.or(of_title).unwrap_or_default();
+        let best_by_title = title.first().map(|file| file.evidence);
+        let best_by_text = text.first().map(|file| file.evidence);
+        let title = best_by_title.or(best_by_text).unwrap_or_default();
+        let text = best_by_text.or(best_by_title).unwrap_or_default();
+
         ReportEvidence {
             title_cosine: title.cosine,
             title_coverage: title.coverage,
@@ -74,8 +75,8 @@ impl ReportEvidence {
         }
     }
 
-    /// The probability that the repository answers the report, 0–1. `has_vectors` tells whether there are
-    /// cosines.
+    /// Returns the probability that the repository answers the report, 0–1. `has_vectors` says whether there
+    /// are cosines.
     pub fn probability(&self, has_vectors: bool) -> f32 {
         let Logistic { bias, coefficients } = if has_vectors { HYBRID } else { KEYWORD };
         probability(bias, &coefficients, &self.values())
@@ -84,6 +85,7 @@ impl ReportEvidence {
     fn values(&self) -> [f32; 8] {
         let &ReportEvidence { title_cosine, title_coverage, text_cosine, text_coverage, .. } = self;
         let &ReportEvidence { absent_words, absent_names, has_names, rows, .. } = self;
+
         [
             title_cosine,
             title_coverage,

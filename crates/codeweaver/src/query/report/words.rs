@@ -18,17 +18,19 @@ const NAMES: f32 = 0.8;
 const PROSE: f32 = 0.45;
 /// Weight of a word of a code block.
 const CODE: f32 = 0.05;
-/// Factor for a word that occurs again.
+/// Factor for the repetition of a word.
 const AGAIN: f32 = 0.1;
 
-/// The terms of the title, and those of the text that weigh most by where they are, how often, and how rare
-/// they are in `view`; and which share of the terms outside of code blocks `view` lacks.
+/// Returns the terms of the title, and those of the text that weigh most by place, frequency, and rarity in
+/// `view`; and the share of the terms outside of code blocks that `view` lacks.
 pub fn weighted(view: &View, report: &Report, title: &ParsedQuery) -> (Vec<QueryTerm>, AbsentTerms) {
     let mut terms = title.terms.clone();
     let known: Vec<String> = terms.iter().map(|term| term.term.clone()).collect();
+
     let mut more = Vec::new();
     let mut n_outside_code = 0;
     let mut count: FxHashMap<String, usize> = FxHashMap::default();
+
     let names = report.names.join(" ");
     let messages: Vec<&str> = report.messages.iter().map(|message| message.text.as_str()).collect();
     let messages = messages.join("\n");
@@ -38,23 +40,29 @@ pub fn weighted(view: &View, report: &Report, title: &ParsedQuery) -> (Vec<Query
         (report.prose.as_str(), PROSE),
         (report.code.as_str(), CODE),
     ] {
+        // Code comes last, so the terms before it are those outside of code.
         n_outside_code = more.len();
         add_terms(text, weight, &known, &mut count, &mut more);
     }
+
     let idf = lexical::idf_of(view, &more);
     let title_idf = lexical::idf_of(view, &terms);
     let outside_code = more.iter().zip(&idf).take(n_outside_code);
     let absent = absent_terms(terms.iter().zip(&title_idf).chain(outside_code));
+
     let value = |at: usize| more[at].weight * idf[at];
     let mut order: Vec<usize> = (0..more.len()).filter(|&at| idf[at] > 0.0).collect();
     order.sort_by(|&a, &b| value(b).total_cmp(&value(a)).then(a.cmp(&b)));
     order.truncate(MAX_TERMS.saturating_sub(terms.len()));
+
+    // The order of the terms is that of the text again, in which they are scored.
     order.sort_unstable();
     terms.extend(order.into_iter().map(|at| more[at].clone()));
+
     (terms, absent)
 }
 
-/// The share of `terms`, each with its idf, that is absent.
+/// Returns the share of `terms`, each with its idf, that is absent.
 fn absent_terms<'t>(terms: impl Iterator<Item = (&'t QueryTerm, &'t f32)>) -> AbsentTerms {
     let (mut words, mut names) = (Share::default(), Share::default());
     for (term, &idf) in terms {
@@ -64,10 +72,11 @@ fn absent_terms<'t>(terms: impl Iterator<Item = (&'t QueryTerm, &'t f32)>) -> Ab
             words.add(idf == 0.0);
         }
     }
+
     AbsentTerms { words: words.value().unwrap_or_default(), names: names.value() }
 }
 
-/// Counts how many of all terms are absent.
+/// Counts absent terms among all.
 #[derive(Default)]
 struct Share {
     n_absent: usize,
@@ -80,13 +89,13 @@ impl Share {
         self.n_all += 1;
     }
 
-    /// 0–1; `None` if nothing was counted.
+    /// Returns the share of absent terms, 0–1; `None` if nothing was counted.
     fn value(&self) -> Option<f32> {
         (self.n_all > 0).then(|| self.n_absent as f32 / self.n_all as f32)
     }
 }
 
-/// Adds the terms of `text` that are not `known`, in order. A term that is there already gets heavier.
+/// Adds the terms of `text` that are not `known`, in order. A term that was added before gets heavier.
 fn add_terms(
     text: &str,
     weight: f32,
@@ -98,11 +107,13 @@ fn add_terms(
         if known.iter().any(|it| it == term) {
             return;
         }
+
         let factor = match kind {
             TermKind::Word | TermKind::Whole | TermKind::Pair => 1.0,
             TermKind::Part => 0.7,
             TermKind::Number | TermKind::Prefix | TermKind::Character => 0.3,
         };
+
         let has_room = terms.len() < MAX_CONSIDERED;
         match position.get(term).and_then(|&at| terms.get_mut(at)) {
             Some(known) => known.weight = (known.weight + AGAIN * weight * factor).min(0.95),

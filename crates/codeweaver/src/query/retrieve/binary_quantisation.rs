@@ -2,8 +2,8 @@
 //! query.
 //!
 //! First the dot products with all rows are estimated from their sign bits, an eighth of the memory. Then the
-//! rows with the largest estimates are scored exactly. Which ones these are depends on the rows of the scope
-//! and not on how the store is segmented, so answers are as reproducible as those of the exact scan.
+//! rows with the largest estimates are scored exactly. The choice of these rows depends on the rows of the
+//! scope and not on the division into segments, so answers are as reproducible as those of the exact scan.
 //! `docs/performance.md` has the recall.
 
 use super::exact_scan::{DenseSearch, poll_runs};
@@ -22,21 +22,23 @@ const PREFETCH_AHEAD: usize = 8;
 /// Estimates that are compared with the limit at once. Most are all below it.
 const COMPARED: usize = 64;
 
-/// The rows with the largest estimates and their dot products, by segment.
+/// Returns the rows with the largest estimates and their dot products, by segment.
 pub fn nearest(search: &DenseSearch<'_>) -> Vec<Vec<(f32, RowId)>> {
     let kernel = SignKernel::new(search.vector);
     let (n_segments, n_rows) = (search.view.reader.segments.len(), search.scope.n_rows);
     let min_parallel_rows = search.tuning.min_parallel_rows;
+
     let estimates =
         parallel::map(n_segments, n_rows, min_parallel_rows, |s| Estimates::new(search, s, &kernel));
     let limit = limit(&estimates, search.tuning.min_rescored_rows.max(n_rows / RESCORED_SHARE));
+
     parallel::map(n_segments, n_rows, min_parallel_rows, |s| rescore(search, s, &estimates[s], limit))
 }
 
 /// Estimates of the dot products of the query with the rows of one segment.
 struct Estimates {
-    /// By row; only those of rows in scope count. Shorter if it was over before the end.
-    of_rows: Vec<u16>,
+    /// Estimates by row; only those of rows in scope count. Shorter if the search was over before the end.
+    by_row: Vec<u16>,
     /// Number of rows in scope with each estimate.
     histogram: Vec<u32>,
 }
@@ -45,67 +47,77 @@ impl Estimates {
     fn new(search: &DenseSearch<'_>, s: usize, kernel: &SignKernel) -> Estimates {
         let rows = &search.scope.rows[s];
         let segment = &search.view.reader.segments[s];
-        let mut of_rows = Vec::new();
+        let mut by_row = Vec::new();
         if rows.n_live() == 0 {
-            return Estimates { of_rows, histogram: Vec::new() };
+            return Estimates { by_row, histogram: Vec::new() };
         }
+
         let signs = segment.sign_bits();
-        of_rows.reserve((segment.n_rows() as usize).next_multiple_of(sys::SIGN_BLOCK));
+        by_row.reserve((segment.n_rows() as usize).next_multiple_of(sys::SIGN_BLOCK));
         for part in poll_runs(0..segment.n_rows()) {
             if (search.is_over)() {
                 break;
             }
-            kernel.estimate(signs.of(part), &mut of_rows);
+            kernel.estimate(signs.of(part), &mut by_row);
         }
-        let largest = of_rows.iter().max().map_or(0, |&largest| usize::from(largest));
-        // Two counters for each estimate, in turn: equal estimates often follow each other, and an increment
-        // waits for the previous one of the same counter.
+
+        let largest = by_row.iter().max().map_or(0, |&largest| usize::from(largest));
+        // The counts of even and odd positions are separate: equal estimates often follow each other, and an
+        // increment waits for the previous one of the same counter.
         let (mut even, mut odd) = (vec![0; largest + 1], vec![0; largest + 1]);
         for run in rows.runs() {
-            for pair in of_run(&of_rows, &run).chunks(2) {
+            for pair in estimates_of(&by_row, &run).chunks(2) {
                 even[usize::from(pair[0])] += 1;
                 if let Some(&second) = pair.get(1) {
                     odd[usize::from(second)] += 1;
                 }
             }
         }
+
         let histogram = even.iter().zip(odd).map(|(even, odd): (&u32, u32)| even + odd).collect();
-        Estimates { of_rows, histogram }
+        Estimates { by_row, histogram }
     }
 }
 
-/// The estimates of the rows of `run`, as far as there are any.
-fn of_run<'a>(of_rows: &'a [u16], run: &Range<u32>) -> &'a [u16] {
-    let end = of_rows.len().min(run.end as usize);
-    &of_rows[end.min(run.start as usize)..end]
+/// Returns the estimates of the rows of `run`, as far as there are any.
+fn estimates_of<'a>(by_row: &'a [u16], run: &Range<u32>) -> &'a [u16] {
+    let end = by_row.len().min(run.end as usize);
+    &by_row[end.min(run.start as usize)..end]
 }
 
-/// The largest estimate that at least `wanted` rows reach, over all segments.
+/// Returns the largest estimate that at least `wanted` rows reach, over all segments.
 fn limit(estimates: &[Estimates], wanted: u64) -> u16 {
-    let largest = estimates.iter().map(|of_segment| of_segment.histogram.len()).max().unwrap_or(0);
-    let mut sum = 0;
-    let reached = (0..largest).rev().find(|&estimate| {
-        let of_estimate = |it: &Estimates| it.histogram.get(estimate).map_or(0, |&n| u64::from(n));
-        sum += estimates.iter().map(of_estimate).sum::<u64>();
-        sum >= wanted
-    });
-    reached.map_or(0, |estimate| estimate as u16)
+    let largest = estimates.iter().map(|segment| segment.histogram.len()).max().unwrap_or(0);
+
+    let mut n_reaching = 0;
+    for estimate in (0..largest).rev() {
+        for segment in estimates {
+            n_reaching += segment.histogram.get(estimate).map_or(0, |&n| u64::from(n));
+        }
+        if n_reaching >= wanted {
+            return estimate as u16;
+        }
+    }
+    0
 }
 
-/// The best rows of segment `s` from `limit` on, with their dot products.
+/// Returns the best rows of segment `s` with an estimate of at least `limit`, with their dot products.
 fn rescore(search: &DenseSearch<'_>, s: usize, estimates: &Estimates, limit: u16) -> Vec<(f32, RowId)> {
     let segment = &search.view.reader.segments[s];
     let (vectors, dim) = (segment.vectors(), segment.dim());
     let vector = |row: u32| &vectors[row as usize * dim..][..dim];
+
     let mut near: Vec<u32> = Vec::new();
     for run in search.scope.rows[s].runs() {
-        for (at, part) in of_run(&estimates.of_rows, &run).chunks(COMPARED).enumerate() {
+        for (at, part) in estimates_of(&estimates.by_row, &run).chunks(COMPARED).enumerate() {
+            // Most groups are skipped by this one comparison.
             if part.iter().fold(0, |largest, &estimate| largest.max(estimate)) >= limit {
                 let rows = (run.start + (at * COMPARED) as u32..).zip(part);
                 near.extend(rows.filter(|(_, estimate)| **estimate >= limit).map(|(row, _)| row));
             }
         }
     }
+
     let mut best = TopK::new(search.k);
     for (at, &row) in near.iter().enumerate() {
         if at % POLL_VECTORS == 0 && (search.is_over)() {
@@ -117,5 +129,6 @@ fn rescore(search: &DenseSearch<'_>, s: usize, estimates: &Estimates, limit: u16
         }
         best.add(search.kernel.dot(vector(row)) as f32, RowId { segment: s as u32, row });
     }
+
     best.rows
 }

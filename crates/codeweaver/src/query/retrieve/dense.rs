@@ -11,25 +11,26 @@ use codeweaver_store::hnsw::search::HnswSearch;
 use codeweaver_store::hnsw::vectors::RowVectors;
 use codeweaver_store::hnsw::{HnswIndex, Layers as _};
 
-/// Minimum share of a graph's rows in scope for which it is used unasked. With fewer, most of the search
-/// visits rows out of scope, and a scan of those in scope costs less.
+/// Minimum share of a graph's rows in scope for which [`Ann::Auto`] uses the graph. With fewer, most of the
+/// search visits rows out of scope, and a scan of those in scope costs less.
 const MIN_LIVE_SHARE: f64 = 0.5;
 
 /// Result of [`DenseSearch::nearest`].
 pub struct Nearest {
-    /// Rows with their dot products, in no order; at least the best `k`, or those found before it was over.
+    /// Rows with their dot products, in no order; at least the best `k`, or those found before the search was
+    /// over.
     pub rows: Vec<(f32, RowId)>,
     pub method: Method,
 }
 
-/// How rows were found.
+/// Method by which rows were found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Method {
     /// Exact scan.
     Exact,
     /// Binary quantisation ([`super::binary_quantisation`]).
     Signs,
-    /// HNSW, and an exact scan of segments that the graph is not over.
+    /// HNSW, and an exact scan of segments that the graph does not cover.
     Hnsw,
 }
 
@@ -43,9 +44,10 @@ impl Method {
         }
     }
 
-    /// The method for `n_rows` rows in scope.
+    /// Chooses the method for `n_rows` rows in scope.
     ///
-    /// It depends on the request and the view alone, except for HNSW, which is built in the background.
+    /// The choice depends on the request and the view alone, except for HNSW, which is built in the
+    /// background.
     fn choose(ann: Ann, n_rows: u64, has_hnsw: bool, min_quantised_rows: u64) -> Method {
         match ann {
             Ann::Auto | Ann::Hnsw if has_hnsw => Method::Hnsw,
@@ -57,17 +59,19 @@ impl Method {
 }
 
 impl DenseSearch<'_> {
-    /// Finds the nearest rows, or some of them if it is over before the end.
+    /// Finds the nearest rows, or some of them if the search is over before the end.
     ///
     /// Dot products are integers below 2²⁴ and exact in `f32`.
     pub fn nearest(&self, ann: Ann) -> Nearest {
         let n_segments = self.view.reader.segments.len();
         let (n_rows, tuning) = (self.scope.n_rows, self.tuning);
         let graph = self.graph(ann);
+
         let method = Method::choose(ann, n_rows, graph.is_some(), tuning.min_quantised_rows);
+
         let by_segment = match (method, graph) {
             (Method::Signs, _) => binary_quantisation::nearest(self),
-            // The graph is one task, and each segment that it is not over another.
+            // The graph is one task, and each segment that it does not cover another.
             (Method::Hnsw, Some((n, graph))) => {
                 parallel::map(n_segments - n + 1, n_rows, tuning.min_parallel_rows, |task| match task {
                     0 => self.search_graph(n, &graph),
@@ -76,10 +80,11 @@ impl DenseSearch<'_> {
             }
             _ => parallel::map(n_segments, n_rows, tuning.min_parallel_rows, |s| self.scan(s)),
         };
+
         Nearest { rows: by_segment.into_iter().flatten().collect(), method }
     }
 
-    /// The graph with the number of segments that it is over; `None` if there is none or if a scan is
+    /// Returns the graph with the number of segments that it covers; `None` if there is none or if a scan is
     /// preferred.
     fn graph(&self, ann: Ann) -> Option<(usize, HnswIndex)> {
         let is_wanted = match ann {
@@ -87,27 +92,31 @@ impl DenseSearch<'_> {
             Ann::Hnsw => true,
             Ann::Auto => self.scope.n_rows >= MIN_ROWS,
         };
+
         let (n, graph) = is_wanted.then(|| self.view.reader.graph()).flatten()?;
+
         let n_live: u64 = self.scope.rows[..n].iter().map(|rows| u64::from(rows.n_live())).sum();
         let header = graph.header();
+        // A search that misses rows, or mostly visits rows out of scope, is worse than a scan.
         let pays = header.recall >= MIN_RECALL && n_live as f64 >= f64::from(header.n_rows) * MIN_LIVE_SHARE;
         (ann == Ann::Hnsw || pays).then_some((n, graph))
     }
 
-    /// The nearest rows in scope among the first `n` segments.
+    /// Returns the nearest rows in scope among the first `n` segments.
     fn search_graph(&self, n: usize, graph: &HnswIndex) -> Vec<(f32, RowId)> {
         let rows = RowVectors::of(&self.view.reader.segments[..n]);
-        let id = |row| {
-            let (segment, row) = rows.locate(row);
-            RowId { segment: segment as u32, row }
-        };
-        let is_in_scope = |row| {
-            let id = id(row);
-            self.scope.rows[id.segment as usize].contains(id.row)
-        };
         let ef = (graph.header().ef as usize).max(self.k);
-        let found = HnswSearch { layers: graph, rows: &rows, kernel: self.kernel }.nearest(ef, &is_in_scope);
-        found.into_iter().take(self.k).map(|(dot, row)| (dot as f32, id(row))).collect()
+        let found = HnswSearch { layers: graph, rows: &rows, kernel: self.kernel }.nearest(ef, &|row| {
+            let (segment, row) = rows.locate(row);
+            self.scope.rows[segment].contains(row)
+        });
+
+        let mut nearest = Vec::with_capacity(self.k);
+        for (dot, row) in found.into_iter().take(self.k) {
+            let (segment, row) = rows.locate(row);
+            nearest.push((dot as f32, RowId { segment: segment as u32, row }));
+        }
+        nearest
     }
 }
 

@@ -27,31 +27,34 @@ pub struct DenseSearch<'a> {
 }
 
 impl DenseSearch<'_> {
-    /// Whether the vectors of the view have as many components as that of the query.
+    /// Returns whether the vectors of the view have as many components as that of the query.
     pub fn fits(&self) -> bool {
         let segments = &self.view.reader.segments;
         segments.iter().all(|segment| segment.n_rows() == 0 || segment.dim() == self.vector.len())
     }
 
-    /// The best rows of segment `s`.
+    /// Returns the best rows of segment `s`, or of its beginning if the search is over before the end.
     pub(super) fn scan(&self, s: usize) -> Vec<(f32, RowId)> {
         let segment = &self.view.reader.segments[s];
         let (vectors, dim) = (segment.vectors(), segment.dim());
         let mut best = TopK::new(self.k);
+
         for run in self.scope.rows[s].runs().flat_map(poll_runs) {
             if (self.is_over)() {
                 break;
             }
-            let of_run = &vectors[run.start as usize * dim..run.end as usize * dim];
-            for (row, vector) in run.zip(of_run.chunks_exact(dim)) {
+
+            let run_vectors = &vectors[run.start as usize * dim..run.end as usize * dim];
+            for (row, vector) in run.zip(run_vectors.chunks_exact(dim)) {
                 best.add(self.kernel.dot(vector) as f32, RowId { segment: s as u32, row });
             }
         }
+
         best.rows
     }
 }
 
-/// A run of rows in parts of at most [`POLL_ROWS`].
+/// Splits a run of rows into parts of at most [`POLL_ROWS`].
 pub(super) fn poll_runs(run: Range<u32>) -> impl Iterator<Item = Range<u32>> {
     run.clone()
         .step_by(POLL_ROWS as usize)

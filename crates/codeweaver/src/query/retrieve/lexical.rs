@@ -1,7 +1,7 @@
 //! Lexical retrieval: BM25 of chunks and of whole files, with the statistics of live rows.
 //!
 //! Scores are summed in the order of the query's terms and, for a term, of the fields, and the rows of a file
-//! are in one segment. So no score depends on how the store is segmented.
+//! are in one segment. So no score depends on the division of the store into segments.
 
 use super::parallel;
 use super::score_buffers::{self, Frequencies, RowScore, SegmentScores};
@@ -13,10 +13,11 @@ use codeweaver_base::sys;
 use codeweaver_store::live::LiveRows;
 use codeweaver_store::postings::{BLOCK, FIELDS, Field, N_FIELDS, PostingList};
 use codeweaver_store::records::RowRecord;
+use codeweaver_store::rows::DocKey;
 use codeweaver_text::QueryTerm;
 
-/// Number of terms that are scored between two polls of [`IsOver`], and whose files are held in memory at
-/// once.
+/// Number of terms that are scored between two polls of [`IsOver`], and whose frequencies in files are held
+/// in memory at once.
 const POLL_TERMS: usize = 8;
 /// Number of best files whose rows become candidates, and of best rows of each.
 const MAX_FILES: usize = 64;
@@ -31,9 +32,9 @@ pub struct Bm25 {
     pub b: f32,
     /// Weight of a match in each field of a chunk, by [`Field`].
     pub fields: [f32; N_FIELDS],
-    /// As `k1`, for files.
+    /// Saturation of the term frequency in a file.
     pub file_k1: f32,
-    /// As `b`, for files.
+    /// Influence of the length of a file.
     pub file_b: f32,
 }
 
@@ -52,7 +53,7 @@ pub struct LexicalSearch<'a> {
     /// The rows that are scored. Frequencies are counted over all live rows.
     pub scope: &'a Scope,
     pub bm25: Bm25,
-    /// Number of rows that [`LexicalScores::best`] has at least, if there are as many.
+    /// Minimum number of rows in [`LexicalScores::best`], if that many have a score.
     pub k: usize,
     pub min_parallel_rows: u64,
     pub is_over: IsOver<'a>,
@@ -81,23 +82,22 @@ struct Term {
 type Lists<'a> = [Option<PostingList<'a>>; N_FIELDS];
 
 impl LexicalSearch<'_> {
-    /// Scores all rows of the scope that have one of `terms`, and all files. Once it is over, the remaining
-    /// terms are left out for all rows.
+    /// Scores all rows of the scope that have one of `terms`, and all files. Once the search is over, the
+    /// remaining terms are left out for all rows.
     pub fn score(&self, terms: &[QueryTerm]) -> LexicalScores {
         let LexicalSearch { view, min_parallel_rows, .. } = *self;
         let n_segments = view.reader.segments.len();
         let n_rows = view.snapshot.totals.n_rows.max(1);
         let mut segments =
             parallel::map(n_segments, n_rows, min_parallel_rows, |s| InSegment::new(view, s, terms));
-        let df = |t: usize| {
-            let of_field =
-                |field: usize| segments.iter().map(|segment| u64::from(segment.df[t][field])).sum();
-            (0..N_FIELDS).map(of_field).max().unwrap_or(0u64) as f32
-        };
-        let idf = (0..terms.len()).map(df).map(|df| if df == 0.0 { 0.0 } else { idf(n_rows as f32, df) });
+
+        let idf = (0..terms.len())
+            .map(|t| max_df(&segments, t) as f32)
+            .map(|df| if df == 0.0 { 0.0 } else { idf(n_rows as f32, df) });
         let idf: Vec<f32> = idf.collect();
         let total: f32 =
             terms.iter().zip(&idf).map(|(term, idf)| term.weight * coverage_idf(n_rows as f32, *idf)).sum();
+
         let terms: Vec<Term> = terms
             .iter()
             .zip(&idf)
@@ -109,19 +109,21 @@ impl LexicalSearch<'_> {
                 weight: term.weight,
             })
             .collect();
+
         let mut blocks = terms.chunks(POLL_TERMS).peekable();
-        // Without terms there is nothing to be found.
+        // Without terms there is nothing to find.
         let mut is_scored = terms.is_empty();
         while let Some(block) = blocks.next_if(|_| !(self.is_over)()) {
             is_scored = blocks.peek().is_none();
             parallel::for_each(&mut segments, n_rows, min_parallel_rows, |s, segment| {
+                // Right after the last block, while the scores are in the cache of this core.
                 self.score_rows(s, block, segment);
-                // While the scores are in the cache of this core.
                 if is_scored {
                     segment.scores.find_best(s, self.k);
                 }
             });
-            // The document frequencies of files, for which all segments are needed.
+
+            // The document frequencies of files need all segments.
             let n_files: Vec<usize> = (0..block.len())
                 .map(|t| segments.iter().map(|segment| segment.scores.tf_of_docs[t].len()).sum())
                 .collect();
@@ -129,10 +131,13 @@ impl LexicalSearch<'_> {
                 self.score_files(s, block, &n_files, &mut segment.scores);
             });
         }
+
         let mut segments: Vec<SegmentScores> = segments.into_iter().map(|segment| segment.scores).collect();
+        // If time ran out before the last block, the best rows are those by the terms so far.
         if !is_scored {
             segments.iter_mut().enumerate().for_each(|(s, scores)| scores.find_best(s, self.k));
         }
+
         LexicalScores { segments, idf, min_parallel_rows }
     }
 
@@ -141,6 +146,7 @@ impl LexicalSearch<'_> {
     fn score_rows(&self, s: usize, block: &[Term], segment: &mut InSegment<'_>) {
         let scores = &mut segment.scores;
         scores.tf_of_docs.clear();
+
         for term in block {
             for field in FIELDS {
                 if let Some(list) = &segment.lists[usize::from(term.number)][field as usize] {
@@ -157,23 +163,27 @@ impl LexicalSearch<'_> {
         let (live, wanted) = (&self.view.live()[s], &self.scope.rows[s]);
         let records = self.view.reader.segments[s].rows();
         let Bm25 { k1, b, .. } = self.bm25;
+
         let average = (totals.field_len[f] as f32 / totals.n_rows.max(1) as f32).max(1.0);
         let field_weight = self.bm25.fields[f];
         let factor = field_weight * term.row;
         let is_all = wanted.all();
         let mut block = Block::default();
         list.for_each_block(|rows, tfs| {
-            let is_counted = |row| is_all || wanted.contains(row) || live.contains(row);
+            // The rows are far apart in memory, so all of a block are requested before the first is used.
             for &row in rows {
                 sys::prefetch(records.get(row as usize..=row as usize).unwrap_or(&[]));
                 scores.prefetch(row);
             }
-            block.fill(rows, tfs, field, records, is_counted);
+
+            block.fill(rows, tfs, field, records, |row| is_all || wanted.contains(row) || live.contains(row));
             block.add_frequencies(&mut scores.frequencies, field_weight);
+
             let scored = block.scores.iter_mut().zip(&block.tfs).zip(&block.lens).take(block.n);
             for ((score, &tf), &len) in scored {
                 *score = factor * (tf * (k1 + 1.0) / (tf + k1 * (1.0 - b + b * len / average)));
             }
+
             block.add_scores(scores, term, wanted);
         });
     }
@@ -185,11 +195,12 @@ impl LexicalSearch<'_> {
         let average = (totals.field_len[Field::Body as usize] as f32 / totals.n_paths.max(1) as f32).max(1.0);
         let segment = &self.view.reader.segments[s];
         let Bm25 { file_k1: k1, file_b: b, .. } = self.bm25;
-        for ((of_term, term), &n_with_term) in scores.tf_of_docs.iter().zip(block).zip(n_files) {
+
+        for ((frequencies, term), &n_with_term) in scores.tf_of_docs.iter().zip(block).zip(n_files) {
             let n = (totals.n_paths as f32).max(n_with_term as f32);
             let idf = if n_with_term == 0 { 0.0 } else { idf(n, n_with_term as f32) };
             let weight = idf * term.weight;
-            for &(doc, tf) in of_term {
+            for &(doc, tf) in frequencies {
                 let file = &mut scores.files[doc as usize];
                 let len = segment.body_len(doc) as f32;
                 file.bm25 += weight * tf * (k1 + 1.0) / (tf + k1 * (1.0 - b + b * len / average));
@@ -200,23 +211,23 @@ impl LexicalSearch<'_> {
 }
 
 impl LexicalScores {
-    /// Rows with a score above 0, in no order; at least the best [`LexicalSearch::k`].
+    /// Returns the rows with a score above 0, in no order; at least the best [`LexicalSearch::k`].
     pub fn best(&self) -> impl Iterator<Item = (f32, RowId)> {
         self.segments.iter().flat_map(|segment| segment.best.iter().copied())
     }
 
-    /// BM25 and coverage of a row.
+    /// Returns the BM25 score and the coverage of a row.
     pub fn of(&self, id: RowId) -> (f32, f32) {
         let RowScore { bm25, coverage, .. } = self.segments[id.segment as usize].of(id.row);
         (bm25, coverage.min(1.0))
     }
 
-    /// Evidence of a doc, by segment and ordinal.
+    /// Returns the evidence of a doc, by segment and ordinal.
     pub fn of_file(&self, s: usize, ordinal: u32) -> FileLexical {
         self.segments[s].files.get(ordinal as usize).copied().unwrap_or_default()
     }
 
-    /// The best rows of the best files, which need not be among the best rows of the view.
+    /// Returns the best rows of the best files. They need not be among the best rows of the view.
     pub fn rows_of_best_files(&self, view: &View, scope: &Scope) -> Vec<RowId> {
         let n_rows = view.snapshot.totals.n_rows;
         let by_segment = parallel::map(self.segments.len(), n_rows, self.min_parallel_rows, |s| {
@@ -228,30 +239,51 @@ impl LexicalScores {
             }
             best.rows
         });
+
         let mut files = TopK::new(MAX_FILES);
-        by_segment.into_iter().flatten().for_each(|(score, file)| files.add(score, file));
-        let key = |s: usize, ordinal: u32| {
-            view.reader.segments[s].key(&view.reader.segments[s].docs()[ordinal as usize])
-        };
+        for (score, file) in by_segment.into_iter().flatten() {
+            files.add(score, file);
+        }
+
         let best = first(files.rows, MAX_FILES, |(score, (s, ordinal)), (other, (t, other_ordinal))| {
-            other.total_cmp(score).then_with(|| key(*s, *ordinal).cmp(&key(*t, *other_ordinal)))
+            other
+                .total_cmp(score)
+                .then_with(|| doc_key(view, *s, *ordinal).cmp(&doc_key(view, *t, *other_ordinal)))
         });
-        let rows = |(_, (s, ordinal))| self.best_rows_of_file(view, scope, s, ordinal);
-        best.into_iter().flat_map(rows).collect()
+        best.into_iter()
+            .flat_map(|(_, (s, ordinal))| self.best_rows_of_file(view, scope, s, ordinal))
+            .collect()
     }
 
+    /// Returns the best rows in scope of a doc, ties in the order of the text.
     fn best_rows_of_file(&self, view: &View, scope: &Scope, s: usize, ordinal: u32) -> Vec<RowId> {
         let ids = view.reader.segments[s].doc_rows(ordinal).filter(|&row| scope.rows[s].contains(row));
+
         let mut rows: Vec<(f32, RowId)> =
             ids.map(|row| RowId { segment: s as u32, row }).map(|id| (self.of(id).0, id)).collect();
         rows.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.row.cmp(&b.1.row)));
+
         rows.into_iter().take(MAX_ROWS_PER_FILE).map(|(_, id)| id).collect()
     }
 }
 
+/// The key of a doc, which orders docs independently of segments.
+fn doc_key(view: &View, s: usize, ordinal: u32) -> DocKey {
+    let segment = &view.reader.segments[s];
+    segment.key(&segment.docs()[ordinal as usize])
+}
+
+/// The largest number of live rows that have term `t` in one field.
+fn max_df(segments: &[InSegment<'_>], t: usize) -> u64 {
+    (0..N_FIELDS)
+        .map(|field| segments.iter().map(|segment| u64::from(segment.df[t][field])).sum())
+        .max()
+        .unwrap_or(0)
+}
+
 /// The search in one segment.
 struct InSegment<'a> {
-    /// By term.
+    /// Posting lists of each term.
     lists: Vec<Lists<'a>>,
     /// Number of live rows that have each term, by field.
     df: Vec<[u32; N_FIELDS]>,
@@ -264,11 +296,13 @@ impl InSegment<'_> {
         // A segment without live rows only waits for compaction.
         let is_live = live.n_live() > 0;
         let postings = segment.postings().filter(|_| is_live);
-        let lists = |term: &QueryTerm| FIELDS.map(|field| postings.as_ref()?.get(field, &term.term));
-        let lists: Vec<Lists<'a>> = terms.iter().map(lists).collect();
-        let df = |lists: &Lists<'_>| lists.map(|list| list.map_or(0, |list| list.df_live(live)));
+        let lists: Vec<Lists<'a>> =
+            terms.iter().map(|term| FIELDS.map(|field| postings.as_ref()?.get(field, &term.term))).collect();
+        let df =
+            lists.iter().map(|lists| lists.map(|list| list.map_or(0, |list| list.df_live(live)))).collect();
+
         let scores = if is_live { score_buffers::take(segment) } else { SegmentScores::default() };
-        InSegment { df: lists.iter().map(df).collect(), lists, scores }
+        InSegment { df, lists, scores }
     }
 }
 
@@ -278,8 +312,8 @@ impl Drop for LexicalScores {
     }
 }
 
-/// Up to [`BLOCK`] postings with what their scores depend on, as columns, so that the arithmetic is done for
-/// several at once.
+/// Columns of up to [`BLOCK`] postings with the values that their scores depend on, so that the arithmetic is
+/// done for several at once.
 struct Block {
     n: usize,
     rows: [u32; BLOCK],
@@ -297,7 +331,7 @@ impl Default for Block {
 }
 
 impl Block {
-    /// Takes the postings of a list of `field` whose rows exist and are counted.
+    /// Replaces the contents by the postings of a list of `field` whose rows exist and are counted.
     fn fill(
         &mut self,
         rows: &[u32],
@@ -307,6 +341,7 @@ impl Block {
         is_counted: impl Fn(u32) -> bool,
     ) {
         self.n = 0;
+
         for (&row, &tf) in rows.iter().zip(tfs).take(BLOCK) {
             let Some(record) = records.get(row as usize).filter(|_| is_counted(row)) else { continue };
             let n = self.n;
@@ -316,39 +351,43 @@ impl Block {
         }
     }
 
-    /// Adds the frequencies, weighted, to those of the docs.
+    /// Adds the weighted frequencies to those of the docs.
     fn add_frequencies(&self, frequencies: &mut Frequencies, weight: f32) {
         let mut at = 0;
         // The rows of a doc follow each other.
         while at < self.n {
             let doc = self.docs[at];
-            let of_doc = self.docs[at..self.n].iter().take_while(|other| **other == doc).count();
-            frequencies.add(doc, self.tfs[at..at + of_doc].iter().map(|tf| tf * weight));
-            at += of_doc;
+            let n_of_doc = self.docs[at..self.n].iter().take_while(|other| **other == doc).count();
+            frequencies.add(doc, self.tfs[at..at + n_of_doc].iter().map(|tf| tf * weight));
+            at += n_of_doc;
         }
     }
 
     /// Adds the scores of the rows that are `wanted`.
     fn add_scores(&self, scores: &mut SegmentScores, term: &Term, wanted: &LiveRows) {
         let is_all = wanted.all();
+
         for (&row, &score) in self.rows.iter().zip(&self.scores).take(self.n) {
             if !is_all && !wanted.contains(row) {
                 continue;
             }
-            let Some(of_row) = scores.of_mut(row) else { continue };
-            of_row.bm25 += score;
-            if of_row.counted != term.number + 1 {
-                of_row.counted = term.number + 1;
-                of_row.coverage += term.share;
+            let Some(row_score) = scores.of_mut(row) else { continue };
+
+            row_score.bm25 += score;
+            if row_score.counted != term.number + 1 {
+                row_score.counted = term.number + 1;
+                row_score.coverage += term.share;
             }
         }
     }
 }
 
-/// Inverse document frequency of each of `terms` among the live rows of `view`; 0 if no row has it.
+/// Returns the inverse document frequency of each of `terms` among the live rows of `view`; 0 if no row has
+/// it.
 pub fn idf_of(view: &View, terms: &[QueryTerm]) -> Vec<f32> {
     let n_rows = view.snapshot.totals.n_rows.max(1) as f32;
     let mut df = vec![[0u64; N_FIELDS]; terms.len()];
+
     for (segment, live) in view.reader.segments.iter().zip(view.live()) {
         let Some(postings) = segment.postings().filter(|_| live.n_live() > 0) else { continue };
         for (df, term) in df.iter_mut().zip(terms) {
@@ -358,17 +397,18 @@ pub fn idf_of(view: &View, terms: &[QueryTerm]) -> Vec<f32> {
             }
         }
     }
+
     let most = df.iter().map(|fields| fields.iter().copied().max().unwrap_or(0) as f32);
     most.map(|df| if df == 0.0 { 0.0 } else { idf(n_rows, df) }).collect()
 }
 
-/// Inverse document frequency of a term that `df` of `n` documents have.
+/// Returns the inverse document frequency of a term that `df` of `n` documents have.
 fn idf(n: f32, df: f32) -> f32 {
     libm::logf(1.0 + (n - df + 0.5).max(0.0) / (df + 0.5))
 }
 
-/// The idf of a term for coverage. A term that no chunk has counts as much as the rarest, so that a query
-/// about something that is not in the repository is not covered.
+/// Returns the idf of a term for coverage. A term that no chunk has counts as much as the rarest, so that a
+/// query about something that is not in the repository is not covered.
 fn coverage_idf(n_rows: f32, idf: f32) -> f32 {
     if idf > 0.0 { idf } else { libm::logf(1.0 + n_rows / 0.5) }
 }

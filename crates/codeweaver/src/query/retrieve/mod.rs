@@ -5,7 +5,7 @@
 //! * [`symbols`]: chunks that define what the query names;
 //! * `paths`: chunks of files whose paths have the terms of the query, or that the query names.
 //!
-//! [`relatives`] tells words that are nowhere from words that are in other forms.
+//! [`relatives`] tells words that occur nowhere from words that occur in other forms.
 //!
 //! Each kind contributes its best rows. Their union is then scored on all evidence. Every list is cut by
 //! score, blob and position (`top_k`), so the candidates do not depend on how the store is segmented.
@@ -34,7 +34,7 @@ use super::view::{RowId, View};
 use codeweaver_base::sys::DotKernel;
 use codeweaver_text::{QueryTerm, stem};
 use dense::DenseSearch;
-use lexical::{Bm25, FileLexical, LexicalSearch};
+use lexical::{Bm25, FileLexical, LexicalScores, LexicalSearch};
 use rustc_hash::FxHashMap;
 pub use tuning::Tuning;
 
@@ -52,7 +52,7 @@ pub struct Candidate {
     pub cosine: f32,
     /// Cosine of the query with the nearest path of the chunk's blob, −1 to 1.
     pub path_cosine: f32,
-    /// How well the name of a definition in the chunk fits a name in the query, 0–1.
+    /// Fit of the name of a definition in the chunk to a name in the query, 0–1.
     pub definition: f32,
     /// Share of the query's terms, weighted by idf, that occur in the chunk, 0–1.
     pub coverage: f32,
@@ -73,20 +73,22 @@ pub struct Candidates {
     pub mean_cosine: f32,
     /// Kinds of evidence that found a candidate.
     pub strategies: Vec<&'static str>,
-    /// The time was up before all evidence was gathered.
+    /// Whether the time was up before all evidence was gathered.
     pub timed_out: bool,
 }
 
 impl Candidates {
-    /// The words of `query` that occur nowhere in the view, neither in a file nor in a path, if words were
-    /// searched for.
+    /// Returns the words of `query` that occur nowhere in the view, neither in a file nor in a path; none if
+    /// no words were searched for.
     pub fn absent_terms<'q>(&self, query: &'q ParsedQuery) -> impl Iterator<Item = &'q QueryTerm> {
-        let is_absent = |i: usize| {
-            let is_in_path = self.path_share.get(i).is_some_and(|&share| share > 0.0);
-            self.idf.get(i) == Some(&0.0) && !is_in_path
-        };
-        let terms = query.terms.iter().enumerate().filter(move |(i, term)| is_absent(*i) && term.is_word());
-        terms.map(|(_, term)| term)
+        let terms = query.terms.iter().enumerate();
+        terms.filter(move |(i, term)| self.is_absent(*i) && term.is_word()).map(|(_, term)| term)
+    }
+
+    /// Returns whether the term at position `i` occurs in no chunk and in no path.
+    fn is_absent(&self, i: usize) -> bool {
+        let is_in_path = self.path_share.get(i).is_some_and(|&share| share > 0.0);
+        self.idf.get(i) == Some(&0.0) && !is_in_path
     }
 }
 
@@ -104,7 +106,7 @@ impl QueryVector {
     }
 }
 
-/// What candidates are retrieved from.
+/// A search for candidates.
 #[derive(Clone, Copy)]
 pub struct Retrieval<'a> {
     pub view: &'a View,
@@ -117,7 +119,7 @@ pub struct Retrieval<'a> {
     pub bm25: Bm25,
     /// Further rows that are candidates.
     pub rows: &'a [RowId],
-    /// What finding them is called among the strategies, if it is named.
+    /// Name of the strategy under which `rows` were found, if it is reported.
     pub rows_strategy: Option<&'static str>,
     pub paths: &'a PathCache,
     pub tuning: Tuning,
@@ -129,15 +131,9 @@ impl Retrieval<'_> {
     pub fn run(&self) -> Candidates {
         let Retrieval { view, scope, query, mode, .. } = *self;
         let terms: &[QueryTerm] = if mode == Mode::Semantic { &[] } else { &query.terms };
-        let lexical = LexicalSearch {
-            view,
-            scope,
-            bm25: self.bm25,
-            k: if matches!(mode, Mode::Hybrid | Mode::Keyword) { MAX_ROWS } else { 0 },
-            min_parallel_rows: self.tuning.min_parallel_rows,
-            is_over: self.is_over,
-        };
-        let lexical = lexical.score(terms);
+
+        let lexical = self.lexical_search().score(terms);
+
         let kernel = self.vector.map(|vector| DotKernel::new(&vector.components));
         let dense = self.vector.zip(kernel.as_ref()).map(|(vector, kernel)| DenseSearch {
             view,
@@ -149,93 +145,133 @@ impl Retrieval<'_> {
             is_over: self.is_over,
         });
         let dense = dense.filter(DenseSearch::fits);
+
         let mut union = Union::default();
         let mut timed_out = false;
         let mut path_share = Vec::new();
+
         if matches!(mode, Mode::Hybrid | Mode::Keyword) {
             let best = top_k::best_rows(view, lexical.best(), MAX_ROWS);
             union.add("lexical_bm25", best.into_iter().map(|(_, id)| id));
             union.add("lexical_bm25", lexical.rows_of_best_files(view, scope));
         }
+
         if let (Some(dense), Mode::Hybrid | Mode::Semantic) = (&dense, mode) {
             timed_out = (self.is_over)();
             if !timed_out {
-                let nearest = dense.nearest(self.ann);
-                let best = top_k::best_rows(view, nearest.rows.into_iter(), MAX_ROWS);
-                union.add(nearest.method.name(), best.into_iter().map(|(_, id)| id));
+                self.add_nearest(dense, &mut union);
             }
         }
+
         let mut definitions = FxHashMap::default();
         if mode != Mode::Semantic {
             definitions = symbols::find(view, scope, &self.names(), mode == Mode::Symbol);
             union.add("symbol", definitions.keys().copied());
+            // A named file is a candidate even if it has none of the words.
             union.add("path", paths::by_mentions(view, scope, &query.mentions));
         }
+
         if matches!(mode, Mode::Hybrid | Mode::Keyword) {
             let by_path = paths::by_terms(view, scope, terms);
             union.add("path", by_path.rows);
             path_share = by_path.term_shares;
         }
+
         match self.rows_strategy {
             Some(strategy) => union.add(strategy, self.rows.iter().copied()),
             None => union.rows.extend(self.rows),
         }
+
+        // Several kinds of evidence may find a row.
         let Union { mut rows, strategies } = union;
         rows.sort_unstable_by_key(|id| (id.segment, id.row));
         rows.dedup();
-        let unit = self.vector.map_or(1.0, QueryVector::unit);
-        let mut path_cosines = PathCosines {
-            view,
-            paths: self.paths,
-            kernel: dense.as_ref().map(|dense| dense.kernel),
-            unit,
-            by_doc: FxHashMap::default(),
-        };
-        let mut files = FxHashMap::default();
-        let mut list: Vec<Candidate> = rows
-            .into_iter()
-            .map(|id| {
-                let (segment, row) = view.row(id);
-                let doc = view.doc_of(id);
-                files.entry(doc).or_insert_with(|| lexical.of_file(id.segment as usize, row.doc));
-                let (bm25, coverage) = lexical.of(id);
-                let cosine = dense
-                    .as_ref()
-                    .map_or(0.0, |dense| dense.kernel.dot(segment.vector(id.row)) as f32 * unit);
-                Candidate {
-                    id,
-                    doc,
-                    bm25,
-                    cosine,
-                    path_cosine: path_cosines.of(doc),
-                    definition: definitions.get(&id).copied().unwrap_or(0.0),
-                    coverage,
-                }
-            })
-            .collect();
+
+        // All evidence on a row counts, also of kinds that did not find it.
+        let (mut list, files) = self.candidates(rows, &lexical, dense.as_ref(), &definitions);
         list.sort_by_cached_key(|candidate| top_k::row_key(view, candidate.id));
+
+        let unit = self.vector.map_or(1.0, QueryVector::unit);
         let mean_cosine = dense.as_ref().map_or(0.0, |dense| mean_dot(view, dense.vector) * unit);
         let idf = lexical.idf.clone();
         Candidates { list, files, idf, path_share, mean_cosine, strategies, timed_out }
     }
 
-    /// The names in the query. In a sentence, a name is less certain the more paths contain it: the name of
-    /// the project is in many queries about it.
-    fn names(&self) -> Vec<QueryName> {
-        let discounted = |name: &QueryName| {
-            let term = stem(&names::normalised(names::last_segment(&name.name)));
-            let certainty = name.certainty * (1.0 - paths::share_with(self.view, &term));
-            QueryName { name: name.name.clone(), certainty }
-        };
-        if self.query.is_sentence() && self.mode != Mode::Symbol {
-            self.query.names.iter().map(discounted).collect()
-        } else {
-            self.query.names.clone()
+    fn lexical_search(&self) -> LexicalSearch<'_> {
+        // In the other modes, terms only score the rows that other evidence finds.
+        let has_best = matches!(self.mode, Mode::Hybrid | Mode::Keyword);
+
+        LexicalSearch {
+            view: self.view,
+            scope: self.scope,
+            bm25: self.bm25,
+            k: if has_best { MAX_ROWS } else { 0 },
+            min_parallel_rows: self.tuning.min_parallel_rows,
+            is_over: self.is_over,
         }
+    }
+
+    /// Adds the rows whose vectors are nearest to that of the query.
+    fn add_nearest(&self, dense: &DenseSearch<'_>, union: &mut Union) {
+        let nearest = dense.nearest(self.ann);
+        let best = top_k::best_rows(self.view, nearest.rows.into_iter(), MAX_ROWS);
+        union.add(nearest.method.name(), best.into_iter().map(|(_, id)| id));
+    }
+
+    /// Scores `rows` on all evidence, and their files on that of whole files.
+    fn candidates(
+        &self,
+        rows: Vec<RowId>,
+        lexical: &LexicalScores,
+        dense: Option<&DenseSearch<'_>>,
+        definitions: &FxHashMap<RowId, f32>,
+    ) -> (Vec<Candidate>, FxHashMap<u32, FileLexical>) {
+        let view = self.view;
+        let kernel = dense.map(|dense| dense.kernel);
+        let unit = self.vector.map_or(1.0, QueryVector::unit);
+        let mut path_cosines =
+            PathCosines { view, paths: self.paths, kernel, unit, by_doc: FxHashMap::default() };
+
+        let mut files = FxHashMap::default();
+        let mut list = Vec::with_capacity(rows.len());
+        for id in rows {
+            let (segment, row) = view.row(id);
+            let doc = view.doc_of(id);
+            files.entry(doc).or_insert_with(|| lexical.of_file(id.segment as usize, row.doc));
+            let (bm25, coverage) = lexical.of(id);
+            let cosine = kernel.map_or(0.0, |kernel| kernel.dot(segment.vector(id.row)) as f32 * unit);
+
+            list.push(Candidate {
+                id,
+                doc,
+                bm25,
+                cosine,
+                path_cosine: path_cosines.of(doc),
+                definition: definitions.get(&id).copied().unwrap_or(0.0),
+                coverage,
+            });
+        }
+
+        (list, files)
+    }
+
+    /// Returns the names in the query. In a sentence, a name is less certain the more paths contain it: the
+    /// name of the project is in many queries about it.
+    fn names(&self) -> Vec<QueryName> {
+        if !self.query.is_sentence() || self.mode == Mode::Symbol {
+            return self.query.names.clone();
+        }
+
+        let mut discounted = self.query.names.clone();
+        for name in &mut discounted {
+            let term = stem(&names::normalised(names::last_segment(&name.name)));
+            name.certainty *= 1.0 - paths::share_with(self.view, &term);
+        }
+        discounted
     }
 }
 
-/// Rows found by any kind of evidence.
+/// Rows found by any kind of evidence, with the names of those kinds.
 #[derive(Default)]
 struct Union {
     rows: Vec<RowId>,
@@ -263,7 +299,7 @@ struct PathCosines<'a> {
 }
 
 impl PathCosines<'_> {
-    /// Cosine with the nearest path of a doc; 0 if the model has no vectors for paths.
+    /// Returns the cosine with the nearest path of a doc; 0 if the model has no vectors for paths.
     fn of(&mut self, doc: u32) -> f32 {
         let Some(kernel) = self.kernel else { return 0.0 };
         let (view, cache, unit) = (self.view, self.paths, self.unit);
@@ -275,24 +311,27 @@ impl PathCosines<'_> {
     }
 }
 
-/// The best rows of `search`, best first, with their cosines by an exact scan. `scale` is that of the
+/// Returns the best rows of `search`, best first, with their cosines by an exact scan. `scale` is that of the
 /// vectors.
 pub fn nearest(search: &DenseSearch<'_>, scale: f32) -> Vec<(f32, RowId)> {
     if !search.fits() {
         return Vec::new();
     }
+
     let rows = search.nearest(Ann::Exact).rows;
     let mut best = top_k::best_rows(search.view, rows.into_iter(), search.k);
     best.iter_mut().for_each(|(score, _)| *score /= scale * scale);
     best
 }
 
-/// Mean dot product of `vector` with all live rows, computed exactly from the totals of the snapshot.
+/// Returns the mean dot product of `vector` with all live rows, computed exactly from the totals of the
+/// snapshot.
 fn mean_dot(view: &View, vector: &[i8]) -> f32 {
     let totals = &view.snapshot.totals;
     if totals.n_rows == 0 {
         return 0.0;
     }
+
     let dot: i64 = totals.vector_sum.iter().zip(vector).map(|(&sum, &q)| sum * i64::from(q)).sum();
     (dot as f64 / totals.n_rows as f64) as f32
 }

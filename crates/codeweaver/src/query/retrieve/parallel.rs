@@ -1,8 +1,8 @@
 //! Data-parallel loops over segments, and over the texts of matches.
 //!
 //! They run on rayon threads: the tasks are independent scans that need little stack, and results are put in
-//! the order of the items, so answers do not depend on scheduling. Parsing needs large stacks and uses
-//! threads of its own elsewhere.
+//! the order of the items, so answers do not depend on scheduling. Parsing needs large stacks and uses other
+//! threads.
 
 use rayon::ThreadPool;
 use rayon::prelude::*;
@@ -12,12 +12,12 @@ use std::sync::LazyLock;
 static POOL: LazyLock<Option<ThreadPool>> =
     LazyLock::new(|| rayon::ThreadPoolBuilder::new().thread_name(|i| format!("query-{i}")).build().ok());
 
-/// The threads to use for work on `n_rows` rows; `None` for a sequential loop.
+/// Returns the threads to use for work on `n_rows` rows; `None` for a sequential loop.
 fn pool(n_rows: u64, min_rows: u64) -> Option<&'static ThreadPool> {
     if n_rows < min_rows { None } else { POOL.as_ref() }
 }
 
-/// The results of `task` for `0..n`, in order. Threads are used from `min_rows` rows of work.
+/// Returns the results of `task` for `0..n`, in order. Threads are used from `min_rows` rows of work.
 pub fn map<T: Send>(n: usize, n_rows: u64, min_rows: u64, task: impl Fn(usize) -> T + Sync) -> Vec<T> {
     match pool(n_rows, min_rows) {
         Some(pool) if n > 1 => pool.install(|| (0..n).into_par_iter().with_max_len(1).map(&task).collect()),
@@ -25,15 +25,17 @@ pub fn map<T: Send>(n: usize, n_rows: u64, min_rows: u64, task: impl Fn(usize) -
     }
 }
 
-/// As [`map`], where `task` also gets a state that `init` makes for it and for others on the same thread.
-/// Threads are used if it `is_parallel`.
+/// Maps as [`map`] does. `task` also gets a state that `init` makes, shared by the tasks of one thread.
+/// Threads are used if `is_parallel`.
 pub fn map_with<S, T: Send>(
     n: usize,
     is_parallel: bool,
     init: impl Fn() -> S + Sync + Send,
     task: impl Fn(&mut S, usize) -> T + Sync + Send,
 ) -> Vec<T> {
-    match is_parallel.then(|| POOL.as_ref()).flatten() {
+    let pool = if is_parallel { POOL.as_ref() } else { None };
+
+    match pool {
         Some(pool) if n > 1 => {
             pool.install(|| (0..n).into_par_iter().with_max_len(1).map_init(&init, &task).collect())
         }

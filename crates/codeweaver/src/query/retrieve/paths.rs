@@ -4,6 +4,7 @@ use crate::query::parse::mentions;
 use crate::query::view::scope::Scope;
 use crate::query::view::{RowId, View};
 use codeweaver_store::entries::NO_DOC;
+use codeweaver_store::records::RowRecord;
 use codeweaver_text::{Mention, QueryTerm};
 use roaring::RoaringBitmap;
 
@@ -22,19 +23,22 @@ pub struct PathMatches {
     pub term_shares: Vec<f32>,
 }
 
-/// Rows of the files whose paths have the largest weight of terms; ties by path.
+/// Returns rows of the files whose paths have the largest weight of terms; ties by path.
 pub fn by_terms(view: &View, scope: &Scope, terms: &[QueryTerm]) -> PathMatches {
     let live = LiveEntries::of(view);
     let mut n_paths = vec![0u32; terms.len()];
     let mut best: BestPaths<'_> = BestPaths::default();
     let mut weights: Vec<f32> = Vec::new();
+
     for (reference, entries) in view.reader.state.entries.iter().zip(&view.reader.entries) {
         let (records, paths) = (entries.records(), entries.paths());
         weights.clear();
         weights.resize(records.len(), 0.0);
         let mut is_found = false;
+
         for (term, n) in terms.iter().zip(&mut n_paths) {
             let Some(list) = entries.list(&term.term) else { continue };
+            // Paths that are not indexed do not count as files that have the term.
             list.for_each(|local, _| {
                 let is_indexed = records.get(local as usize).is_some_and(|record| record.doc != NO_DOC);
                 if is_indexed && live.has(reference.entry_base + local) {
@@ -44,11 +48,13 @@ pub fn by_terms(view: &View, scope: &Scope, terms: &[QueryTerm]) -> PathMatches 
                 }
             });
         }
+
         if is_found {
             let found = records.iter().zip(&weights).filter(|(_, weight)| **weight > 0.0);
             found.for_each(|(record, &weight)| best.add(weight, record.doc, || paths.of(record)));
         }
     }
+
     let n_all = view.snapshot.totals.n_paths.max(1) as f32;
     PathMatches {
         rows: best.docs().flat_map(|doc| first_rows(view, scope, doc)).collect(),
@@ -56,8 +62,8 @@ pub fn by_terms(view: &View, scope: &Scope, terms: &[QueryTerm]) -> PathMatches 
     }
 }
 
-/// The [`MAX_FILES`] best files of many; ties by path. Mostly, many paths have the same terms, so a path is
-/// looked at only if its weight does not decide.
+/// The [`MAX_FILES`] best files of many; ties by path. In most queries many paths have the same terms, so a
+/// path is read only if its weight does not decide.
 #[derive(Default)]
 struct BestPaths<'a> {
     /// Best first.
@@ -74,9 +80,11 @@ impl<'a> BestPaths<'a> {
             self.list.pop();
         }
         let path = path();
+
         let at = self.list.partition_point(|(other, other_path, _)| {
             *other > weight || *other == weight && *other_path <= path
         });
+
         self.list.insert(at, (weight, path, doc));
     }
 
@@ -88,7 +96,7 @@ impl<'a> BestPaths<'a> {
 /// The live entries of a view.
 struct LiveEntries<'a> {
     entries: &'a RoaringBitmap,
-    /// Every entry of the store is live, so that none has to be looked up.
+    /// Whether every entry of the store is live, so that none has to be looked up.
     is_all: bool,
 }
 
@@ -103,52 +111,56 @@ impl<'a> LiveEntries<'a> {
     }
 }
 
-/// Share of all paths that have `term`, 0–1. Unlike [`PathMatches::term_shares`], it counts paths that are
-/// skipped.
+/// Returns the share of all paths that have `term`, 0–1. Unlike [`PathMatches::term_shares`], it counts paths
+/// that are skipped.
 pub fn share_with(view: &View, term: &str) -> f32 {
     let live = LiveEntries::of(view);
-    let n = view.reader.state.entries.iter().zip(&view.reader.entries).map(|(reference, entries)| {
-        let mut n = 0u32;
-        if let Some(list) = entries.list(term) {
-            list.for_each(|local, _| {
-                n += u32::from(live.has(reference.entry_base + local));
-            });
-        }
-        n
-    });
-    let share = n.sum::<u32>() as f32 / view.snapshot.totals.n_paths.max(1) as f32;
+    let mut n = 0u32;
+    for (reference, entries) in view.reader.state.entries.iter().zip(&view.reader.entries) {
+        let Some(list) = entries.list(term) else { continue };
+        list.for_each(|local, _| n += u32::from(live.has(reference.entry_base + local)));
+    }
+
+    let share = n as f32 / view.snapshot.totals.n_paths.max(1) as f32;
     share.min(1.0)
 }
 
-/// Rows of the files that `mentions` name best, ties by path, with those at the lines that they name.
+/// Returns rows of the files that `mentions` name best, ties by path: the first rows, and those at the lines
+/// that the mentions name.
 pub fn by_mentions(view: &View, scope: &Scope, mentions: &[Mention]) -> Vec<RowId> {
     if mentions.is_empty() {
         return Vec::new();
     }
+
     let mut found = Vec::new();
     let entries = view.reader.live_entries(&view.snapshot.entries);
     let named = entries
         .map(|(_, record, path)| (mentions::best_fit(mentions, path), path, record.doc))
         .filter(|(fit, ..)| *fit > 0.0);
     let named = first(named.collect(), MAX_FILES, |a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(b.1)));
+
     for (_, _, doc) in named {
         found.extend(first_rows(view, scope, doc));
         let Some((s, ordinal)) = view.reader.locate_doc(doc) else { continue };
         let segment = &view.reader.segments[s];
-        let has_line = |row: &u32| {
-            let record = &segment.rows()[*row as usize];
-            mentions
-                .iter()
-                .filter_map(|mention| mention.line)
-                .any(|line| (record.start_line..=record.end_line).contains(&line))
-        };
-        let rows = segment.doc_rows(ordinal).filter(|row| scope.rows[s].contains(*row) && has_line(row));
-        found.extend(rows.map(|row| RowId { segment: s as u32, row }));
+
+        for row in segment.doc_rows(ordinal).filter(|row| scope.rows[s].contains(*row)) {
+            if has_line_of(&segment.rows()[row as usize], mentions) {
+                found.push(RowId { segment: s as u32, row });
+            }
+        }
     }
+
     found
 }
 
-/// The first rows of a doc that are in scope.
+/// Returns whether a row has a line that one of `mentions` names.
+fn has_line_of(row: &RowRecord, mentions: &[Mention]) -> bool {
+    let mut lines = mentions.iter().filter_map(|mention| mention.line);
+    lines.any(|line| (row.start_line..=row.end_line).contains(&line))
+}
+
+/// Returns the first rows of a doc that are in scope.
 fn first_rows(view: &View, scope: &Scope, doc: u32) -> Vec<RowId> {
     let Some((s, ordinal)) = view.reader.locate_doc(doc) else { return Vec::new() };
     let rows = view.reader.segments[s].doc_rows(ordinal).filter(|&row| scope.rows[s].contains(row));

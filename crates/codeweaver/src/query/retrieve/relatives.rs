@@ -4,14 +4,16 @@ use crate::query::view::View;
 use codeweaver_store::postings::FIELDS;
 use codeweaver_text::affinity;
 
-/// Length of the beginning that words of one family share at least.
+/// Length of the common beginning that words of one family have at least.
 const PREFIX_BYTES: usize = 4;
 /// Minimum affinity of two words of one family; that of an abbreviation is lower.
 const MIN_AFFINITY: f32 = 0.9;
 
-/// Whether a live row has a word of the family of the stemmed `term` (`valid` for `validation`), or `term`.
+/// Returns whether a live row has a word of the family of the stemmed `term` (`valid` for `validation`), or
+/// `term` itself.
 pub fn has_relative(view: &View, term: &str) -> bool {
     let Some(prefix) = term.get(..PREFIX_BYTES) else { return false };
+
     view.reader.segments.iter().zip(view.live()).any(|(segment, live)| {
         let Some(postings) = segment.postings().filter(|_| live.n_live() > 0) else { return false };
         FIELDS.iter().any(|&field| {

@@ -1,7 +1,7 @@
-//! Buffers of lexical scores, which queries leave to later ones.
+//! Buffers of lexical scores, reused by later queries.
 //!
-//! A query scores rows and files in arrays as long as the segments. Those of an earlier query need neither be
-//! allocated nor filled with zeros, which is 12 bytes for each row of the index.
+//! A query scores rows and files in arrays as long as the segments. The buffers of an earlier query need
+//! neither be allocated nor filled with zeros, which would be 12 bytes for each row of the index.
 
 use super::lexical::FileLexical;
 use super::top_k::TopK;
@@ -19,13 +19,13 @@ static KEPT: Mutex<Vec<SegmentScores>> = Mutex::new(Vec::new());
 /// Scores in one segment.
 #[derive(Default)]
 pub struct SegmentScores {
-    /// By row. Those of another query have another [`RowScore::query`].
+    /// Scores by row. Those of another query have another [`RowScore::query`].
     rows: Vec<RowScore>,
-    /// Number of the present query among those that used the buffers, not 0.
+    /// Number of the present query among those that used the buffers; never 0.
     query: u16,
     /// The rows that have a term, each once.
     scored_rows: Vec<u32>,
-    /// By doc.
+    /// Evidence by doc.
     pub files: Vec<FileLexical>,
     pub frequencies: Frequencies,
     /// For each term of the block, the docs that have it with its weighted frequency, in the order of the
@@ -42,32 +42,37 @@ pub struct RowScore {
     pub coverage: f32,
     /// 1 + number of the last term that was counted for the coverage.
     pub counted: u16,
-    /// The query that the scores are of.
+    /// Number of the query that the scores belong to.
     query: u16,
 }
 
-/// Buffers for a query in `segment`.
+/// Takes buffers for a query in `segment`, empty or with the scores of earlier queries.
 pub fn take(segment: &Segment) -> SegmentScores {
     let mut scores = sync::lock(&KEPT).pop().unwrap_or_default();
     let (n_rows, n_docs) = (segment.n_rows() as usize, segment.n_docs() as usize);
+
+    // At most once in 65,535 queries, all rows are filled with zeros.
     scores.query = scores.query.wrapping_add(1);
     if scores.query == 0 {
         scores.rows.clear();
         scores.query = 1;
     }
+
     scores.rows.resize(n_rows, RowScore::default());
     scores.scored_rows.clear();
     scores.files.clear();
     scores.files.resize(n_docs, FileLexical::default());
     scores.frequencies.resize(n_docs);
     scores.best.clear();
+
     scores
 }
 
-/// Keeps the buffers of a query that has ended.
+/// Keeps the buffers of a query that has ended, as far as they are not too large.
 pub fn give_back(buffers: Vec<SegmentScores>) {
     let mut kept = sync::lock(&KEPT);
     let mut n_rows: usize = kept.iter().map(|scores| scores.rows.capacity()).sum();
+
     for scores in buffers {
         n_rows += scores.rows.capacity();
         if n_rows > MAX_KEPT_ROWS {
@@ -78,7 +83,7 @@ pub fn give_back(buffers: Vec<SegmentScores>) {
 }
 
 impl SegmentScores {
-    /// The scores of a row.
+    /// Returns the scores of a row.
     pub fn of(&self, row: u32) -> RowScore {
         let known = self.rows.get(row as usize).filter(|score| score.query == self.query);
         known.copied().unwrap_or_default()
@@ -90,7 +95,7 @@ impl SegmentScores {
         sys::prefetch(self.rows.get(row as usize..=row as usize).unwrap_or(&[]));
     }
 
-    /// The scores of a row that has a term; `None` if there is no such row.
+    /// Returns the scores of a row that has a term; `None` if there is no such row.
     #[inline]
     pub fn of_mut(&mut self, row: u32) -> Option<&mut RowScore> {
         let score = self.rows.get_mut(row as usize)?;
@@ -98,25 +103,31 @@ impl SegmentScores {
             *score = RowScore { query: self.query, ..RowScore::default() };
             self.scored_rows.push(row);
         }
+
         Some(score)
     }
 
-    /// Sets [`Self::best`] to the best `k` rows with a score above 0. The segment is at position `s`.
+    /// Sets [`Self::best`] to the best `k` rows with a score above 0. The segment is at position `s` of the
+    /// view.
     pub fn find_best(&mut self, s: usize, k: usize) {
         if k == 0 {
             return;
         }
         let mut best = TopK::above_zero(k);
-        let id = |row: u32| RowId { segment: s as u32, row };
-        // Reading all in order is faster than reading many at random.
+        let segment = s as u32;
+
+        // Reading all rows in order is faster than reading many at random.
         if self.scored_rows.len() > self.rows.len() / 4 {
             for (row, score) in (0..).zip(&self.rows) {
                 // A factor instead of a branch, which could not be predicted.
-                best.add(score.bm25 * f32::from(u8::from(score.query == self.query)), id(row));
+                best.add(score.bm25 * f32::from(u8::from(score.query == self.query)), RowId { segment, row });
             }
         } else {
-            self.scored_rows.iter().for_each(|&row| best.add(self.rows[row as usize].bm25, id(row)));
+            for &row in &self.scored_rows {
+                best.add(self.rows[row as usize].bm25, RowId { segment, row });
+            }
         }
+
         self.best = best.rows;
     }
 }
@@ -136,14 +147,16 @@ impl Frequencies {
         self.of_docs.resize(n_docs, 0.0);
     }
 
-    /// Adds `tfs` to the frequency of `doc`, one after the other.
+    /// Adds `tfs` to the frequency of `doc`, one after another.
     #[inline]
     pub fn add(&mut self, doc: u32, tfs: impl Iterator<Item = f32>) {
         let Some(sum) = self.of_docs.get_mut(doc as usize) else { return };
+
         if *sum == 0.0 {
             self.touched.push(doc);
         }
-        // Never 0, so that a doc is touched once.
+
+        // Never 0, so that a doc is added to `touched` once.
         *sum = tfs.fold(*sum, |sum, tf| sum + tf.max(f32::MIN_POSITIVE));
     }
 

@@ -16,7 +16,7 @@ const MAX_CONTAINING: usize = 1000;
 /// Maximum number of names that a prefix is completed to.
 const MAX_COMPLETIONS: usize = 200;
 
-/// The rows that define one of `names`, with how well the best definition fits, 0–1: 1 for the name as
+/// Returns the rows that define one of `names`, with the fit of the best definition, 0–1: 1 for the name as
 /// written, less for another naming style, another qualifier or a part of the name.
 ///
 /// If `fuzzy`, names are also completed and corrected by one edit. So is a name that is the only one and is
@@ -25,23 +25,29 @@ pub fn find(view: &View, scope: &Scope, names: &[QueryName], fuzzy: bool) -> FxH
     let segments = view.reader.segments.iter();
     let postings: Vec<_> = segments.map(|segment| segment.postings()).collect();
     let mut search = Search { view, scope, found: FxHashMap::default() };
+
     for wanted in names {
         let Some(name) = NameForms::new(wanted) else { continue };
+
         let mut best = 0.0f32;
         for (s, postings) in postings.iter().enumerate() {
             let Some(postings) = postings else { continue };
             best = best.max(search.add(s, postings, &name, std::slice::from_ref(&name.term), false));
         }
+
+        // Corrections of a name among others would find more by chance than by intent.
         let is_only = names.len() == 1 && wanted.certainty == 1.0;
         if name.normalised.len() < MIN_FUZZY_BYTES || !(fuzzy || (is_only && best == 0.0)) {
             continue;
         }
+
         let terms = search.similar_terms(&postings, &name.normalised, fuzzy);
         for (s, postings) in postings.iter().enumerate() {
             let Some(postings) = postings else { continue };
             search.add(s, postings, &name, &terms, true);
         }
     }
+
     search.found
 }
 
@@ -53,29 +59,39 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// The terms of symbols in scope that begin with `name` or differ by one edit; if `fuzzy`, those that
-    /// contain it as well. Limits hold for all segments together, so that the result does not depend on them.
+    /// Returns the terms of symbols in scope that begin with `name` or differ by one edit; if `fuzzy`, those
+    /// that contain it as well. Limits hold for all segments together, so that the result does not depend on
+    /// them.
     fn similar_terms(&self, postings: &[Option<Postings<'_>>], name: &str, fuzzy: bool) -> Vec<String> {
-        let first = |prefix: &str, limit: usize| {
-            let mut terms = BTreeSet::new();
-            for (s, postings) in postings.iter().enumerate() {
-                let Some(postings) = postings else { continue };
-                terms.extend(postings.terms_where(Field::Symbol, prefix, limit, |term, list| {
-                    let mut is_in_scope = false;
-                    if term.contains(name) {
-                        list.for_each(|row, _| is_in_scope |= self.scope.rows[s].contains(row));
-                    }
-                    is_in_scope
-                }));
-            }
-            terms.into_iter().take(limit)
-        };
-        let mut terms: BTreeSet<String> = first(name, MAX_COMPLETIONS).collect();
+        let mut terms: BTreeSet<String> = self.terms_with(postings, name, name, MAX_COMPLETIONS).collect();
         terms.extend(misspellings(name));
         if fuzzy {
-            terms.extend(first("", MAX_CONTAINING));
+            terms.extend(self.terms_with(postings, name, "", MAX_CONTAINING));
         }
         terms.into_iter().collect()
+    }
+
+    /// Returns the first `limit` terms of symbols in scope that begin with `prefix` and contain `name`.
+    fn terms_with(
+        &self,
+        postings: &[Option<Postings<'_>>],
+        name: &str,
+        prefix: &str,
+        limit: usize,
+    ) -> impl Iterator<Item = String> {
+        let mut terms = BTreeSet::new();
+        for (s, postings) in postings.iter().enumerate() {
+            let Some(postings) = postings else { continue };
+            terms.extend(postings.terms_where(Field::Symbol, prefix, limit, |term, list| {
+                let mut is_in_scope = false;
+                if term.contains(name) {
+                    list.for_each(|row, _| is_in_scope |= self.scope.rows[s].contains(row));
+                }
+                is_in_scope
+            }));
+        }
+
+        terms.into_iter().take(limit)
     }
 
     /// Adds the rows of segment `s` that have one of `terms` as a symbol term and a symbol that fits `name`.
@@ -90,6 +106,7 @@ impl Search<'_> {
     ) -> f32 {
         let segment = &self.view.reader.segments[s];
         let mut best = 0.0f32;
+
         for term in terms {
             let Some(list) = postings.get(Field::Symbol, term) else { continue };
             list.for_each(|row, _| {
@@ -97,11 +114,14 @@ impl Search<'_> {
                     return;
                 }
                 let Some(record) = segment.rows().get(row as usize) else { return };
+
+                // Different names may share a term, so the names themselves are compared.
                 let fits = segment.symbols_of(record).map(|symbol| {
                     let qualified = segment.name(symbol.qualified_name);
                     name.fit(segment.name(symbol.name), qualified, symbol.kind, fuzzy)
                 });
                 let fit = fits.fold(0.0, f32::max);
+
                 if fit > 0.0 {
                     let slot = self.found.entry(RowId { segment: s as u32, row }).or_default();
                     *slot = slot.max(fit);
@@ -109,6 +129,7 @@ impl Search<'_> {
                 }
             });
         }
+
         best
     }
 }
@@ -129,8 +150,10 @@ impl<'a> NameForms<'a> {
     pub fn new(wanted: &'a QueryName) -> Option<NameForms<'a>> {
         let segments: Vec<&str> = segments(&wanted.name).collect();
         let last = *segments.last()?;
+
         let normalised = normalised(last);
         let term = stem(&normalised);
+
         (!normalised.is_empty()).then_some(NameForms {
             segments,
             last,
@@ -140,44 +163,48 @@ impl<'a> NameForms<'a> {
         })
     }
 
-    /// How well a definition called `name` fits, 0–1. If `fuzzy`, also by a part of the name and by one edit.
+    /// Returns the fit of a definition called `name`, 0–1. If `fuzzy`, a part of the name and one edit fit as
+    /// well.
     pub fn fit(&self, name: &str, qualified: &str, kind: u8, fuzzy: bool) -> f32 {
-        let own = last_segment(name);
-        let fit = if own == self.last {
+        let last = last_segment(name);
+        let fit = if last == self.last {
             self.qualifier_fit(qualified)
         } else {
-            let theirs = normalised(own);
+            let other = normalised(last);
             match () {
-                () if theirs == self.normalised => 0.8 * self.qualifier_fit(qualified),
+                () if other == self.normalised => 0.8 * self.qualifier_fit(qualified),
                 () if !fuzzy => 0.0,
-                () if theirs.starts_with(&self.normalised) => {
-                    0.4 + 0.3 * self.normalised.len() as f32 / theirs.len() as f32
+                () if other.starts_with(&self.normalised) => {
+                    0.4 + 0.3 * self.normalised.len() as f32 / other.len() as f32
                 }
-                () if is_one_edit_apart(&theirs, &self.normalised) => 0.5,
-                () if theirs.contains(&self.normalised) => {
-                    0.3 + 0.3 * self.normalised.len() as f32 / theirs.len() as f32
+                () if is_one_edit_apart(&other, &self.normalised) => 0.5,
+                () if other.contains(&self.normalised) => {
+                    0.3 + 0.3 * self.normalised.len() as f32 / other.len() as f32
                 }
                 () => 0.0,
             }
         };
+
         fit * kind_factor(kind) * self.certainty
     }
 
-    /// 1 if the qualifiers agree (`Parser.next` and `Parser::next`) or the name has none, else 0.6.
+    /// Returns 1 if the qualifiers agree (`Parser.next` and `Parser::next`) or the name has none, else 0.6.
     fn qualifier_fit(&self, qualified: &str) -> f32 {
         if self.segments.len() == 1 {
             return 1.0;
         }
+
         let wanted = self.segments.iter().rev().skip(1);
         let theirs: Vec<&str> = segments(qualified).collect();
         let theirs = theirs.iter().rev().skip(1);
         let n_equal = wanted.zip(theirs).take_while(|(a, b)| a.eq_ignore_ascii_case(b)).count();
+
         if n_equal > 0 { 1.0 } else { 0.6 }
     }
 }
 
-/// Factor for the kind of a symbol. Members, keys and `impl` blocks often have a name that is defined
-/// elsewhere.
+/// Returns the factor for the kind of a symbol. Members, keys and `impl` blocks often have a name that is
+/// defined elsewhere.
 fn kind_factor(kind: u8) -> f32 {
     use SymbolKind as K;
     match SymbolKind::from_u8(kind) {
@@ -187,7 +214,7 @@ fn kind_factor(kind: u8) -> f32 {
     }
 }
 
-/// Index terms of all words one edit away from `word`, sorted.
+/// Returns the index terms of all words one edit away from `word`, sorted.
 fn misspellings(word: &str) -> Vec<String> {
     let mut terms: Vec<String> = one_edit_away(word).iter().map(|word| stem(word)).collect();
     terms.sort();

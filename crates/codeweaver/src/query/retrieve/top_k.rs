@@ -20,16 +20,17 @@ pub struct TopK<T> {
 }
 
 impl<T> TopK<T> {
-    /// `k` is at least 1.
+    /// A collector of the best `k` rows; `k` is at least 1.
     pub fn new(k: usize) -> TopK<T> {
         TopK { rows: Vec::new(), k, threshold: f32::NEG_INFINITY, capacity: k * 8 }
     }
 
-    /// As [`Self::new`], for rows with a score above 0 alone.
+    /// A collector as [`Self::new`], for rows with a score above 0 only.
     pub fn above_zero(k: usize) -> TopK<T> {
         TopK { threshold: f32::from_bits(1), ..TopK::new(k) }
     }
 
+    /// Adds a row, if it may be among the best.
     #[inline]
     pub fn add(&mut self, score: f32, id: T) {
         if score >= self.threshold {
@@ -40,33 +41,36 @@ impl<T> TopK<T> {
         }
     }
 
+    /// Removes the rows that cannot be among the best `k`.
     fn cut(&mut self) {
         self.rows.select_nth_unstable_by(self.k - 1, |a, b| b.0.total_cmp(&a.0));
         self.threshold = self.rows[self.k - 1].0;
+
         self.rows.retain(|(score, _)| *score >= self.threshold);
         // With thousands of equal scores, a fixed capacity would cut again for every row.
         self.capacity = self.capacity.max(2 * self.rows.len());
     }
 }
 
-/// The best `k` of `rows`, best first.
+/// Returns the best `k` of `rows`, best first.
 pub fn best_rows(view: &View, rows: impl Iterator<Item = (f32, RowId)>, k: usize) -> Vec<(f32, RowId)> {
     let mut best = TopK::new(k);
     rows.for_each(|(score, id)| best.add(score, id));
     first(best.rows, k, |a, b| b.0.total_cmp(&a.0).then_with(|| row_key(view, a.1).cmp(&row_key(view, b.1))))
 }
 
-/// The first `n` of `all` in a total order, sorted.
+/// Returns the first `n` of `all` in a total order, sorted.
 pub fn first<T>(mut all: Vec<T>, n: usize, order: impl Fn(&T, &T) -> Ordering) -> Vec<T> {
     if all.len() > n {
         all.select_nth_unstable_by(n, &order);
         all.truncate(n);
     }
+
     all.sort_unstable_by(order);
     all
 }
 
-/// Identifies a chunk by its content and position, and so orders chunks independently of segments.
+/// Returns the identity of a chunk by content and position, which orders chunks independently of segments.
 pub fn row_key(view: &View, id: RowId) -> (DocKey, u32, u32) {
     let (segment, row) = view.row(id);
     let doc = segment.docs().get(row.doc as usize).copied().unwrap_or_else(bytemuck::Zeroable::zeroed);

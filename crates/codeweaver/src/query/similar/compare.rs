@@ -16,7 +16,7 @@ use std::ops::Range;
 /// Number of nearest chunks whose definitions are compared one by one.
 const MAX_CHUNKS: usize = 100;
 
-/// What the definitions of chunks are compared with.
+/// A definition with everything that the definitions of chunks are compared with it by.
 pub struct Comparison<'a> {
     pub view: &'a View,
     pub origin: &'a Origin,
@@ -29,9 +29,9 @@ pub struct Comparison<'a> {
 }
 
 impl Comparison<'_> {
-    /// Replaces the cosines of the first of `list` by those of the nearest definition that begins in each
-    /// chunk, and returns the bytes of these definitions. Other chunks stay as they are, unless all that they
-    /// have is text of the origin.
+    /// Replaces the cosines of the first [`MAX_CHUNKS`] of `list` by those of the nearest definition that
+    /// begins in each chunk, and returns the bytes of these definitions. Other chunks stay as they are,
+    /// unless all their text is that of the origin.
     pub fn refine(
         &self,
         texts: &mut Texts<'_>,
@@ -40,6 +40,7 @@ impl Comparison<'_> {
         let n_compared = list.len().min(MAX_CHUNKS);
         // One file after the other, so that each is read once.
         list[..n_compared].sort_by_key(|candidate| (candidate.doc, candidate.id.row));
+
         let mut nearest = FxHashMap::default();
         for candidate in &mut list[..n_compared] {
             self.cancel.check()?;
@@ -48,6 +49,7 @@ impl Comparison<'_> {
                 nearest.insert(candidate.id, symbol.start_byte..symbol.end_byte);
             }
         }
+
         list.retain(|candidate| {
             nearest.contains_key(&candidate.id)
                 || !self.origin.has_text_in(self.view, candidate.doc, candidate.id)
@@ -55,23 +57,24 @@ impl Comparison<'_> {
         Ok(nearest)
     }
 
-    /// The definition in a chunk that is nearest to that of the origin, of those of the same nature:
-    /// functions are compared with functions.
+    /// The definition in a chunk that is nearest to that of the origin, with its cosine. Only definitions of
+    /// the same nature count: functions are compared with functions.
     fn nearest_in(
         &self,
         texts: &mut Texts<'_>,
         candidate: &Candidate,
     ) -> Result<Option<(f32, SymbolRecord)>, QueryError> {
         let (segment, row) = self.view.row(candidate.id);
-        let is_comparable = |symbol: &SymbolRecord| {
+        let mut symbols: Vec<SymbolRecord> = segment.symbols_of(row).collect();
+        symbols.retain(|symbol| {
             nature(symbol) == nature(self.definition)
                 && is_of_kind(symbol, &self.filters.kinds)
                 && !self.origin.overlaps(candidate.doc, symbol)
-        };
-        let symbols: Vec<SymbolRecord> = segment.symbols_of(row).filter(is_comparable).collect();
+        });
         if symbols.is_empty() {
             return Ok(None);
         }
+
         let text = texts.of_doc(candidate.id)?;
         let inputs: Vec<String> = symbols.iter().map(|symbol| input_of(segment, symbol, text)).collect();
         let inputs: Vec<&str> = inputs.iter().map(String::as_str).collect();
@@ -79,6 +82,7 @@ impl Comparison<'_> {
         if self.embedder.embed_documents(&inputs, &mut vectors).is_err() {
             return Ok(None);
         }
+
         let unit = 1.0 / (self.embedder.scale() * self.embedder.scale());
         let cosines = vectors.chunks_exact(self.embedder.dim()).map(|row| self.kernel.dot(row) as f32 * unit);
         // The first of equals.
@@ -86,7 +90,7 @@ impl Comparison<'_> {
     }
 }
 
-/// What a definition is, roughly: callable, a type, or another.
+/// The nature of a definition: whether it is callable, and whether it has members.
 fn nature(symbol: &SymbolRecord) -> (bool, bool) {
     let kind = kind_of(symbol);
     (kind.is_callable(), kind.has_members())

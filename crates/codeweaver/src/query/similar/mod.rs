@@ -4,8 +4,9 @@
 //! * [`compare`]: the similarity of single definitions.
 //! * [`texts`]: the texts of files and definitions.
 //!
-//! The nearest chunks are found by their vectors. Chunks hold several definitions, so the definitions in the
-//! nearest ones are then embedded and compared by themselves, if that costs microseconds.
+//! The nearest chunks are found by their vectors. Chunks hold several definitions, so if embedding a
+//! definition takes only microseconds, the definitions in the nearest chunks are then embedded and compared
+//! one by one.
 
 mod compare;
 mod origin;
@@ -16,7 +17,7 @@ use super::cancel::Cancel;
 use super::error::QueryError;
 use super::locate;
 use super::parse::ParsedQuery;
-use super::rank::{self, WEIGHTS};
+use super::rank::{self, RankedFile, WEIGHTS};
 use super::request::{Filters, Mode, Request, ViewRequest};
 use super::response::Response;
 use super::retrieve::dense::DenseSearch;
@@ -37,7 +38,7 @@ use texts::Texts;
 /// Number of nearest chunks that are ranked, including the given one.
 const MAX_NEIGHBOURS: usize = 200;
 
-/// Warning if the vector of a definition cannot be computed.
+/// Warning for an answer without the vector of the definition at the line.
 const WITHOUT_MODEL: &str = "Dense embedding service unavailable, the whole chunk at the line is compared";
 
 /// A request for code that is similar to the definition at a line of a file.
@@ -82,9 +83,9 @@ impl SimilarRequest {
             related,
             ..
         } = Request::new("", settings);
-        let path = path.to_owned();
+
         SimilarRequest {
-            path,
+            path: path.to_owned(),
             line,
             view,
             filters,
@@ -101,7 +102,7 @@ impl SimilarRequest {
 
 impl Searcher {
     /// Finds the code that is nearest to the definition at `request.line`, or to the chunk there if the line
-    /// is in no definition, without that itself.
+    /// is in no definition. That definition or chunk itself is left out.
     ///
     /// # Errors
     /// [`QueryError::NotFound`] if no chunk has the line, and those of [`Searcher::search`].
@@ -125,24 +126,30 @@ impl Searcher {
             related: request.related,
             ..Request::new(&format!("similar to {}:{}", request.path, request.line), &self.codebase.settings)
         };
+
         self.guarded(|| {
             as_search.check()?;
             self.respond(&as_search, update, |view, _| self.rank_similar(view, request))
         })
     }
 
+    /// Ranks the code that is similar to the definition or chunk at the line of `request`.
     fn rank_similar(&self, view: &View, request: &SimilarRequest) -> Result<Ranking, QueryError> {
+        let cancel = &request.view.cancel;
         let file = locate::file(view, &request.path)?;
         let mut texts = Texts::new(&self.codebase, view);
         let origin = Origin::find(view, &mut texts, &file, request.line)?;
         let scope = view.scope(&request.filters);
+
         let own_vector = origin.vector(self.embedder());
         let (segment, _) = view.row(origin.chunk);
         let vector = own_vector.as_deref().unwrap_or(segment.vector(origin.chunk.row));
         let kernel = DotKernel::new(vector);
-        let mut candidates = self.neighbours(view, &scope, (vector, &kernel), &request.view.cancel);
+        let mut candidates = self.neighbours(view, &scope, (vector, &kernel), cancel);
+
         let mut known = FxHashMap::default();
         match (self.embedder(), &origin.definition) {
+            // Other models take too long for a hundred chunks of definitions.
             (Some(embedder), Some(definition))
                 if own_vector.is_some() && embedder.cost() == EmbedCost::Table =>
             {
@@ -153,31 +160,16 @@ impl Searcher {
                     kernel: &kernel,
                     embedder,
                     filters: &request.filters,
-                    cancel: &request.view.cancel,
+                    cancel,
                 };
                 known = comparison.refine(&mut texts, &mut candidates.list)?;
             }
             _ => candidates.list.retain(|found| !origin.has_text_in(view, found.doc, found.id)),
         }
-        request.view.cancel.check()?;
+        cancel.check()?;
+
         let query = ParsedQuery::parse("", Mode::Semantic, None);
-        let context = rank::Context {
-            view,
-            query: &query,
-            task: None,
-            weights: &WEIGHTS,
-            paths: &self.paths,
-            filters: &request.filters,
-        };
-        let mut files = rank::rank(&context, &candidates);
-        // The cosine is the relevance: it compares between queries as it is.
-        for file in &mut files {
-            file.chunks.sort_by(|a, b| b.cosine.total_cmp(&a.cosine));
-            file.relevance = file.chunks[0].cosine.clamp(0.0, 1.0);
-        }
-        files.sort_by(|a, b| {
-            b.relevance.total_cmp(&a.relevance).then_with(|| view.entry(a.entry).0.cmp(view.entry(b.entry).0))
-        });
+        let files = self.rank_by_cosine(view, &query, &candidates, &request.filters);
         let is_chunk_compared = origin.definition.is_some() && own_vector.is_none();
         let warning = is_chunk_compared.then(|| WITHOUT_MODEL.to_owned());
         Ok(Ranking {
@@ -192,6 +184,29 @@ impl Searcher {
             absent_languages: scope.absent_languages.clone(),
             absent_paths: scope.absent_paths.clone(),
         })
+    }
+
+    /// The files of `candidates`, those with the nearest chunk first, equals by path. `query` is empty.
+    fn rank_by_cosine(
+        &self,
+        view: &View,
+        query: &ParsedQuery,
+        candidates: &Candidates,
+        filters: &Filters,
+    ) -> Vec<RankedFile> {
+        let context =
+            rank::Context { view, query, task: None, weights: &WEIGHTS, paths: &self.paths, filters };
+        let mut files = rank::rank(&context, candidates);
+
+        // The cosine is the relevance: it compares between queries as it is.
+        for file in &mut files {
+            file.chunks.sort_by(|a, b| b.cosine.total_cmp(&a.cosine));
+            file.relevance = file.chunks[0].cosine.clamp(0.0, 1.0);
+        }
+        files.sort_by(|a, b| {
+            b.relevance.total_cmp(&a.relevance).then_with(|| view.entry(a.entry).0.cmp(view.entry(b.entry).0))
+        });
+        files
     }
 
     /// The chunks nearest to `vector`, best first.
@@ -212,6 +227,7 @@ impl Searcher {
             tuning: self.tuning,
             is_over: &|| cancel.is_cancelled(),
         };
+
         let nearest = retrieve::nearest(&search, scale).into_iter();
         let list = nearest.map(|(cosine, id)| Candidate {
             id,

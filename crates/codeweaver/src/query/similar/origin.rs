@@ -1,4 +1,4 @@
-//! Origin: the code at a line, for which similar code is looked for.
+//! Origin: the code at a line, which other code is compared with.
 
 use super::texts::{Texts, input_of};
 use crate::query::answer::evidence::Evidence;
@@ -10,6 +10,7 @@ use crate::query::view::{RowId, View};
 use codeweaver_embed::Embedder;
 use codeweaver_store::symbols::SymbolRecord;
 use codeweaver_text as text;
+use std::ops::Range;
 
 /// The definition at a line, or the chunk if there is none.
 pub struct Origin {
@@ -23,7 +24,7 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// The code at `line` of `file`.
+    /// Finds the code at `line` of `file`.
     ///
     /// # Errors
     /// [`QueryError::NotFound`] if no chunk has the line.
@@ -31,6 +32,7 @@ impl Origin {
         let chunk = chunk_at(view, file.doc, line).ok_or_else(|| QueryError::NotFound {
             what: format!("{}:{line} (the file has no chunk there)", file.path),
         })?;
+
         let text = texts.of_doc(chunk)?;
         let definition = definitions::at_line(view, file.doc, text, line);
         let (segment, row) = view.row(chunk);
@@ -38,10 +40,12 @@ impl Origin {
             Some(symbol) => symbol.start_byte..symbol.end_byte,
             None => row.start_byte..row.end_byte,
         };
+
         let input = definition.as_ref().map(|symbol| input_of(segment, symbol, text)).unwrap_or_default();
         let own = text.get(own.start as usize..own.end as usize).unwrap_or_default();
         let terms = text::query_terms(&String::from_utf8_lossy(own));
         let evidence = Evidence::of_terms(&terms, &lexical::idf_of(view, &terms));
+
         Ok(Origin { doc: file.doc, chunk, definition, input, evidence })
     }
 
@@ -51,6 +55,7 @@ impl Origin {
         let mut vector = Vec::new();
         match embedder.embed_documents(&[self.input.as_str()], &mut vector) {
             Ok(()) => Some(vector),
+            // Without the vector, the chunk at the line is compared instead.
             Err(error) => {
                 tracing::warn!(component = "query", operation = "embed", %error, "a definition has no vector");
                 None
@@ -58,25 +63,36 @@ impl Origin {
         }
     }
 
-    /// Whether a definition of `doc` is the one that is compared, around it or in it.
+    /// Returns whether a definition of `doc` is the one that is compared, around it or in it.
     pub fn overlaps(&self, doc: u32, symbol: &SymbolRecord) -> bool {
-        let is_over =
-            |own: &SymbolRecord| symbol.start_byte < own.end_byte && own.start_byte < symbol.end_byte;
-        doc == self.doc && self.definition.as_ref().is_some_and(is_over)
+        doc == self.doc && self.has_bytes_of(symbol.start_byte..symbol.end_byte)
     }
 
-    /// Whether a chunk of `doc` is the one that is compared, or has text of the definition that is.
+    /// Returns whether a chunk of `doc` is the one that is compared, or has text of the definition that is.
     pub fn has_text_in(&self, view: &View, doc: u32, id: RowId) -> bool {
         let (_, row) = view.row(id);
-        let is_over = |own: &SymbolRecord| row.start_byte < own.end_byte && own.start_byte < row.end_byte;
-        doc == self.doc && (id == self.chunk || self.definition.as_ref().is_some_and(is_over))
+        doc == self.doc && (id == self.chunk || self.has_bytes_of(row.start_byte..row.end_byte))
+    }
+
+    /// Returns whether the definition overlaps the range `bytes` of its file.
+    fn has_bytes_of(&self, bytes: Range<u32>) -> bool {
+        self.definition.as_ref().is_some_and(|own| bytes.start < own.end_byte && own.start_byte < bytes.end)
     }
 }
 
 /// The smallest chunk of a doc that contains `line`.
 fn chunk_at(view: &View, doc: u32, line: u32) -> Option<RowId> {
-    let row = |id: RowId| view.row(id).1;
-    locate::rows(view, doc)
-        .filter(|&id| (row(id).start_line..=row(id).end_line).contains(&line))
-        .min_by_key(|&id| (row(id).end_byte - row(id).start_byte, row(id).start_byte))
+    let mut smallest = None;
+    for id in locate::rows(view, doc) {
+        let (_, row) = view.row(id);
+        if !(row.start_line..=row.end_line).contains(&line) {
+            continue;
+        }
+
+        let key = (row.end_byte - row.start_byte, row.start_byte);
+        if smallest.is_none_or(|(least, _)| key < least) {
+            smallest = Some((key, id));
+        }
+    }
+    smallest.map(|(_, id)| id)
 }

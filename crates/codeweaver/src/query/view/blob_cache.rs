@@ -12,12 +12,12 @@ use std::sync::{Arc, Mutex};
 /// Maximum number of bytes in one of the two generations.
 const MAX_BYTES: usize = 16 << 20;
 
-/// Blobs by their oids, so nothing in it becomes outdated.
+/// Blobs by their oids, which never become outdated.
 #[derive(Default)]
 pub struct BlobCache(Mutex<Generations>);
 
-/// Blobs that were used since the last change of generations, and those that had been used before. The latter
-/// are dropped when the former are too many.
+/// Blobs that were used since the last change of generations, and those that were last used in the generation
+/// before. The latter are dropped when the former are too many.
 #[derive(Default)]
 struct Generations {
     young: FxHashMap<Oid, Arc<[u8]>>,
@@ -32,6 +32,7 @@ impl BlobCache {
         if let Some(text) = generations.young.get(oid) {
             return Some(text.clone());
         }
+
         let text = generations.old.remove(oid)?;
         generations.insert(*oid, text.clone());
         Some(text)
@@ -46,11 +47,13 @@ impl BlobCache {
 }
 
 impl Generations {
+    /// Adds a blob to the young generation, which becomes the old one first if it is full.
     fn insert(&mut self, oid: Oid, text: Arc<[u8]>) {
         if self.n_young_bytes + text.len() > MAX_BYTES {
             self.old = std::mem::take(&mut self.young);
             self.n_young_bytes = 0;
         }
+
         let n_bytes = text.len();
         if self.young.insert(oid, text).is_none() {
             self.n_young_bytes += n_bytes;

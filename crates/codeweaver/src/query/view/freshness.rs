@@ -1,7 +1,7 @@
 //! Freshness: how current the index is, and the update of an index that is behind.
 //!
-//! Whether it is behind follows from git and the state file alone. Nothing is written here: an update is
-//! requested from the updater, and not while a first index or a reindex is being built.
+//! Whether the index is behind follows from git and the state file alone. Nothing is written here: an update
+//! is requested from the updater, and not while a first index or a reindex is being built.
 
 use crate::query::error::QueryError;
 use codeweaver_index::{Codebase, Lifecycle, Target, background};
@@ -14,7 +14,7 @@ use std::time::Duration;
 /// Queries never write to the store; the caller decides which process does.
 pub type RequestUpdate<'a> = &'a dyn Fn(&Target, Duration) -> bool;
 
-/// How the answer relates to HEAD and the working tree.
+/// The relation of the answer to HEAD and the working tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, schemars::JsonSchema, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Freshness {
@@ -31,33 +31,34 @@ pub enum Freshness {
     Stale,
 }
 
-/// Whether the index of this worktree is of HEAD: `fresh`, `stale` or `skipped_indexing`.
+/// Decides whether the index of this worktree is of HEAD: `fresh`, `stale` or `skipped_indexing`.
 pub fn decide(codebase: &Codebase) -> Result<Freshness, QueryError> {
     let (state, _) = State::read_permitted(&codebase.store())?;
     if codebase.lifecycle_in(state.as_ref()) == Lifecycle::Indexing {
         return Ok(Freshness::SkippedIndexing);
     }
+
     let tree = codebase.repo.head()?.tree.map(|oid| oid.to_string());
     let is_current = is_current(codebase, state.as_ref(), tree.as_deref());
     Ok(if is_current { Freshness::Fresh } else { Freshness::Stale })
 }
 
-/// Whether `state` has a complete snapshot of `tree` for this worktree. `tree` is `None` in a repository
-/// without commits.
+/// Returns whether `state` has a complete snapshot of `tree` for this worktree. `tree` is `None` in a
+/// repository without commits.
 pub fn is_current(codebase: &Codebase, state: Option<&State>, tree: Option<&str>) -> bool {
     let head = state.and_then(|state| codebase.head_in(state));
     let key = codebase.snapshot_key(tree.unwrap_or_default());
     head.is_some_and(|head| head.marker.is_some() && head.snapshot == key)
 }
 
-/// Whether an update is to compare the working tree, of which `n_unchecked` paths could not be compared in
-/// time, since the last update began long enough ago.
+/// Returns whether the next update is to compare the working tree: `n_unchecked` of its paths could not be
+/// compared in time, and the last update began long enough ago.
 pub fn is_comparison_due(codebase: &Codebase, n_unchecked: usize) -> bool {
     n_unchecked > 0 && background::is_rested(codebase)
 }
 
-/// Requests an update to `target` and waits at most `timeout`: `synced`, `stale` if the time was not enough,
-/// or `skipped_indexing` if a first index or a reindex is being built.
+/// Requests an update to `target` and waits for it at most `timeout`. Returns `synced`, `stale` if the time
+/// was not enough, or `skipped_indexing` if a first index or a reindex is being built.
 pub fn sync(
     codebase: &Codebase,
     target: &Target,
@@ -71,13 +72,15 @@ pub fn sync(
     Ok(if update(target, timeout) { Freshness::Synced } else { Freshness::Stale })
 }
 
-/// [`decide`], then [`sync`] to HEAD if the index is behind.
+/// Calls [`decide`], and then [`sync`] to HEAD if the index is behind.
 pub fn ensure(
     codebase: &Codebase,
     timeout: Duration,
     update: RequestUpdate<'_>,
 ) -> Result<Freshness, QueryError> {
-    match decide(codebase)? {
+    let decision = decide(codebase)?;
+
+    match decision {
         Freshness::Stale => {
             let head = Target::head(codebase).map_err(QueryError::from)?;
             sync(codebase, &head, timeout, update)

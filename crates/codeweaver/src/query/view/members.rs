@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex, OnceLock, Weak};
 /// Maximum number of scopes in the cache. An agent uses few different filters.
 const MAX_SCOPES: usize = 4;
 
-/// A value that the first thread computes, while threads that need the same value wait. Others are not
+/// A value that the first thread computes. Threads that need the same value wait for it; others are not
 /// blocked.
 type Shared<T> = Arc<OnceLock<Arc<T>>>;
 
@@ -43,13 +43,16 @@ impl Members {
             first_entry: vec![u32::MAX; reader.state.next_doc() as usize],
             ..Members::default()
         };
+
         for (id, record, _) in reader.live_entries(live) {
+            // Most docs have one entry, so further ones are kept apart.
             match members.first_entry.get_mut(record.doc as usize) {
                 Some(slot) if *slot == u32::MAX => *slot = id,
                 Some(_) => members.more_entries.entry(record.doc).or_default().push(id),
                 None => {}
             }
         }
+
         members
     }
 
@@ -60,7 +63,7 @@ impl Members {
     }
 
     /// The parts of the repository, counted on first use. `reader` and `live` are those that the members were
-    /// made of.
+    /// made from.
     pub fn parts(&self, reader: &StoreReader, live: &RoaringBitmap) -> &Parts {
         self.parts
             .get_or_init(|| Parts::count(reader.live_entries(live).map(|(_, record, path)| (record, path))))
@@ -68,6 +71,7 @@ impl Members {
 
     /// The scope of `filters`, from the cache or from `compute`.
     pub fn scope(&self, filters: &Filters, compute: impl FnOnce() -> Scope) -> Arc<Scope> {
+        // The lock is released before the scope is computed, so that requests with other filters go on.
         let cell = {
             let mut scopes = sync::lock(&self.scopes);
             let known = scopes.iter().position(|(known, _)| known == filters);
@@ -75,6 +79,7 @@ impl Members {
                 Some(at) => scopes.remove(at),
                 None => (filters.clone(), Arc::default()),
             };
+
             if scopes.len() == MAX_SCOPES {
                 scopes.remove(0);
             }
@@ -82,6 +87,7 @@ impl Members {
             scopes.push(used);
             cell
         };
+
         cell.get_or_init(|| Arc::new(compute())).clone()
     }
 }
@@ -104,8 +110,8 @@ impl MembersCache {
     }
 }
 
-/// Everything that members depend on. Segments are held weakly, so that one that was merged away is unmapped
-/// when no view uses it.
+/// Everything that members depend on. References to segments are weak, so that a segment that was merged away
+/// is unmapped when no view uses it.
 struct Key {
     state: Arc<State>,
     segments: Vec<Weak<Segment>>,
@@ -123,6 +129,7 @@ impl Key {
         }
     }
 
+    /// Returns whether the members of this key are those of the view with the entries `live`.
     fn matches(&self, reader: &StoreReader, live: &RoaringBitmap) -> bool {
         // Overlay segments are shared between views, so identity is enough; overlay entries are made anew for
         // each view.
@@ -134,6 +141,7 @@ impl Key {
                 .all(|(a, b)| std::ptr::eq(a.as_ptr(), Arc::as_ptr(b)));
         let same_entries = self.entries.len() == reader.entries.len()
             && self.entries.iter().zip(&reader.entries).all(|(a, b)| Arc::ptr_eq(a, b) || a.same_bytes(b));
+
         same_segments
             && same_entries
             && self.live == *live

@@ -1,9 +1,9 @@
 //! View: the snapshot with its overlays that one request is answered from.
 //!
 //! * [`open`]: from a [`ViewRequest`](super::request::ViewRequest) to a view.
-//! * `members`: which rows and entries a view has.
-//! * [`scope`]: which of its rows pass the filters of a request.
-//! * [`freshness`]: how current the index is, and the update of an index that is behind.
+//! * `members`: the rows and entries of a view.
+//! * [`scope`]: the rows of a view that pass the filters of a request.
+//! * [`freshness`]: the age of the index, and the update of an index that is behind.
 
 pub mod blob_cache;
 pub mod freshness;
@@ -74,7 +74,7 @@ pub struct View {
     pub reader: StoreReader,
     /// The live entries and the totals, overlays included.
     pub snapshot: Snapshot,
-    /// How current the view is.
+    /// The relation of the view to HEAD and the working tree.
     pub freshness: Freshness,
     /// Hex oid of the tree that the view shows, without the working tree.
     pub tree_oid: String,
@@ -94,14 +94,14 @@ pub struct View {
     pub n_unchecked: usize,
     /// The status of the working tree; `None` if it is not part of the view.
     pub status: Option<WorktreeStatus>,
-    /// What the view lacks, for the user.
+    /// Sentences for the user on parts that the view lacks.
     pub warnings: Vec<String>,
-    /// Files indexed and files wanted, while a first index is being built.
+    /// Number of files indexed and of files wanted, while a first index is being built.
     pub coverage: Option<(u64, u64)>,
     /// In a catalogue, its members in this tree.
     pub catalogue: Arc<git::Members>,
     members: Arc<Members>,
-    /// What comes from the working tree.
+    /// The files that come from the working tree.
     worktree: OverlaidFiles,
     blobs: Arc<BlobCache>,
     /// Reads files of the working tree; opened when it is first needed.
@@ -119,7 +119,7 @@ impl View {
         self.members.entries_of(doc)
     }
 
-    /// How much of the repository is in the part that `path` is in, see [`parts::Parts::share`].
+    /// The share of the repository's source files in the part that `path` is in, see [`parts::Parts::share`].
     pub fn part_share(&self, path: &[u8]) -> f32 {
         self.members.parts(&self.reader, &self.snapshot.entries).share(path)
     }
@@ -168,18 +168,18 @@ impl View {
         changes.into_iter().flat_map(|changes| changes.unreadable.iter().chain(&changes.unlisted))
     }
 
-    /// Number of changed files that this view shows as they are committed, or not at all, since indexing them
-    /// is left to the updater.
+    /// Number of changed files that this view shows as they are committed, or not at all, because the updater
+    /// has to index them.
     pub fn n_pending(&self) -> usize {
         self.worktree.pending.len()
     }
 
-    /// Whether the file at `path` is one of those.
+    /// Returns whether the file at `path` is pending, see [`Self::n_pending`].
     pub fn is_pending(&self, path: &BStr) -> bool {
         self.worktree.pending.contains(path)
     }
 
-    /// Whether the file at `path` comes from the working tree and was read for this view.
+    /// Returns whether the file at `path` comes from the working tree and was read for this view.
     pub(super) fn was_read(&self, path: &BStr, blob: &Oid) -> bool {
         self.worktree.states.contains_key(path) && self.worktree.bytes.contains_key(blob)
     }
@@ -189,9 +189,10 @@ impl View {
         self.reader.blob_of(self.reader.find_entry(&self.snapshot.entries, path)?)
     }
 
-    /// What is on disk at `path`.
+    /// Reads the file that is on disk at `path`.
     pub(super) fn file(&self, codebase: &Codebase, path: &BStr) -> Result<WorktreeFile, GitError> {
         let mut files = sync::lock(&self.files);
+        // The reader of a status run shares the git index that the run has read.
         let files = match &mut *files {
             Some(files) => files,
             none => none.insert(match &self.status {
@@ -227,12 +228,12 @@ impl View {
         Ok(Some(text))
     }
 
-    /// Whether [`Self::blob_in_memory`] has the blob.
+    /// Returns whether [`Self::blob_in_memory`] has the blob.
     pub fn has_in_memory(&self, oid: &Oid) -> bool {
         self.worktree.bytes.contains_key(oid) || self.blobs.get(oid).is_some()
     }
 
-    /// As [`Self::blob`], if it need not be read.
+    /// As [`Self::blob`], but `None` if the blob has to be read.
     pub fn blob_in_memory(&self, oid: &Oid) -> Option<Arc<[u8]>> {
         match self.worktree.bytes.get(oid) {
             Some(bytes) => Some(text::to_utf8(bytes).into()),
@@ -240,13 +241,15 @@ impl View {
         }
     }
 
-    /// The contents of a blob in git as UTF-8. In a catalogue, of the first member that has it and can be
-    /// read.
+    /// The contents of a blob in git as UTF-8. In a catalogue, those in the first member that has the blob
+    /// and can be read.
     fn committed(&self, blobs: &mut BlobReader, oid: &Oid) -> Result<Option<Arc<[u8]>>, QueryError> {
         let is_known = !blobs.is_unplaced(oid);
         if is_known && let Some(bytes) = blobs.read(oid)? {
             return Ok(Some(text::to_utf8(bytes).into()));
         }
+
+        // The blob of a member is in the member's repository, which a path with the blob leads to.
         if !self.catalogue.all().is_empty()
             && let Ok(tree) = Oid::from_hex(self.tree_oid.as_bytes())
         {
@@ -278,19 +281,21 @@ impl View {
         })
     }
 
-    /// That members of a catalogue are not part of an answer under `filters`, for the user; `None` if all
-    /// are.
+    /// A sentence for the user on the members of a catalogue that are not part of an answer under `filters`;
+    /// `None` if all are.
     pub fn members_warning(&self, filters: Option<&Filters>) -> Option<String> {
+        /// Number of members that are named.
         const MAX_NAMED: usize = 5;
-        let is_searched = |name: &str| {
-            let repos = filters.and_then(|filters| filters.repos.as_ref());
-            repos.is_none_or(|repos| repos.contains(name.as_bytes()))
-        };
-        let all = self.catalogue.all().iter();
-        let missing: Vec<_> =
-            all.filter(|member| member.state.is_problem() && is_searched(&member.name)).collect();
+
+        let repos = filters.and_then(|filters| filters.repos.as_ref());
+        let mut missing: Vec<_> = self.catalogue.all().iter().collect();
+        missing.retain(|member| {
+            member.state.is_problem() && repos.is_none_or(|repos| repos.contains(member.name.as_bytes()))
+        });
+
         let first = missing.iter().take(MAX_NAMED).map(|it| format!("{} ({})", it.name, it.state.name()));
         let names = first.collect::<Vec<_>>().join(", ");
+
         match missing.len() {
             0 => None,
             1 => Some(format!("a repository is not part of this answer: {names}")),
@@ -308,6 +313,7 @@ impl View {
         let Some(filters) = filters.filter(|filters| n_missing > 0 && filters.are_about_paths()) else {
             return n_missing;
         };
+
         let not_local = skipped_number(Some(SkipReason::NotLocal));
         let entries = self.reader.live_entries(&self.snapshot.entries);
         let passing = entries.filter(|(_, record, path)| {
@@ -316,7 +322,7 @@ impl View {
         passing.count() as u64
     }
 
-    /// What [`Self::n_missing`] files mean for an answer, for the user; `None` if there are none.
+    /// A sentence for the user on the [`Self::n_missing`] files; `None` if there are none.
     pub fn missing_warning(&self, filters: Option<&Filters>) -> Option<String> {
         let files = match self.n_missing(filters) {
             0 => return None,
@@ -331,7 +337,7 @@ impl View {
         self.snapshot.totals.n_rows
     }
 
-    /// This view of `codebase` with `status`, which has the changes that it shows.
+    /// Returns this view of `codebase` with `status`, which has the changes that it shows.
     pub(super) fn with_status(mut self, codebase: &Codebase, status: WorktreeStatus) -> View {
         self.n_unchecked = status.changes.unchecked;
         let is_due = freshness::is_comparison_due(codebase, self.n_unchecked);

@@ -1,7 +1,7 @@
-//! Opening of a view: the revision is resolved, the working tree compared, and what the snapshot lacks laid
-//! over it.
+//! Opening of a view: the revision is resolved, the working tree is compared, and the differences are laid
+//! over the nearest snapshot.
 //!
-//! Nothing is written. What is too much for an overlay is left to the updater, for which
+//! Nothing is written. Differences that are too large for an overlay are left to the updater, for which
 //! [`ViewSource::open_or_update`] waits.
 
 use super::blob_cache::BlobCache;
@@ -28,7 +28,7 @@ use std::time::Duration;
 /// Maximum number of times that the state is read again because a snapshot that it names was collected
 /// meanwhile.
 const MAX_RETRIES: usize = 3;
-/// How long a request for a named revision waits for the updater. It cannot be answered from another tree.
+/// Time that a request for a named revision waits for the updater. It cannot be answered from another tree.
 const REVISION_TIMEOUT: Duration = Duration::from_secs(3600);
 
 /// A [`ViewRequest`] with its revision resolved.
@@ -38,20 +38,20 @@ pub struct ViewTarget {
     pub spec: String,
     pub target: Target,
     pub worktree: WorktreeInput,
-    /// Files that are shown as they are on disk, whatever the status run found out. Without effect if the
+    /// Files that are shown as they are on disk, whatever the status run reports. Without effect if the
     /// working tree is excluded.
     pub files: BTreeSet<BString>,
     pub cancel: Cancel,
 }
 
-/// Where the overlay of the working tree comes from.
+/// The source of the overlay of the working tree.
 #[derive(Clone)]
 pub enum WorktreeInput {
-    /// There is none.
+    /// The view has no overlay of the working tree.
     Exclude,
-    /// A status run within this time.
+    /// A status run that takes at most this time.
     Run(Duration),
-    /// The status of just now.
+    /// The status of a run that has just ended.
     Known(WorktreeStatus),
 }
 
@@ -75,7 +75,7 @@ impl ViewCache {
         self.files.may_have_changed_since(then, store)
     }
 
-    /// Forgets what was read from the files of `store`.
+    /// Forgets everything that was read from the files of `store`.
     pub fn distrust(&self, store: &StoreLayout) {
         self.files.distrust(store);
     }
@@ -89,11 +89,11 @@ pub enum Opened {
     Behind(Option<Box<View>>),
 }
 
-/// What the views of one codebase are opened with.
+/// A codebase with everything that its views are opened with.
 #[derive(Clone, Copy)]
 pub struct ViewSource<'a> {
     pub codebase: &'a Codebase,
-    /// Without one, changed files are found by their words only.
+    /// Embeds changed files. Without it they are found by their words only.
     pub embedder: Option<&'a dyn Embedder>,
     pub cache: &'a ViewCache,
 }
@@ -112,6 +112,7 @@ impl<'a> ViewSource<'a> {
                 let files = request.files.iter().map(|path| quoting::bytes(path)).collect();
                 Ok(ViewTarget { spec: "HEAD".to_owned(), target, worktree, files, cancel })
             }
+
             Some(spec) => {
                 let revision = self.codebase.repo.resolve(spec)?;
                 let target = Target {
@@ -120,6 +121,7 @@ impl<'a> ViewSource<'a> {
                     reference: None,
                     is_head: false,
                 };
+                // A named revision is shown as committed.
                 let (worktree, files) = (WorktreeInput::Exclude, BTreeSet::new());
                 Ok(ViewTarget { spec: spec.to_owned(), target, worktree, files, cancel })
             }
@@ -145,9 +147,11 @@ impl<'a> ViewSource<'a> {
             Opened::View(view) => return Ok(*view),
             Opened::Behind(outdated) => outdated,
         };
+
         let timeout = if is_head { timeout } else { REVISION_TIMEOUT };
         let freshness = freshness::sync(self.codebase, &wanted.target, timeout, update)?;
         wanted.cancel.check()?;
+
         if freshness == Freshness::Synced
             && let Opened::View(mut view) = self.open(wanted)?
         {
@@ -156,6 +160,8 @@ impl<'a> ViewSource<'a> {
             }
             return Ok(*view);
         }
+
+        // An older tree answers for HEAD, but not for a revision that was asked for by name.
         match outdated.filter(|_| is_head) {
             Some(mut view) => {
                 if freshness == Freshness::SkippedIndexing {
@@ -181,8 +187,8 @@ impl<'a> ViewSource<'a> {
         }
     }
 
-    /// The status of the working tree against `target` that is expected before it is compared; `None` if
-    /// nothing is known, or a comparison takes no time.
+    /// The status of the working tree against `target` that is expected before the tree is compared; `None`
+    /// if nothing is known, or if a comparison takes no time.
     pub fn expected_status(&self, target: &Target) -> Option<WorktreeStatus> {
         let codebase = self.codebase;
         codebase.repo.work_dir()?;
@@ -206,6 +212,7 @@ impl<'a> ViewSource<'a> {
         self.cache.worktree.invalidate();
     }
 
+    /// Opens the view of `wanted` once. Fails if a snapshot that the state names was collected meanwhile.
     fn try_open(&self, wanted: &ViewTarget) -> Result<Opened, QueryError> {
         let codebase = self.codebase;
         codebase.check_trust()?;
@@ -219,10 +226,12 @@ impl<'a> ViewSource<'a> {
                 return self.open_with_status(wanted, || Ok(None));
             }
         };
+
         let run = || self.status(&wanted.target, budget).map(Some);
         if self.cache.worktree.is_monitored() || !codebase.has_snapshot(&wanted.target) {
             return self.open_with_status(wanted, run);
         }
+
         // A status run takes longer than opening the index and shares no state with it, so both run at once.
         std::thread::scope(|scope| {
             let running = scope.spawn(run);
@@ -232,7 +241,7 @@ impl<'a> ViewSource<'a> {
         })
     }
 
-    /// Opens the view of `wanted` with the overlay of the changes that `status` returns; `None` leaves the
+    /// Opens the view of `wanted` with the overlay of the changes that `status` returns. `None` leaves the
     /// working tree out.
     fn open_with_status(
         &self,
@@ -243,11 +252,13 @@ impl<'a> ViewSource<'a> {
         let reader = StoreReader::open_permitted(&codebase.store(), &self.cache.files)?;
         let lifecycle = codebase.lifecycle(reader.as_ref());
         let Some(reader) = reader else { return Err(QueryError::Gated(lifecycle)) };
-        let own = codebase.head_in(&reader.state).cloned();
+
         // While a complete index is being replaced, its snapshot answers; only a first index answers as it
         // grows.
-        let is_first = |head: &&Head| head.marker.is_none() && lifecycle == Lifecycle::Indexing;
-        if let Some(head) = own.as_ref().filter(is_first)
+        let own = codebase.head_in(&reader.state).cloned();
+        if let Some(head) = own.as_ref()
+            && head.marker.is_none()
+            && lifecycle == Lifecycle::Indexing
             && let Some(snapshot) = reader.snapshot(&head.snapshot)?
         {
             return self.growing(reader, head, snapshot, wanted);
@@ -255,6 +266,7 @@ impl<'a> ViewSource<'a> {
         if matches!(lifecycle, Lifecycle::RequiresReindex { .. } | Lifecycle::IndexFailed(_)) {
             return Err(QueryError::Gated(lifecycle));
         }
+
         let exact = reader.snapshot(&codebase.snapshot_key(&wanted.target.tree_oid()))?;
         let has_arrivals =
             exact.as_ref().is_some_and(|snapshot| arrivals::count(codebase, &reader, snapshot) > 0);
@@ -269,28 +281,14 @@ impl<'a> ViewSource<'a> {
                 None => return Err(QueryError::Gated(lifecycle)),
             },
         };
+
         let policy = self.policy(wanted)?;
         let mut builder = Builder::new(self, &policy, reader, base, wanted);
         if !is_exact && !builder.add_tree()? {
-            builder.add_worktree(None)?;
-            let mut view = builder.finish();
-            view.freshness = Freshness::Stale;
-            view.needs_update |= has_arrivals && wanted.target.is_head;
-            let has_tree = view.tree_oid == wanted.target.tree_oid();
-            view.warnings.push(match (has_arrivals, has_tree) {
-                (true, _) => "files that have arrived in this clone are not indexed yet".to_owned(),
-                (false, true) => format!(
-                    "{} is indexed with other settings, the present ones are not applied yet",
-                    wanted.spec
-                ),
-                (false, false) => format!(
-                    "the index is of tree {}, {} is not indexed yet",
-                    short(&view.tree_oid),
-                    wanted.spec
-                ),
-            });
+            let view = builder.finish_behind(has_arrivals)?;
             return Ok(Opened::Behind(Some(Box::new(view))));
         }
+
         if let Some(status) = status()? {
             builder.add_worktree(Some(status))?;
         }
@@ -315,6 +313,7 @@ impl<'a> ViewSource<'a> {
         let policy = self.policy(wanted)?;
         let mut builder = Builder::new(self, &policy, reader, snapshot, wanted);
         builder.add_worktree(None)?;
+
         let mut view = builder.finish();
         view.freshness = Freshness::SkippedIndexing;
         view.coverage = head.progress;
@@ -330,11 +329,13 @@ impl<'a> ViewSource<'a> {
     }
 }
 
-/// The complete snapshot that an overlay starts from: of this worktree if it has one, else of another.
+/// The complete snapshot that an overlay starts from: that of this worktree if it has one, else that of
+/// another.
 fn nearest_snapshot(codebase: &Codebase, reader: &StoreReader) -> Result<Option<Snapshot>, QueryError> {
     let own = codebase.head_in(&reader.state);
     let others =
         reader.state.heads.iter().filter(|(key, _)| **key != codebase.worktree_key).map(|(_, head)| head);
+
     for head in own.into_iter().chain(others).filter(|head| head.marker.is_some()) {
         if let Some(snapshot) = reader.snapshot(&head.snapshot)? {
             return Ok(Some(snapshot));
@@ -343,19 +344,23 @@ fn nearest_snapshot(codebase: &Codebase, reader: &StoreReader) -> Result<Option<
     Ok(None)
 }
 
-/// The first of `places` and what is true of them all, for the user; `None` if there are none.
+/// A sentence for the user that names the first of `places` and says `what` is true of them all; `None` if
+/// there are none.
 fn unreadable_warning(places: &[BString], what: &str) -> Option<String> {
-    /// Number of places that are named.
+    /// Maximum number of places that are named.
     const MAX_NAMED: usize = 5;
-    let name = |place: &BString| {
-        if place.is_empty() { "./".to_owned() } else { quoting::argument(&quoting::text(place)).into_owned() }
-    };
-    let names: Vec<String> = places.iter().take(MAX_NAMED).map(name).collect();
+
+    let names: Vec<String> = places.iter().take(MAX_NAMED).map(name_of).collect();
     let others = match places.len().saturating_sub(MAX_NAMED) {
         0 => String::new(),
         n => format!(" and {n} more"),
     };
     (!places.is_empty()).then(|| format!("{}{others} {what}", names.join(", ")))
+}
+
+/// A path as it is typed in a shell; the root is `./`.
+fn name_of(place: &BString) -> String {
+    if place.is_empty() { "./".to_owned() } else { quoting::argument(&quoting::text(place)).into_owned() }
 }
 
 /// A view under construction.
@@ -382,14 +387,16 @@ impl<'a> Builder<'a> {
             files: &source.cache.files,
             progress: &wanted.cancel,
         };
+
         let denied = reader.denied.as_ref().map(|denied| {
             format!("{denied}; an older index answers, and `git codeweaver doctor` names the command that mends this")
         });
+
         let overlay = Overlay::new(context, reader, snapshot);
         Builder { source, wanted, overlay, status: None, warnings: denied.into_iter().collect() }
     }
 
-    /// Lays the difference to the wanted tree over the snapshot; `false` if it is too large.
+    /// Lays the difference to the wanted tree over the snapshot. Returns false if it is too large.
     fn add_tree(&mut self) -> Result<bool, QueryError> {
         let added = self.overlay.add_tree(&self.wanted.target);
         self.wanted.cancel.check()?;
@@ -397,25 +404,29 @@ impl<'a> Builder<'a> {
     }
 
     /// Lays the changes of the working tree, and the wanted files as they are on disk, over the tree. Without
-    /// a status only the wanted files.
+    /// a status, only the wanted files.
     fn add_worktree(&mut self, status: Option<WorktreeStatus>) -> Result<(), QueryError> {
         if matches!(self.wanted.worktree, WorktreeInput::Exclude) || self.source.codebase.repo.is_bare() {
             return Ok(());
         }
         self.wanted.cancel.check()?;
+
         let n_filtered = status.as_ref().map_or(0, |status| status.changes.filtered.len());
         if n_filtered > 0 {
             self.warnings
                 .push(format!("{n_filtered} changed files have a filter driver and are shown as committed"));
         }
+
         let cannot_be_read = "cannot be read: what is committed there is shown, and may be outdated";
         if let Some(WorktreeChanges { unreadable, unlisted, .. }) = status.as_ref().map(|it| &*it.changes) {
             self.warnings.extend(unreadable_warning(unreadable, cannot_be_read));
             let cannot_be_listed = "cannot be listed: untracked files there are not shown";
             self.warnings.extend(unreadable_warning(unlisted, cannot_be_listed));
         }
+
         let added = self.overlay.add_worktree(status.as_ref(), &self.wanted.files, &self.wanted.target);
         self.warnings.extend(unreadable_warning(&self.overlay.worktree.unreadable, cannot_be_read));
+        // If the request was cancelled, that is the error to report.
         self.wanted.cancel.check()?;
         added?;
         self.warnings.extend(pending_warning(&self.overlay.worktree));
@@ -423,15 +434,44 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
+    /// The view of another tree, because the difference to the wanted one is too large. `has_arrivals` says
+    /// that the wanted tree is indexed without files that have arrived in this clone since.
+    fn finish_behind(mut self, has_arrivals: bool) -> Result<View, QueryError> {
+        self.add_worktree(None)?;
+        let wanted = self.wanted;
+        let mut view = self.finish();
+        view.freshness = Freshness::Stale;
+        view.needs_update |= has_arrivals && wanted.target.is_head;
+
+        let has_tree = view.tree_oid == wanted.target.tree_oid();
+        view.warnings.push(match (has_arrivals, has_tree) {
+            (true, _) => "files that have arrived in this clone are not indexed yet".to_owned(),
+            (false, true) => {
+                format!(
+                    "{} is indexed with other settings, the present ones are not applied yet",
+                    wanted.spec
+                )
+            }
+            (false, false) => {
+                format!("the index is of tree {}, {} is not indexed yet", short(&view.tree_oid), wanted.spec)
+            }
+        });
+        Ok(view)
+    }
+
+    /// The view of everything that was laid over the snapshot.
     fn finish(self) -> View {
         let Builder { source, wanted, overlay, status, warnings } = self;
         let codebase = source.codebase;
         let Overlay { reader, snapshot, is_applied, worktree, files, .. } = overlay;
+
         let head = codebase.repo.head().ok();
         let n_unchecked = status.as_ref().map_or(0, |status| status.changes.unchecked);
         let head_tree = head.as_ref().and_then(|head| head.tree).map(|oid| oid.to_string());
+
         let shown_tree = Oid::from_hex(snapshot.totals.tree_oid.as_bytes());
         let catalogue = shown_tree.ok().and_then(|tree| codebase.repo.members_of(&tree).ok());
+
         View {
             catalogue: catalogue.unwrap_or_default(),
             members: source.cache.members.of(&reader, &snapshot.entries),
@@ -464,7 +504,7 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// That changed files are left to the updater, if any are.
+/// A sentence for the user on changed files that are left to the updater; `None` if there are none.
 fn pending_warning(worktree: &OverlaidFiles) -> Option<String> {
     let (files, they) = match worktree.pending.len() {
         0 => return None,

@@ -1,5 +1,5 @@
-//! The parts of a repository: its top-level directories, or the packages in them, by their number of source
-//! files. A question that names no part is mostly about the main one.
+//! The parts of a repository: its top-level directories, or the packages in them, with their numbers of
+//! source files. A question that names no part is mostly about the main one.
 
 use codeweaver_chunk::language;
 use codeweaver_git::BStr;
@@ -7,9 +7,9 @@ use codeweaver_index::policy::PathFlags;
 use codeweaver_store::entries::{EntryRecord, NO_DOC};
 use rustc_hash::FxHashMap;
 
-/// Top-level directories whose own directories are parts.
+/// Top-level directories whose subdirectories are parts.
 const COLLECTIONS: &[&[u8]] = &[b"packages", b"crates", b"modules", b"libs"];
-/// Files in these roles are about the code of a part and do not make it larger.
+/// Roles of files that are about the code of a part and do not make it larger.
 const NOT_COUNTED: [PathFlags; 6] = [
     PathFlags::TEST,
     PathFlags::EXAMPLE,
@@ -30,9 +30,11 @@ impl Parts {
     /// Counts the indexed source files among `entries`, in any order.
     pub fn count<'a>(entries: impl Iterator<Item = (&'a EntryRecord, &'a [u8])>) -> Parts {
         let mut parts = Parts::default();
+        // Languages are looked up once for each extension.
         let mut is_source: FxHashMap<&[u8], bool> = FxHashMap::default();
         // Most entries are in the part of the one before.
         let (mut last, mut n_last): (&[u8], u32) = (b"", 0);
+
         for (record, path) in entries {
             let flags = PathFlags(record.flags as u8);
             if record.doc == NO_DOC || NOT_COUNTED.iter().any(|&role| flags.contains(role)) {
@@ -42,6 +44,7 @@ impl Parts {
             if !*is_source.entry(extension).or_insert_with(|| is_source_language(path)) {
                 continue;
             }
+
             let part = part_of(path);
             if part != last {
                 parts.add(last, n_last);
@@ -49,15 +52,18 @@ impl Parts {
             }
             n_last += 1;
         }
+
         parts.add(last, n_last);
         parts
     }
 
+    /// Adds `n` source files to a part.
     fn add(&mut self, part: &[u8], n: u32) {
         if n == 0 {
             return;
         }
         self.n_all += n;
+
         match self.n_files.get_mut(part) {
             Some(sum) => *sum += n,
             None => {
@@ -66,15 +72,15 @@ impl Parts {
         }
     }
 
-    /// Source files of the part of `path`, as a share of all, 0–1. Among many parts of similar size, all
-    /// shares are small: there is no main one.
+    /// The number of source files of the part of `path`, as a share of all, 0–1. Among many parts of similar
+    /// size all shares are small: there is no main one.
     pub fn share(&self, path: &[u8]) -> f32 {
         let n = self.n_files.get(part_of(path)).copied().unwrap_or(0);
         if self.n_all == 0 { 0.0 } else { n as f32 / self.n_all as f32 }
     }
 }
 
-/// The part of a path, as the beginning of it; empty for a file at the top.
+/// The part of a path, given as the beginning of the path; empty for a file at the top.
 fn part_of(path: &[u8]) -> &[u8] {
     let mut slashes = memchr::memchr_iter(b'/', path);
     let Some(first) = slashes.next() else { return b"" };
@@ -85,12 +91,13 @@ fn part_of(path: &[u8]) -> &[u8] {
     &path[..end]
 }
 
-/// The file name from its last dot on, or all of it.
+/// The file name from its last dot on, or the whole name.
 fn extension_of(path: &[u8]) -> &[u8] {
     let name = &path[memchr::memrchr(b'/', path).map_or(0, |at| at + 1)..];
     memchr::memrchr(b'.', name).map_or(name, |dot| &name[dot..])
 }
 
+/// Returns whether the file name is that of source code.
 fn is_source_language(path: &[u8]) -> bool {
     language::by_path(BStr::new(path)).is_some_and(|language| !language.is_prose() && !language.is_data())
 }

@@ -1,4 +1,4 @@
-//! What an answer of `changes` is made of: commits, files and hunks, up to a budget.
+//! The contents of an answer of `changes`: commits, files and hunks, up to a budget.
 
 use super::output::{
     CommitOutput, EndOutput, FileOutput, HunkOutput, commit_output, file_output, hunk_output,
@@ -12,7 +12,7 @@ use codeweaver::query::changes::files::FileChange;
 use codeweaver::query::changes::hunks::FileDiff;
 use codeweaver_chunk::tokens;
 
-/// One thing that an answer lists.
+/// One entry of an answer.
 pub(super) enum Item {
     Commit(CommitOutput),
     File(FileOutput),
@@ -20,7 +20,7 @@ pub(super) enum Item {
     Hunk(FileOutput, HunkOutput),
 }
 
-/// Everything that an answer is made of.
+/// The contents of an answer, before it is formatted.
 pub(super) struct Gathered {
     pub from: Option<EndOutput>,
     pub to: EndOutput,
@@ -31,15 +31,15 @@ pub(super) struct Gathered {
     pub total_files: Option<usize>,
     pub lines: (u32, u32),
     pub warnings: Vec<String>,
-    /// Said after the commits, if there are more of them.
+    /// A note after the commits, if there are more of them.
     pub more_commits: Option<String>,
-    /// The commits of a range, beside its files, if they are few.
+    /// The commits of a range whose files are listed, if they are few.
     pub few_commits: Vec<CommitOutput>,
-    /// Whether there are items after those.
+    /// Whether there are items after `items`.
     pub has_more: bool,
 }
 
-/// What is gathered for one answer.
+/// The parameters of an answer.
 pub(super) struct Gathering {
     pub show: Option<Show>,
     pub offset: usize,
@@ -52,10 +52,12 @@ pub(super) struct Gathering {
 impl Gathering {
     pub(super) fn gather(&self, changes: &mut Changes<'_>) -> Result<Gathered, QueryError> {
         let show = self.show.or((self.has_query && changes.ends.from.is_none()).then_some(Show::Commits));
-        // Without an older state, the files of a commit are those that it changed.
+
+        // Without an older state, the files are those that the commit changed.
         if matches!(show, Some(Show::Files | Show::Diff)) {
             changes.show_commit()?;
         }
+
         let is_overview = show.is_none();
         let wants_files =
             show != Some(Show::Commits) && (changes.ends.from.is_some() || changes.ends.with_worktree);
@@ -63,12 +65,15 @@ impl Gathering {
             None | Some(Show::Commits) => true,
             Some(_) => changes.ends.is_one_commit,
         };
+
         let files = if wants_files { changes.files()? } else { Vec::new() };
         let mut out = self.frame(changes, wants_files.then_some(files.as_slice()));
-        // In an overview of uncommitted files, those come first.
+        // An overview of uncommitted files lists these first.
+
         let files_first = changes.ends.from.is_none();
         let budget = Budget { left: i64::from(self.token_limit), items_left: self.max_items };
         let mut page = Page { skip: self.offset, budget, items: Vec::new(), is_full: false };
+
         if files_first {
             self.push_files(changes, &files, show, &mut page)?;
         }
@@ -80,6 +85,7 @@ impl Gathering {
         if !files_first {
             self.push_files(changes, &files, show, &mut page)?;
         }
+
         if !wants_commits && changes.ends.from.is_some() && self.offset == 0 {
             let list = changes.commits(0, FEW_COMMITS)?;
             (out.total_commits, out.merges) = (list.total, list.n_merges);
@@ -90,8 +96,10 @@ impl Gathering {
                     commits.map(|(listed, short)| commit_output(listed, short, false)).collect();
             }
         }
+
         out.has_more |= page.is_full;
         out.items = page.items;
+
         if is_overview
             && wants_commits
             && out.items.is_empty()
@@ -100,19 +108,18 @@ impl Gathering {
         {
             out.warnings.push("there is no commit yet".to_owned());
         }
+
         out.warnings.append(&mut changes.warnings);
         Ok(out)
     }
 
+    /// An answer without items, with the numbers of all `files`.
     pub(super) fn frame(&self, changes: &Changes<'_>, files: Option<&[FileChange]>) -> Gathered {
         let ends = &changes.ends;
-        let end = |end: &codeweaver::query::changes::ends::End, uncommitted| EndOutput {
-            name: end.name.clone(),
-            commit: end.commit.map(|id| id.to_string()),
-            uncommitted,
-        };
+
         let lines = files.unwrap_or_default().iter().filter_map(|file| file.lines);
         let lines = lines.fold((0, 0), |sum, lines| (sum.0 + lines.0, sum.1 + lines.1));
+
         let title = match (&ends.from, ends.is_one_commit) {
             (Some(_), true) => String::new(),
             (Some(from), false) => format!("{} to {}", from.name, ends.to.name),
@@ -120,9 +127,10 @@ impl Gathering {
             (None, _) if ends.with_worktree => "HEAD".to_owned(),
             (None, _) => ends.to.name.clone(),
         };
+
         Gathered {
-            from: ends.from.as_ref().map(|from| end(from, false)),
-            to: end(&ends.to, ends.with_worktree),
+            from: ends.from.as_ref().map(|from| end_output(from, false)),
+            to: end_output(&ends.to, ends.with_worktree),
             title,
             items: Vec::new(),
             total_commits: None,
@@ -136,7 +144,7 @@ impl Gathering {
         }
     }
 
-    /// Adds at most `most` commits.
+    /// Adds at most `most` commits. Their number and the limits of the search go to `out`.
     pub(super) fn push_commits(
         &self,
         changes: &mut Changes<'_>,
@@ -150,13 +158,18 @@ impl Gathering {
         let shorts = changes.short_ids(list.commits.iter().map(|listed| listed.commit.id))?;
         let is_one = changes.ends.is_one_commit;
         let n_fitting = list.total.unwrap_or(skip + list.commits.len());
+
         for (listed, short) in list.commits.iter().zip(shorts) {
             page.push(Item::Commit(commit_output(listed, short, is_one)));
         }
+
+        // Skipped commits count against the items to skip, so that the files after them begin at the right
+        // one.
         page.skip -= skip.min(n_fitting).min(page.skip);
         out.total_commits = list.total;
         out.merges = list.n_merges;
         say_limits(&list, out);
+
         if list.has_more && most < usize::MAX {
             let n_listed = skip + list.commits.len();
             out.more_commits = Some(match list.total {
@@ -166,9 +179,11 @@ impl Gathering {
         } else {
             page.is_full |= list.has_more;
         }
+
         Ok(())
     }
 
+    /// Adds files, or with `Show::Diff` the hunks of each.
     pub(super) fn push_files(
         &self,
         changes: &mut Changes<'_>,
@@ -180,23 +195,26 @@ impl Gathering {
             if page.is_full {
                 return Ok(());
             }
+
             if show != Some(Show::Diff) {
                 if page.skip > 0 {
                     page.skip -= 1;
                     continue;
                 }
+                // Skipped files are not compared, which would parse both states of them.
                 let symbols = changes.symbols(file)?;
                 let is_minor = show.is_none() && !file.is_code();
                 page.push(Item::File(file_output(file, &symbols, is_minor)));
                 continue;
             }
+
             match changes.diff(file)? {
                 FileDiff::NotShown(why) => {
                     let shown = FileOutput { no_diff: Some(why), ..file_output(file, &[], false) };
                     page.push_or_skip(Item::File(shown));
                 }
                 FileDiff::Hunks(hunks) if hunks.is_empty() => {
-                    // The lines of a symbol are all that is asked for.
+                    // With a query, only hunks within the symbol are asked for.
                     if !self.has_query {
                         page.push_or_skip(Item::File(file_output(file, &[], false)));
                     }
@@ -215,7 +233,7 @@ impl Gathering {
     }
 }
 
-/// The tokens and items that a page has room for.
+/// The numbers of tokens and items that a page has room for.
 pub(super) struct Budget {
     pub left: i64,
     pub items_left: usize,
@@ -229,7 +247,7 @@ impl Budget {
 
 /// Items of a page while it is filled.
 pub(super) struct Page {
-    /// Items of earlier pages that are still to be left out.
+    /// Items of earlier pages that are still to be skipped.
     pub skip: usize,
     pub budget: Budget,
     pub items: Vec<Item>,
@@ -246,12 +264,14 @@ impl Page {
         }
     }
 
-    /// Adds an item, or finds that the page is full.
+    /// Adds an item, or marks the page as full.
     pub(super) fn push(&mut self, item: Item) {
+        // The item that crosses the limit is still taken; `fit` cuts exactly.
         if self.is_full || self.budget.items_left == 0 || self.budget.left <= 0 {
             self.is_full = true;
             return;
         }
+
         let mut text = String::new();
         item.write(&mut text, None);
         self.budget.left -= i64::from(tokens::count(&text));
@@ -260,6 +280,12 @@ impl Page {
     }
 }
 
+/// One of the two compared states.
+fn end_output(end: &codeweaver::query::changes::ends::End, uncommitted: bool) -> EndOutput {
+    EndOutput { name: end.name.clone(), commit: end.commit.map(|id| id.to_string()), uncommitted }
+}
+
+/// Adds warnings about the limits of the search for commits.
 pub(super) fn say_limits(list: &CommitList, out: &mut Gathered) {
     if let Some(n) = list.stopped_after {
         out.warnings.push(format!(

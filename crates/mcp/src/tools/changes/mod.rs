@@ -19,9 +19,9 @@ pub struct ChangesTool;
 
 /// Number of commits in an answer that is about more than commits.
 const FEW_COMMITS: usize = 10;
-/// Number of symbols that are named of one file.
+/// Maximum number of symbols of one file that are named.
 const MAX_SYMBOLS: usize = 12;
-/// The same for a file that came or went as a whole, and for tests in an overview.
+/// The same for an added or deleted file, and for tests in an overview.
 const FEW_SYMBOLS: usize = 5;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize, Serialize, JsonSchema)]
@@ -65,16 +65,19 @@ impl Tool for ChangesTool {
     fn run(arguments: Arguments, call: &Call) -> Result<Answer<Output>, CallError> {
         let paths = arguments.paths.clone().unwrap_or_default();
         let path = arguments.path.as_deref();
-        // Git answers, unless the file of a symbol has to be found.
+        // Git alone answers, unless the file of a symbol has to be found.
         let needs_index = arguments.symbol.is_some() && paths.is_empty();
         let target = if needs_index { call.open(path, None)? } else { call.find(path, None, Purpose::Read)? };
         let codebase = target.codebase();
+
         let limit = call.token_limit(arguments.token_limit, codebase);
         let mut filters = Filters { include_tests: true, ..Filters::default() };
         target.add_paths(&mut filters, &paths)?;
+
         let Arguments { from, to, symbol, message, show, limit: max_items, cursor, .. } = arguments;
         let key = (codebase.root(), (&from, &to, &symbol, &message), &paths, show);
         let offset = Cursor::resume(cursor.as_deref(), &key)?;
+
         let request = ChangesRequest {
             from: from.clone(),
             to: to.clone(),
@@ -83,6 +86,7 @@ impl Tool for ChangesTool {
             message: message.clone(),
             cancel: call.cancel(),
         };
+
         let gathering = Gathering {
             show,
             offset,
@@ -90,9 +94,12 @@ impl Tool for ChangesTool {
             token_limit: limit,
             has_query: symbol.is_some() || message.is_some(),
         };
+
         let mut gathered = call.run_query(&target, |updater| {
             target.searcher.changes(&request, updater, |changes| gathering.gather(changes))
         })?;
+
+        // A path without changes may be misspelt.
         if gathered.items.is_empty() && offset == 0 {
             for path in &paths {
                 let near = target.searcher.near_paths(path, to.as_deref());
@@ -101,6 +108,7 @@ impl Tool for ChangesTool {
                 }
             }
         }
+
         let n_items = gathered.items.len();
         let root = codebase.root();
         Ok(call.fit(n_items, limit, |n, needed| {

@@ -57,7 +57,7 @@ pub struct CommitOutput {
     /// The rest of the message; only of a commit that is shown by itself.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub body: String,
-    /// What it did to the symbol: `added`, `removed`, `signature` or `body`.
+    /// The change of the symbol: `added`, `removed`, `signature` or `body`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub symbol: Option<&'static str>,
     /// The file of the symbol, and the one that it came from.
@@ -123,27 +123,24 @@ pub(super) fn is_zero(n: &usize) -> bool {
 
 pub(super) fn commit_output(listed: &ListedCommit, short: String, is_one: bool) -> CommitOutput {
     let commit = &listed.commit;
-    let file = |path: &codeweaver_git::BString| quoting::text(path);
+    let event = listed.symbol.as_ref();
+
     CommitOutput {
         commit: short,
         date: day(commit.time),
         author: commit.author.clone(),
         subject: commit.subject().to_owned(),
         body: if is_one { commit.body().to_owned() } else { String::new() },
-        symbol: listed.symbol.as_ref().map(|event| event.kind.name()),
-        file: listed.symbol.as_ref().map(|event| file(&event.path)),
-        moved_from: listed.symbol.as_ref().and_then(|event: &SymbolEvent| event.from.as_ref().map(file)),
+        symbol: event.map(|event| event.kind.name()),
+        file: event.map(|event| quoting::text(&event.path)),
+        moved_from: event.and_then(|event: &SymbolEvent| event.from.as_ref().map(|path| quoting::text(path))),
     }
 }
 
 pub(super) fn file_output(file: &FileChange, symbols: &[SymbolChange], is_minor: bool) -> FileOutput {
-    let symbol = |symbol: &SymbolChange| SymbolOutput {
-        name: symbol.qualified_name.clone(),
-        change: symbol.kind.name(),
-        line: symbol.line,
-    };
     let is_whole = matches!(file.kind, FileChangeKind::Added | FileChangeKind::Deleted);
     let shown = if is_whole || is_minor { FEW_SYMBOLS } else { MAX_SYMBOLS };
+
     FileOutput {
         file: quoting::text(&file.path),
         old_file: file.old_path.as_ref().map(|path| quoting::text(path)),
@@ -153,11 +150,15 @@ pub(super) fn file_output(file: &FileChange, symbols: &[SymbolChange], is_minor:
         added: file.lines.map(|lines| lines.0),
         removed: file.lines.map(|lines| lines.1),
         skipped: file.skipped.map(codeweaver_index::policy::SkipReason::name),
-        symbols: symbols.iter().take(shown).map(symbol).collect(),
+        symbols: symbols.iter().take(shown).map(symbol_output).collect(),
         more_symbols: symbols.len().saturating_sub(shown),
         hunks: Vec::new(),
         no_diff: None,
     }
+}
+
+fn symbol_output(symbol: &SymbolChange) -> SymbolOutput {
+    SymbolOutput { name: symbol.qualified_name.clone(), change: symbol.kind.name(), line: symbol.line }
 }
 
 pub(super) fn hunk_output(hunk: DiffHunk) -> HunkOutput {

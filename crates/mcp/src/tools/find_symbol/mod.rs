@@ -25,11 +25,11 @@ pub struct FindSymbol;
 
 /// Maximum number of names in one call.
 const MAX_NAMES: usize = 20;
-/// Tokens that the answer about one of several names gets at least.
+/// Minimum number of tokens for the answer about one of several names.
 const MIN_ABOUT_TOKENS: u32 = 250;
-/// Characters of a signature in a list.
+/// Maximum number of characters of a signature in a list.
 const MAX_SIGNATURE: usize = 120;
-/// Definitions of one name in one file that are overloads of one function.
+/// Maximum number of definitions of one name in one file that are taken for overloads of one function.
 const MAX_OVERLOADS: usize = 8;
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -42,7 +42,7 @@ pub struct Arguments {
     kinds: Option<Vec<String>>,
     paths: Option<Vec<String>>,
     focus_languages: Option<Vec<String>>,
-    /// Of one definition the code, without uses and tests.
+    #[schemars(description = "Of one definition the code, without uses and tests.")]
     code_only: Option<bool>,
     path: Option<String>,
     rev: Option<String>,
@@ -51,12 +51,12 @@ pub struct Arguments {
     cursor: Option<String>,
 }
 
-/// A name with its definitions, before the answer is cut.
+/// The definitions of a name, before the answer is cut.
 struct Looked {
     symbol: String,
     list: SymbolList,
     about: Option<About>,
-    /// State of the file of the one definition, as a suffix.
+    /// State of the file of the definition, if there is only one, as a suffix.
     state: &'static str,
 }
 
@@ -73,6 +73,7 @@ impl Tool for FindSymbol {
         let target = call.open(arguments.path.as_deref(), None)?;
         let codebase = target.codebase();
         let limit = call.token_limit(arguments.token_limit, codebase);
+
         let Arguments { kinds, paths, focus_languages, code_only, rev, cursor, .. } = arguments;
         let mut filters = Filters {
             include_tests: true,
@@ -80,43 +81,27 @@ impl Tool for FindSymbol {
             languages: focus_languages.unwrap_or_default(),
             ..Filters::default()
         };
+
         let paths = paths.unwrap_or_default();
         target.add_paths(&mut filters, &paths)?;
+
         let key = (codebase.root(), &names, (&filters.kinds, &filters.languages, &paths), &rev);
         let offset = Cursor::resume(cursor.as_deref(), &key)?;
-        let cancel = call.cancel();
+
         let view_request = ViewRequest {
             revision: rev.clone(),
-            cancel: cancel.clone(),
+            cancel: call.cancel(),
             ..ViewRequest::new(&codebase.settings)
         };
-        let (looked, freshness, needs_update) = call.run_query(&target, |updater| {
-            let searcher = &target.searcher;
-            let mut looked = Vec::new();
-            let mut shown = (Freshness::Fresh, false);
-            for name in &names {
-                let symbol = symbol_of(name, &target);
-                let request = SymbolRequest { symbol, filters: filters.clone(), view: view_request.clone() };
-                let view = searcher.symbol_view(&request, updater)?;
-                let mut list = searcher.find_symbols(&view, &request)?;
-                shown = (view.freshness, shown.1 || view.needs_update);
-                if list.symbols.len() > 1 {
-                    only_definition(&mut list, searcher, &request, updater);
-                }
-                let about = match list.symbols.as_slice() {
-                    [one] => Some(About::of(searcher, &view, one, rev.as_deref(), (&cancel, updater))?),
-                    _ => None,
-                };
-                let state = list.symbols.first().map_or("", |one| state_at(&view, one));
-                looked.push(Looked { symbol: name.clone(), list, about, state });
-            }
-            Ok((looked, shown.0, shown.1))
-        })?;
+        let (looked, freshness, needs_update) =
+            call.run_query(&target, |updater| look_up(&names, &target, &filters, &view_request, updater))?;
         background::update_if_due(codebase, needs_update);
+
         let root = codebase.root();
         let is_code_only = code_only.unwrap_or(false);
         let page = Page { looked: &looked, freshness, rev: rev.as_deref(), root, is_code_only };
-        // Only the list of one name has pages.
+
+        // A list of definitions has pages only if the call has one name.
         if let [one] = looked.as_slice()
             && one.about.is_none()
         {
@@ -127,26 +112,67 @@ impl Tool for FindSymbol {
                 page.list(offset, n, next_cursor, no_room)
             }));
         }
+
         Ok(page.cut_to(limit, |answer| answer.n_tokens(call.format)))
     }
 }
 
-/// The names of a call.
+/// Looks up all `names`. The second value is the freshness of the last view, the third whether the index
+/// needs an update.
+fn look_up(
+    names: &[String],
+    target: &crate::codebases::CallTarget,
+    filters: &Filters,
+    view_request: &ViewRequest,
+    updater: codeweaver::query::view::freshness::RequestUpdate<'_>,
+) -> Result<(Vec<Looked>, Freshness, bool), codeweaver::query::QueryError> {
+    let searcher = &target.searcher;
+    let (rev, cancel) = (view_request.revision.as_deref(), &view_request.cancel);
+    let mut looked = Vec::new();
+    let (mut freshness, mut needs_update) = (Freshness::Fresh, false);
+
+    for name in names {
+        let symbol = symbol_of(name, target);
+        let request = SymbolRequest { symbol, filters: filters.clone(), view: view_request.clone() };
+        let view = searcher.symbol_view(&request, updater)?;
+        let mut list = searcher.find_symbols(&view, &request)?;
+        freshness = view.freshness;
+        needs_update |= view.needs_update;
+        // Declarations and overloads are no reason to answer with a list.
+        if list.symbols.len() > 1 {
+            only_definition(&mut list, searcher, &request, updater);
+        }
+
+        let about = match list.symbols.as_slice() {
+            [one] => Some(About::of(searcher, &view, one, rev, (cancel, updater))?),
+            _ => None,
+        };
+        let state = list.symbols.first().map_or("", |one| state_at(&view, one));
+        looked.push(Looked { symbol: name.clone(), list, about, state });
+    }
+    Ok((looked, freshness, needs_update))
+}
+
+/// The names of a call, of both arguments.
 fn names(arguments: &Arguments) -> Result<Vec<String>, CallError> {
     let mut names: Vec<String> = arguments.symbol.iter().cloned().collect();
     names.extend(arguments.symbols.iter().flatten().cloned());
+
     if names.is_empty() {
         return Err(CallError::invalid(
             "find_symbol needs `symbol` (a name, Type.name, FILE:LINE or a pattern) or `symbols`",
         ));
     }
+
     if names.len() > MAX_NAMES {
         return Err(CallError::parameter("symbols", "at most 20 names", names.len()));
     }
+
     Ok(names)
 }
 
-/// Makes the path of a place relative to the root.
+/// Makes the path of a location relative to the root. Other symbols, and locations outside, are returned
+/// unchanged.
 fn symbol_of(name: &str, target: &crate::codebases::CallTarget) -> String {
     let Some((path, ..)) = codeweaver_xref::parse_location(name) else { return name.to_owned() };
     match target.file(path) {
@@ -159,50 +185,58 @@ fn state_at(view: &View, symbol: &FoundSymbol) -> &'static str {
     state_of(view.state_of(&quoting::bytes(&symbol.path)))
 }
 
-/// Leaves one definition of several that are one symbol: a definition of the same name as its declarations,
-/// or the last of the overloads of one function.
+/// Reduces several definitions that are one symbol to one: to the definition if the others are its
+/// declarations, or to the longest of the overloads of one function.
 fn only_definition(
     list: &mut SymbolList,
     searcher: &codeweaver::query::Searcher,
     request: &SymbolRequest,
     updater: codeweaver::query::view::freshness::RequestUpdate<'_>,
 ) {
-    // A constructor is a member of its type.
+    // A constructor has the name of its type and is a member of it.
     let types: Vec<String> = list
         .symbols
         .iter()
         .filter(|symbol| symbol.kind.has_members())
         .map(|symbol| symbol.qualified_name.clone())
         .collect();
-    let is_of = |symbol: &FoundSymbol| {
-        symbol.kind == SymbolKind::Constructor
-            && types.iter().any(|name| symbol.qualified_name.starts_with(name))
-    };
-    list.symbols.retain(|symbol| !is_of(symbol));
+    list.symbols.retain(|symbol| {
+        symbol.kind != SymbolKind::Constructor
+            || !types.iter().any(|name| symbol.qualified_name.starts_with(name))
+    });
+
     let Some(first) = list.symbols.first() else { return };
-    let same = |symbol: &FoundSymbol| symbol.qualified_name == first.qualified_name;
-    if list.fit != NameFit::Exact || !list.symbols.iter().all(same) {
+    let is_one_name = list.symbols.iter().all(|symbol| symbol.qualified_name == first.qualified_name);
+    if list.fit != NameFit::Exact || !is_one_name {
         return;
     }
+
     let is_one_file = list.symbols.iter().all(|symbol| symbol.path == first.path);
     let is_callable = list.symbols.iter().any(|symbol| symbol.kind.is_callable());
+    // Overloads are one function; the longest usually has the implementation.
     if is_one_file && list.symbols.len() <= MAX_OVERLOADS && is_callable {
         let longest =
             list.symbols.iter().max_by_key(|symbol| (symbol.lines.1 - symbol.lines.0, symbol.lines.0));
         list.symbols = longest.cloned().into_iter().collect();
         return;
     }
+
+    // The call graph tells definitions and declarations apart.
     let mut definitions = CallGraphRequest::new(&request.symbol, Direction::Callees);
     definitions.rev.clone_from(&request.view.revision);
     definitions.cancel = request.view.cancel.clone();
     let Ok(response) = Xref::new(searcher).query(&definitions, updater) else { return };
-    // Declarations are no roots. Of several definitions, the one that is neither a test nor third-party.
-    let is_main = |root: &&String| {
-        let symbol = list.symbols.iter().find(|symbol| is_at(symbol, root));
-        symbol.is_some_and(|symbol| importance(symbol) == 0)
-    };
-    let main: Vec<&String> = response.roots.iter().filter(is_main).collect();
+
+    // Declarations are no roots. Tests and third-party code give way to the repository's own definition.
+    let main: Vec<&String> = response
+        .roots
+        .iter()
+        .filter(|root| {
+            list.symbols.iter().find(|symbol| is_at(symbol, root)).is_some_and(|it| importance(it) == 0)
+        })
+        .collect();
     let roots: Vec<&String> = if main.len() == 1 { main } else { response.roots.iter().collect() };
+
     if let [root] = roots.as_slice()
         && let Some(one) = list.symbols.iter().find(|symbol| is_at(symbol, root)).cloned()
     {
@@ -210,7 +244,7 @@ fn only_definition(
     }
 }
 
-/// Whether a symbol id of the call graph is that of `symbol`.
+/// Returns whether `id`, of the call graph, is the symbol id of `symbol`.
 fn is_at(symbol: &FoundSymbol, id: &str) -> bool {
     *id == format!("{}:{}#{}", symbol.path, symbol.lines.0, symbol.qualified_name)
 }

@@ -22,7 +22,7 @@ pub struct Output {
     pub end: AnswerEnd,
 }
 
-/// What was found for a name.
+/// The definitions of a name.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct NameOutput {
     pub symbol: String,
@@ -104,6 +104,7 @@ pub struct DocumentOutput {
     pub title: String,
 }
 
+/// The output for a name without its definitions.
 pub(super) fn frame(looked: &Looked) -> NameOutput {
     let fit = match (looked.list.symbols.is_empty(), looked.list.fit) {
         (true, _) => "none",
@@ -111,6 +112,7 @@ pub(super) fn frame(looked: &Looked) -> NameOutput {
         (_, NameFit::Case) => "case",
         (_, NameFit::Part) => "part",
     };
+
     NameOutput {
         symbol: looked.symbol.clone(),
         fit,
@@ -141,18 +143,18 @@ pub(super) fn definition_output(symbol: &FoundSymbol) -> DefinitionOutput {
 }
 
 pub(super) fn about_output(about: &About, caps: Caps) -> AboutOutput {
-    let uses = |uses: &[Use], n: usize| uses.iter().take(n).map(use_output).collect();
     let (text, text_cut) = beginning(&about.text, caps.text_tokens);
     let n_members = if text_cut { caps.uses } else { 0 };
+
     AboutOutput {
         text,
         first_line: about.first_line,
         text_cut,
         members: about.members.iter().take(n_members).map(definition_output).collect(),
         total_members: about.members.len(),
-        uses: uses(&about.uses, caps.uses),
+        uses: use_outputs(&about.uses, caps.uses),
         total_uses: about.n_uses,
-        tests: uses(&about.tests, caps.tests),
+        tests: use_outputs(&about.tests, caps.tests),
         total_tests: about.n_tests,
         tests_by_name: about.tests_by_name.iter().take(caps.others).map(definition_output).collect(),
         callees: about.callees.iter().take(caps.tests).map(callee_output).collect(),
@@ -163,6 +165,11 @@ pub(super) fn about_output(about: &About, caps: Caps) -> AboutOutput {
         others: about.others.iter().take(caps.others.min(3)).map(definition_output).collect(),
         total_others: about.n_others,
     }
+}
+
+/// The first `n` of `uses`.
+fn use_outputs(uses: &[Use], n: usize) -> Vec<UseOutput> {
+    uses.iter().take(n).map(use_output).collect()
 }
 
 pub(super) fn use_output(it: &Use) -> UseOutput {
@@ -188,11 +195,12 @@ pub(super) fn document_output(document: &Document) -> DocumentOutput {
     DocumentOutput { file: document.path.clone(), line: document.line, title: document.title.clone() }
 }
 
-/// The first lines of a text, up to so many tokens, and whether that is not all.
+/// The first lines of a text, up to `limit` tokens, and whether the text has more.
 pub(super) fn beginning(text: &str, limit: u32) -> (String, bool) {
     if tokens::count(text) <= limit {
         return (text.to_owned(), false);
     }
+
     let (mut shown, mut n_tokens) = (String::new(), 0);
     for line in text.split_inclusive('\n') {
         n_tokens += tokens::count(line);
@@ -201,5 +209,6 @@ pub(super) fn beginning(text: &str, limit: u32) -> (String, bool) {
         }
         shown.push_str(line);
     }
+
     (shown, true)
 }

@@ -1,4 +1,4 @@
-//! The answer of `find_symbol`, with sections that are cut until it has room.
+//! The answer of `find_symbol`, whose sections are shortened until it fits into the token limit.
 
 use super::output::{NameOutput, Output, definition_output, frame, name_output};
 use super::text::write_name;
@@ -9,7 +9,7 @@ use codeweaver::query::view::Freshness;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-/// How many items of each section are shown.
+/// Maximum number of items in each section.
 #[derive(Clone, Copy)]
 pub(super) struct Caps {
     pub text_tokens: u32,
@@ -31,7 +31,9 @@ impl Caps {
                 definitions: limit as usize / 25,
             };
         }
+
         let share = |part: u32| (limit / part) as usize;
+
         Caps {
             text_tokens: limit / 4,
             uses: share(40),
@@ -41,6 +43,7 @@ impl Caps {
         }
     }
 
+    /// The next smaller caps.
     pub(super) fn smaller(self) -> Caps {
         let less = |n: usize| n * 3 / 4;
         Caps {
@@ -52,23 +55,24 @@ impl Caps {
         }
     }
 
+    /// Returns whether nothing is left that could be shortened.
     pub(super) fn is_least(self) -> bool {
         self.text_tokens == 0 && self.uses + self.tests + self.others + self.definitions == 0
     }
 }
 
-/// What answers are built from.
+/// The data of an answer.
 pub(super) struct Page<'a> {
     pub looked: &'a [Looked],
     pub freshness: Freshness,
     pub rev: Option<&'a str>,
     pub root: PathBuf,
-    /// Whether of one definition only the code is shown.
+    /// Whether only the code of a definition is shown.
     pub is_code_only: bool,
 }
 
 impl Page<'_> {
-    /// A page of the definitions of the one name.
+    /// A page of the list of definitions of a single name.
     pub(super) fn list(
         &self,
         offset: usize,
@@ -76,37 +80,42 @@ impl Page<'_> {
         next_cursor: Option<String>,
         no_room: Option<String>,
     ) -> Answer<Output> {
-        let results: Vec<NameOutput> = self
-            .looked
-            .iter()
-            .map(|looked| {
-                let symbols = looked.list.symbols.iter().skip(offset).take(n);
-                NameOutput { definitions: symbols.map(definition_output).collect(), ..frame(looked) }
-            })
-            .collect();
+        let mut results = Vec::new();
+        for looked in self.looked {
+            let symbols = looked.list.symbols.iter().skip(offset).take(n);
+            results
+                .push(NameOutput { definitions: symbols.map(definition_output).collect(), ..frame(looked) });
+        }
+
         self.answer(results, next_cursor, no_room)
     }
 
-    /// Everything, with shorter sections until it fits.
+    /// The answer about all names, with shorter sections until it fits into `limit` tokens.
     pub(super) fn cut_to(&self, limit: u32, size: impl Fn(&Answer<Output>) -> u32) -> Answer<Output> {
+        // A name among many still gets enough for a useful answer.
         let share = (limit / self.looked.len().max(1) as u32).max(MIN_ABOUT_TOKENS.min(limit));
         let mut caps = Caps::new(share, self.is_code_only);
+
         loop {
             let results = self.looked.iter().map(|looked| name_output(looked, caps)).collect();
             let answer = self.answer(results, None, None);
+
             let n_tokens = size(&answer);
             if n_tokens <= limit {
                 return answer;
             }
+
             if caps.is_least() {
                 let note = format!("token_limit is too small, this needs {n_tokens}");
                 let results = self.looked.iter().map(frame).collect();
                 return self.answer(results, None, Some(note));
             }
+
             caps = caps.smaller();
         }
     }
 
+    /// Builds the answer with these results.
     pub(super) fn answer(
         &self,
         results: Vec<NameOutput>,
@@ -121,6 +130,7 @@ impl Page<'_> {
             .collect();
         warnings.extend(note);
         warnings.dedup();
+
         let mut text = String::new();
         let fresh = unless_fresh(self.freshness);
         if !fresh.is_empty() {
@@ -129,15 +139,18 @@ impl Page<'_> {
         for warning in &warnings {
             let _ = writeln!(text, "note: {warning}");
         }
+
         for (looked, result) in self.looked.iter().zip(&results) {
             if results.len() > 1 {
                 let _ = writeln!(text, "## {}", result.symbol);
             }
             write_name(&mut text, looked, result, self);
         }
+
         if let Some(cursor) = &next_cursor {
             text.push_str(&more(cursor));
         }
+
         Answer {
             text,
             structured: Output {

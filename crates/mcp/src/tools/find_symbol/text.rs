@@ -9,9 +9,10 @@ use codeweaver_xref::Grade;
 use codeweaver_xref::about::About;
 use std::fmt::Write as _;
 
+/// Writes the answer about one name.
 pub(super) fn write_name(text: &mut String, looked: &Looked, result: &NameOutput, page: &Page<'_>) {
     let symbol = &result.symbol;
-    let of = page.rev.map_or_else(String::new, |rev| format!(" of {rev}"));
+    let of_rev = page.rev.map_or_else(String::new, |rev| format!(" of {rev}"));
     match (result.total, looked.list.fit) {
         (0, _) => {
             let near = if result.near.is_empty() {
@@ -19,7 +20,7 @@ pub(super) fn write_name(text: &mut String, looked: &Looked, result: &NameOutput
             } else {
                 format!("; like it: {}", result.near.join(", "))
             };
-            let _ = writeln!(text, "no definition of {symbol:?} in the index{of}{near}");
+            let _ = writeln!(text, "no definition of {symbol:?} in the index{of_rev}{near}");
             return;
         }
         (n, NameFit::Exact) if looked.about.is_none() => {
@@ -33,6 +34,7 @@ pub(super) fn write_name(text: &mut String, looked: &Looked, result: &NameOutput
             let _ = writeln!(text, "not {symbol:?}, but {n} with it in the name");
         }
     }
+
     match (&looked.about, &result.about, result.definitions.first()) {
         (Some(about), Some(shown), Some(definition)) => {
             let kind = format!("{}{}", definition.kind, looked.state);
@@ -47,6 +49,7 @@ pub(super) fn write_name(text: &mut String, looked: &Looked, result: &NameOutput
             for definition in &result.definitions {
                 write_definition(text, definition);
             }
+
             let n_more = result.total.saturating_sub(result.definitions.len());
             if n_more > 0 && looked.about.is_none() && !result.definitions.is_empty() {
                 let _ = writeln!(text, "{n_more} more");
@@ -61,33 +64,37 @@ pub(super) fn place(definition: &DefinitionOutput) -> String {
     if first == last { format!("{file}:{first}") } else { format!("{file}:{first}-{last}") }
 }
 
-/// `path:line kind signature`.
+/// Writes the line of a definition: `path:line kind signature`.
 pub(super) fn write_definition(text: &mut String, definition: &DefinitionOutput) {
     let signature = &definition.signature;
     // Many signatures already contain the kind.
     let has_kind = signature.split_whitespace().any(|word| word == definition.kind);
     let kind = if has_kind { String::new() } else { format!("{} ", definition.kind) };
+
     let last = definition.name.rsplit(['.', ':', '#']).next().unwrap_or_default();
-    // The signature of a member does not say of what.
+    // The signature of a member does not name its owner.
     let owner = definition.name.strip_suffix(last).unwrap_or_default().trim_end_matches(['.', ':', '#']);
-    // Bounds of type parameters tell nothing apart.
+    // Bounds of type parameters do not distinguish definitions.
+
     let short = signature.split_once(" where ").map_or(signature.as_str(), |(short, _)| short);
     let is_long = short.char_indices().nth(MAX_SIGNATURE);
     let short = is_long.map_or_else(|| short.to_owned(), |(end, _)| format!("{}…", &short[..end]));
     let has_owner =
         short.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == last_of(owner));
+
     let what = match (short.is_empty(), owner.is_empty() || has_owner) {
         (true, _) => definition.name.clone(),
         (false, true) => short,
         (false, false) => format!("{short} in {owner}"),
     };
+
     let _ = writeln!(text, "{}:{} {kind}{what}", printed(&definition.file), definition.span.0);
 }
 
-/// Number of uses that are not listed if all are unsure.
+/// Minimum number of uses that are only counted if all of them are uncertain.
 const MANY_UNSURE: usize = 12;
 
-/// The text of a definition, as far as it is shown.
+/// Writes the text of a definition, as far as the limits allow.
 fn write_code(text: &mut String, about: &About, shown: &AboutOutput, definition: &DefinitionOutput) {
     if !shown.text.is_empty() {
         text.push_str(shown.text.trim_end_matches('\n'));
@@ -95,13 +102,14 @@ fn write_code(text: &mut String, about: &About, shown: &AboutOutput, definition:
     } else if !definition.signature.is_empty() {
         let _ = writeln!(text, "{}", definition.signature);
     }
+
     if shown.text_cut {
         let n_shown = shown.text.lines().count() as u32 + about.n_hidden;
         let _ = writeln!(text, "… read_code from line {}", shown.first_line + n_shown);
     }
 }
 
-/// What else there is about a definition.
+/// Writes the members, uses, tests, documentation and namesakes of a definition.
 fn write_about(text: &mut String, about: &About, shown: &AboutOutput, definition: &DefinitionOutput) {
     if !shown.members.is_empty() {
         let names: Vec<String> = shown
@@ -112,10 +120,12 @@ fn write_about(text: &mut String, about: &About, shown: &AboutOutput, definition
         let _ =
             writeln!(text, "members{}: {}", of(shown.members.len(), shown.total_members), names.join(", "));
     }
+
     let id = format!("{}:{}", definition.file, definition.span.0);
     if about.has_references {
         write_uses(text, "used", &shown.uses, shown.total_uses, &id);
     }
+
     if !shown.callees.is_empty() {
         let mut names = Vec::new();
         for callee in &shown.callees {
@@ -129,20 +139,12 @@ fn write_about(text: &mut String, about: &About, shown: &AboutOutput, definition
         }
         let _ = writeln!(text, "calls{}: {}", of(shown.callees.len(), shown.total_callees), names.join(", "));
     }
+
     write_uses(text, "tests", &shown.tests, shown.total_tests, &id);
     if shown.total_tests == 0 && about.has_references {
-        if shown.tests_by_name.is_empty() {
-            text.push_str("no test refers to it\n");
-        } else {
-            let names: Vec<String> = shown
-                .tests_by_name
-                .iter()
-                .map(|test| format!("{}:{} {}", printed(&test.file), test.span.0, test.name))
-                .collect();
-            let n = of(shown.tests_by_name.len(), about.tests_by_name.len());
-            let _ = writeln!(text, "no test refers to it; tests by name{n}: {}", names.join(", "));
-        }
+        write_tests_by_name(text, about, shown);
     }
+
     if !shown.documents.is_empty() {
         let mut places: Vec<String> = Vec::new();
         let mut last = "";
@@ -159,6 +161,7 @@ fn write_about(text: &mut String, about: &About, shown: &AboutOutput, definition
             places.join(", ")
         );
     }
+
     if !shown.others.is_empty() {
         let places: Vec<String> = shown
             .others
@@ -170,7 +173,23 @@ fn write_about(text: &mut String, about: &About, shown: &AboutOutput, definition
     }
 }
 
-/// Writes places grouped by file: one line for each, the line numbers with the functions that they are in.
+/// Writes the tests whose names contain that of the definition, since no test refers to it.
+fn write_tests_by_name(text: &mut String, about: &About, shown: &AboutOutput) {
+    if shown.tests_by_name.is_empty() {
+        text.push_str("no test refers to it\n");
+        return;
+    }
+
+    let mut names = Vec::new();
+    for test in &shown.tests_by_name {
+        names.push(format!("{}:{} {}", printed(&test.file), test.span.0, test.name));
+    }
+    let n = of(shown.tests_by_name.len(), about.tests_by_name.len());
+    let _ = writeln!(text, "no test refers to it; tests by name{n}: {}", names.join(", "));
+}
+
+/// Writes places grouped by file: one line for each file, with the line numbers and the functions around
+/// them.
 pub(super) fn write_uses(text: &mut String, title: &str, uses: &[UseOutput], total: usize, id: &str) {
     if total == 0 {
         if title == "used" {
@@ -178,6 +197,7 @@ pub(super) fn write_uses(text: &mut String, title: &str, uses: &[UseOutput], tot
         }
         return;
     }
+
     let mut files: Vec<(&str, Vec<&UseOutput>)> = Vec::new();
     for it in uses {
         match files.iter_mut().find(|(file, _)| *file == it.file) {
@@ -185,14 +205,17 @@ pub(super) fn write_uses(text: &mut String, title: &str, uses: &[UseOutput], tot
             None => files.push((&it.file, vec![it])),
         }
     }
+
     let n_unsure = uses.iter().filter(|it| it.grade == Grade::Ambiguous).count();
-    // Places of a common name, which may all be those of other definitions.
+    // All places may belong to other definitions of a common name, so they are not worth their tokens.
     if n_unsure >= MANY_UNSURE && n_unsure == total {
         let _ = writeln!(text, "{title} {total}, all unsure: call_graph {id} references");
         return;
     }
+
     let unsure = if n_unsure > 0 { format!(", {n_unsure} unsure (?)") } else { String::new() };
     let _ = writeln!(text, "{title} {total}{unsure}:");
+
     for (file, uses) in files {
         let mut places = Vec::new();
         let mut within = "";
@@ -205,6 +228,7 @@ pub(super) fn write_uses(text: &mut String, title: &str, uses: &[UseOutput], tot
         }
         let _ = writeln!(text, "{}: {}", printed(file), places.join(", "));
     }
+
     let n_more = total.saturating_sub(uses.len());
     if n_more > 0 {
         let _ = writeln!(text, "{n_more} more: call_graph {id} references");
@@ -215,7 +239,7 @@ pub(super) fn last_of(name: &str) -> &str {
     name.rsplit(['.', ':', '#']).next().unwrap_or(name)
 }
 
-/// ` 3 of 7`, if not all are shown.
+/// The suffix ` 3 of 7`; empty if all are shown.
 pub(super) fn of(shown: usize, total: usize) -> String {
     if shown < total { format!(" {shown} of {total}") } else { String::new() }
 }

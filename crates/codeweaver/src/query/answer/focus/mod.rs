@@ -29,31 +29,34 @@ use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use texts::Texts;
 
-/// Occurrences in the text that one occurrence in the name, the documentation or the qualifiers is worth.
+/// Weights of one occurrence in the name, the documentation or the qualifiers, in occurrences in the text.
 const NAME_WEIGHT: f32 = 4.0;
 const DOC_WEIGHT: f32 = 1.0;
 const QUALIFIER_WEIGHT: f32 = 0.5;
-/// What the score of a definition counts by its kind: questions ask what code does. Measured by the functions
-/// that commits changed, with their messages as queries (`benches/reports.py`).
+/// Factors on the score of text outside of definitions, and of tests unless they are asked for: questions ask
+/// what code does. Measured by the functions that commits changed, with their messages as queries
+/// (`benches/reports.py`).
 const DATA_FACTOR: f32 = 0.6;
 const TEST_FACTOR: f32 = 0.3;
-/// What it counts if the name has all words of the query, which are several.
+/// Factor on the score of a definition whose name has all words of a query of several words.
 const NAMED_FACTOR: f32 = 2.0;
-/// What a definition in the best chunk gains, as a share of its score; in others, their share of it.
+/// The gain of a definition in the best chunk, as a share of its score. In other chunks it is multiplied by
+/// their share of the evidence.
 const CHUNK_BONUS: f32 = 0.6;
-/// Scores that differ by a smaller share are equal: they come from the lengths of the texts.
+/// Scores that differ by a smaller share count as equal: such differences come from the lengths of the texts
+/// alone.
 const MIN_DIFFERENCE: f32 = 0.001;
 /// Minimum score of a further definition, as a share of the best.
 const MIN_SHARE: f32 = 0.4;
 
-/// What decides the focus of the matches of an answer.
+/// The properties of a query that decide the focus of the matches of an answer.
 pub struct FocusBy<'a> {
     evidence: &'a Evidence,
     /// The names of the evidence, in the form in which definitions are compared with them.
     names: Vec<(NameForms<'a>, f32)>,
     /// Whether tests are asked for.
     wants_tests: bool,
-    /// What the intent prefers.
+    /// The preferences of the intent.
     profile: FocusProfile,
     /// The marks of the intent.
     marks: Option<Evidence>,
@@ -63,10 +66,12 @@ impl<'a> FocusBy<'a> {
     pub fn new(evidence: &'a Evidence, intent: &QueryIntent) -> FocusBy<'a> {
         let profile = intent.acting().map_or(FocusProfile::NONE, |intent| intent.profile().focus);
         let marks = intent.acting().filter(|_| profile.marks_gain > 0.0);
+
         let marks = marks.map(|intent| {
             let marks = marks::terms(intent.profile().marks);
             Evidence::of_terms(&marks, &vec![1.0; marks.len()])
         });
+
         let wants_tests = intent.intent == Some(Intent::Test);
         FocusBy { evidence, names: evidence.names(), wants_tests, profile, marks }
     }
@@ -80,7 +85,7 @@ pub struct FoundChunk {
     pub share: f32,
 }
 
-/// The chunks of a file in which the answer is looked for.
+/// A file of a match, with the chunks and definitions among which the answer is looked for.
 pub struct InFile<'a> {
     view: &'a View,
     by: &'a FocusBy<'a>,
@@ -101,11 +106,12 @@ struct Definition<'a> {
     doc: String,
     /// Position of the best chunk that it overlaps.
     chunk: usize,
-    /// Whether it begins in one of the chunks. The name of another one only qualifies what is in the chunk.
+    /// Whether it begins in one of the chunks. If it does not, its name only qualifies the content of the
+    /// chunk.
     begins_here: bool,
 }
 
-/// What answers in a file.
+/// The part of a file that answers the query.
 pub struct Choice {
     /// Position of the chunk that holds the answer.
     pub chunk: usize,
@@ -128,14 +134,16 @@ impl<'a> InFile<'a> {
         let mut definitions: Vec<Definition<'a>> = Vec::new();
         let mut positions: FxHashMap<(u32, u32, &str), usize> = FxHashMap::default();
         let mut overlapping: Vec<Vec<usize>> = Vec::new();
+
         for (chunk, FoundChunk { id, .. }) in chunks.iter().enumerate() {
             let (segment, row) = view.row(*id);
-            let overlaps = |begins_in: RowId, symbol: &SymbolRecord| {
+            // A definition is recorded in the chunk in which it begins, which may be an earlier one.
+            let found = definitions::of_rows(view, rows_before(view, *id), |begins_in, symbol| {
                 begins_in == *id || symbol.end_byte > row.start_byte
-            };
-            let mut of_chunk = Vec::new();
-            // A definition is recorded in the chunk in which it begins.
-            for (begins_in, record) in definitions::of_rows(view, rows_before(view, *id), overlaps) {
+            });
+
+            let mut in_chunk = Vec::new();
+            for (begins_in, record) in found {
                 let qualified_name = segment.name(record.qualified_name);
                 let key = (record.start_byte, record.end_byte, qualified_name);
                 let position = *positions.entry(key).or_insert_with(|| {
@@ -150,19 +158,20 @@ impl<'a> InFile<'a> {
                     definitions.len() - 1
                 });
                 definitions[position].begins_here |= begins_in == *id;
-                of_chunk.push(position);
+                in_chunk.push(position);
             }
-            overlapping.push(of_chunk);
+            overlapping.push(in_chunk);
         }
         InFile { view, by, path, chunks, definitions, overlapping }
     }
 
-    /// Whether the texts of the chunks have no influence on the focus.
+    /// Returns whether the texts of the chunks have no influence on the focus.
     pub fn is_decided(&self) -> bool {
         self.definitions.is_empty() || self.decision().is_some()
     }
 
-    /// What answers. `texts` are the bytes of each chunk, empty if only names and documentation decide.
+    /// Chooses the part of the file that answers. `texts` are the bytes of each chunk; empty if only names
+    /// and documentation decide.
     pub fn choice(&self, texts: &[Vec<u8>]) -> Choice {
         let scores = self.scores(texts);
         let (chunk, best) = self.decision().unwrap_or_else(|| self.best(&scores));
@@ -178,26 +187,37 @@ impl<'a> InFile<'a> {
     /// line that the query names, or it alone has the name that the query consists of.
     fn decision(&self) -> Option<(usize, Option<usize>)> {
         let evidence = self.by.evidence;
-        let record = |position: &usize| &self.definitions[*position].record;
         if let Some(bytes) = evidence.known_in(self.chunks[0].id) {
-            let is_known = |at: &&usize| (record(at).start_byte..record(at).end_byte) == *bytes;
-            return Some((0, self.overlapping[0].iter().find(is_known).copied()));
+            let known = self.overlapping[0].iter().copied().find(|&position| {
+                let record = &self.definitions[position].record;
+                (record.start_byte..record.end_byte) == *bytes
+            });
+            return Some((0, known));
         }
+
         for (chunk, FoundChunk { id, .. }) in self.chunks.iter().enumerate() {
             let (_, row) = self.view.row(*id);
             if let Some(line) = self.mentioned_line(row, evidence) {
-                let has_line = |at: &&usize| (record(at).start_line..=record(at).end_line).contains(&line);
-                return Some((chunk, self.overlapping[chunk].iter().rfind(has_line).copied()));
+                // Those around others come first, so the last one is the innermost.
+                let innermost = self.overlapping[chunk].iter().copied().rfind(|&position| {
+                    let record = &self.definitions[position].record;
+                    (record.start_line..=record.end_line).contains(&line)
+                });
+                return Some((chunk, innermost));
             }
         }
+
         if !evidence.is_single_name() || !evidence.kinds.is_empty() {
             return None;
         }
         let (_, weight) = self.by.names.first()?;
-        let is_named = |at: &&usize| name_score(&self.definitions[**at], &self.by.names) >= *weight;
-        let mut named = self.overlapping[0].iter().filter(is_named);
+        let mut named = self.overlapping[0]
+            .iter()
+            .copied()
+            .filter(|&position| name_score(&self.definitions[position], &self.by.names) >= *weight);
         let first = named.next()?;
-        named.next().is_none().then_some((0, Some(*first)))
+        // Of several definitions with the name, the texts decide.
+        named.next().is_none().then_some((0, Some(first)))
     }
 
     /// The first line of the chunk that the query names.
@@ -209,14 +229,45 @@ impl<'a> InFile<'a> {
 
     /// The score of every definition, then that of the text outside of them in every chunk.
     fn scores(&self, texts: &[Vec<u8>]) -> Vec<f32> {
-        let FocusBy { evidence, names, .. } = self.by;
+        let n = self.definitions.len();
+        let kinds = &self.by.evidence.kinds;
+        let counted = self.count_terms(texts);
+        let mean = counted.mean_length();
+        let has_wanted = self.definitions.iter().any(|definition| is_of_kind(&definition.record, kinds));
+
+        let mut scores = Vec::with_capacity(n + self.chunks.len());
+        for (i, definition) in self.definitions.iter().enumerate() {
+            if has_wanted && !is_of_kind(&definition.record, kinds) {
+                scores.push(f32::NEG_INFINITY);
+                continue;
+            }
+            let own = counted.score(i, mean) * self.definition_factor(i, &counted);
+            let score = own + name_score(definition, &self.by.names);
+            scores.push(score * self.chunk_factor(definition.chunk));
+        }
+
+        // Text outside of definitions is of no kind, so it does not compete with definitions of a wanted one.
+        let is_outside_excluded = has_wanted && !kinds.is_empty();
+        for chunk in 0..self.chunks.len() {
+            scores.push(match is_outside_excluded {
+                true => 0.0,
+                false => counted.score(n + chunk, mean) * DATA_FACTOR * self.chunk_factor(chunk),
+            });
+        }
+        scores
+    }
+
+    /// Counts the terms of the query: in every definition, with its name and documentation, then in the text
+    /// outside of definitions in every chunk.
+    fn count_terms(&self, texts: &[Vec<u8>]) -> Texts<'_> {
         let definitions = &self.definitions;
         let n = definitions.len();
-        let mut counted = Texts::new(n + self.chunks.len(), evidence, self.by.marks.as_ref());
+        let mut counted = Texts::new(n + self.chunks.len(), self.by.evidence, self.by.marks.as_ref());
         for (chunk, text) in texts.iter().enumerate() {
             let (_, row) = self.view.row(self.chunks[chunk].id);
             counted.add_chunk(row, text, definitions, &self.overlapping[chunk], n + chunk);
         }
+
         for (i, definition) in definitions.iter().enumerate() {
             let qualifiers = definition.qualified_name.strip_suffix(definition.name);
             let name_weight = if definition.begins_here { NAME_WEIGHT } else { QUALIFIER_WEIGHT };
@@ -224,59 +275,61 @@ impl<'a> InFile<'a> {
             counted.add_bonus(i, qualifiers.unwrap_or_default(), QUALIFIER_WEIGHT);
             counted.add_bonus(i, &definition.doc, DOC_WEIGHT);
         }
-        let mean = counted.mean_length();
-        let is_wanted = |definition: &Definition<'_>| is_of_kind(&definition.record, &evidence.kinds);
-        let has_wanted = definitions.iter().any(is_wanted);
-        let by_chunk = |chunk: usize| 1.0 + CHUNK_BONUS * self.chunks[chunk].share;
-        let of_definition = |(i, definition): (usize, &Definition<'_>)| {
-            if has_wanted && !is_wanted(definition) {
-                return f32::NEG_INFINITY;
-            }
-            let mut by_kind = self.by.factor(&definition.record);
-            if counted.has_all(i, NAME_WEIGHT) {
-                by_kind *= NAMED_FACTOR;
-            }
-            let profile = &self.by.profile;
-            let kind = kind_of(&definition.record);
-            if profile.named_gain > 0.0 && (kind.has_members() || kind == SymbolKind::Module) {
-                let fit = evidence.name_fit(definition.name);
-                by_kind *= 1.0 + profile.named_gain * fit * fit;
-            }
-            by_kind *= 1.0 + profile.marks_gain * counted.marked_share(i);
-            (counted.score(i, mean) * by_kind + name_score(definition, names)) * by_chunk(definition.chunk)
-        };
-        let outside = |chunk: usize| match has_wanted && !evidence.kinds.is_empty() {
-            true => 0.0,
-            false => counted.score(n + chunk, mean) * DATA_FACTOR * by_chunk(chunk),
-        };
-        let scores = definitions.iter().enumerate().map(of_definition);
-        scores.chain((0..self.chunks.len()).map(outside)).collect()
+        counted
+    }
+
+    /// Factor on the score of the text of definition `i`, by its kind, its name and its marks.
+    fn definition_factor(&self, i: usize, counted: &Texts<'_>) -> f32 {
+        let definition = &self.definitions[i];
+        let mut factor = self.by.factor(&definition.record);
+        if counted.has_all(i, NAME_WEIGHT) {
+            factor *= NAMED_FACTOR;
+        }
+
+        let profile = &self.by.profile;
+        let kind = kind_of(&definition.record);
+        if profile.named_gain > 0.0 && (kind.has_members() || kind == SymbolKind::Module) {
+            let fit = self.by.evidence.name_fit(definition.name);
+            // The square keeps weak resemblances small.
+            factor *= 1.0 + profile.named_gain * fit * fit;
+        }
+        factor *= 1.0 + profile.marks_gain * counted.marked_share(i);
+        factor
+    }
+
+    /// Factor on the scores of the definitions and the text in a chunk.
+    fn chunk_factor(&self, chunk: usize) -> f32 {
+        1.0 + CHUNK_BONUS * self.chunks[chunk].share
     }
 
     /// The chunk and the definition with the most evidence.
     fn best(&self, scores: &[f32]) -> (usize, Option<usize>) {
         let (of_definitions, outside) = scores.split_at(self.definitions.len());
         let most = of_definitions.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+
         // Of equal chunks the best.
         let chunks = (0..outside.len()).rev();
         let chunk = chunks.max_by(|&a, &b| outside[a].total_cmp(&outside[b])).unwrap_or(0);
         if most < outside[chunk] || of_definitions.is_empty() {
             return (chunk, None);
         }
-        // Without evidence, those of the best chunk. Of equals the one around all others; the first of them
-        // is the only candidate.
-        let is_best = |i: &usize| {
-            let is_most = of_definitions[*i] >= most - most.abs() * MIN_DIFFERENCE;
-            is_most && (most > 0.0 || self.definitions[*i].chunk == 0)
-        };
-        let equals: Vec<usize> = (0..of_definitions.len()).filter(is_best).collect();
+
+        let mut equals: Vec<usize> = Vec::new();
+        for (i, &score) in of_definitions.iter().enumerate() {
+            let is_most = score >= most - most.abs() * MIN_DIFFERENCE;
+            // Without evidence, only the definitions of the best chunk compete.
+            if is_most && (most > 0.0 || self.definitions[i].chunk == 0) {
+                equals.push(i);
+            }
+        }
         let Some(chunk) = equals.iter().map(|&i| self.definitions[i].chunk).min() else { return (0, None) };
-        let around_others = |&i: &usize| {
+        equals.retain(|&i| self.definitions[i].chunk == chunk);
+
+        // Of equal definitions only one that is around all others can answer, and it is the first.
+        let first = equals.iter().copied().min_by_key(|&i| {
             let SymbolRecord { start_byte, end_byte, .. } = self.definitions[i].record;
             (start_byte, Reverse(end_byte))
-        };
-        let equals: Vec<usize> = equals.into_iter().filter(|&i| self.definitions[i].chunk == chunk).collect();
-        let first = equals.iter().copied().min_by_key(around_others);
+        });
         let end = first.map_or(0, |first| self.definitions[first].record.end_byte);
         let is_around = equals.iter().all(|&i| self.definitions[i].record.end_byte <= end);
         (chunk, first.filter(|_| is_around))
@@ -286,16 +339,19 @@ impl<'a> InFile<'a> {
     fn further(&self, best: Option<usize>, scores: &[f32]) -> Vec<Further> {
         let definitions = &self.definitions;
         let most = best.map_or_else(|| scores.iter().copied().fold(0.0, f32::max), |best| scores[best]);
-        let is_good = |i: &usize| scores[*i] > 0.0 && scores[*i] >= most * MIN_SHARE;
-        let mut order: Vec<usize> = (0..definitions.len()).filter(is_good).collect();
+        let mut order: Vec<usize> =
+            (0..definitions.len()).filter(|&i| scores[i] > 0.0 && scores[i] >= most * MIN_SHARE).collect();
         order.sort_by(|&a, &b| scores[b].total_cmp(&scores[a]).then(a.cmp(&b)));
+
         let mut taken: Vec<&SymbolRecord> = best.map(|best| &definitions[best].record).into_iter().collect();
         let mut further = Vec::new();
         for i in order {
             let symbol = &definitions[i].record;
-            let overlaps =
-                |it: &&SymbolRecord| it.start_byte < symbol.end_byte && symbol.start_byte < it.end_byte;
-            if !definitions[i].begins_here || taken.iter().any(overlaps) {
+            let is_taken = taken
+                .iter()
+                .any(|other| other.start_byte < symbol.end_byte && symbol.start_byte < other.end_byte);
+            // A definition that begins in no chunk was not found itself.
+            if !definitions[i].begins_here || is_taken {
                 continue;
             }
             taken.push(symbol);
@@ -306,7 +362,7 @@ impl<'a> InFile<'a> {
 }
 
 impl FocusBy<'_> {
-    /// What the evidence for `symbol` counts by its kind.
+    /// Factor on the evidence for `symbol` by its kind.
     fn factor(&self, symbol: &SymbolRecord) -> f32 {
         match kind_of(symbol) {
             SymbolKind::Test if !self.wants_tests => TEST_FACTOR,
@@ -318,16 +374,18 @@ impl FocusBy<'_> {
     }
 }
 
-/// The rows of the doc of `id` up to it, from the last one in which a definition that is in no other begins:
-/// no definition before that one reaches further.
+/// The rows of the doc of `id` up to it, from the last row in which a definition begins that is in no other:
+/// no definition of an earlier row reaches further.
 pub(super) fn rows_before(view: &View, id: RowId) -> impl Iterator<Item = RowId> {
-    let first = locate::rows(view, view.doc_of(id)).next().unwrap_or(id);
-    let is_start = |row: &u32| {
-        let (segment, record) = view.row(RowId { row: *row, ..id });
-        segment.symbols_of(record).any(|symbol| symbol.nesting == 0)
-    };
-    let start = (first.row..id.row).rev().find(is_start).unwrap_or(first.row);
+    let first = locate::rows(view, view.doc_of(id)).next().unwrap_or(id).row;
+    let start = (first..id.row).rev().find(|&row| has_outermost(view, RowId { row, ..id })).unwrap_or(first);
     (start..=id.row).map(move |row| RowId { row, ..id })
+}
+
+/// Returns whether a definition that is in no other begins in a row.
+fn has_outermost(view: &View, id: RowId) -> bool {
+    let (segment, record) = view.row(id);
+    segment.symbols_of(record).any(|symbol| symbol.nesting == 0)
 }
 
 /// The focus on `symbol`.
@@ -341,15 +399,17 @@ fn focus_on(segment: &Segment, symbol: &SymbolRecord) -> Focus {
     }
 }
 
-/// How well the name of a definition fits the names in the query, by their weights. A name that is the only
-/// one may be misspelt or incomplete.
+/// The degree to which the name of a definition fits the names in the query, times their weights. If the
+/// query has only one name, it may be misspelt or incomplete.
 fn name_score(definition: &Definition<'_>, names: &[(NameForms<'_>, f32)]) -> f32 {
     if !definition.begins_here {
         return 0.0;
     }
+
     let Definition { name, qualified_name, record, .. } = definition;
-    let fit = |(wanted, weight): &(NameForms<'_>, f32)| {
-        wanted.fit(name, qualified_name, record.kind, names.len() == 1) * weight
-    };
-    names.iter().map(fit).fold(0.0, f32::max)
+    let is_only = names.len() == 1;
+    names
+        .iter()
+        .map(|(wanted, weight)| wanted.fit(name, qualified_name, record.kind, is_only) * weight)
+        .fold(0.0, f32::max)
 }

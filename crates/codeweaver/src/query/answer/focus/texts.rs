@@ -10,37 +10,38 @@ use codeweaver_text as text;
 const K1: f32 = 1.2;
 const B: f32 = 0.3;
 
-/// The terms of the query in several texts.
+/// Counts of the terms of the query in several texts.
 pub(super) struct Texts<'a> {
     evidence: &'a Evidence,
     /// Occurrences of each term of the query, by text.
     counts: Vec<f32>,
-    /// As `counts`, for names and documentation.
+    /// The greatest weight of each term in a name or documentation, by text.
     bonuses: Vec<f32>,
     /// Number of bytes of each text.
     lengths: Vec<f32>,
     marks: Option<&'a Evidence>,
-    /// The greatest weight of the terms of the query on a line of each text with a mark and the line after
+    /// For each text, the greatest weight of the terms of the query on a line with a mark and the line after
     /// it.
     marked: Vec<f32>,
 }
 
 impl<'a> Texts<'a> {
+    /// Makes empty counts for `n` texts.
     pub(super) fn new(n: usize, evidence: &'a Evidence, marks: Option<&'a Evidence>) -> Texts<'a> {
         let empty = vec![0.0; n * evidence.n_terms()];
         let (lengths, marked) = (vec![0.0; n], vec![0.0; n]);
         Texts { evidence, counts: empty.clone(), bonuses: empty, lengths, marks, marked }
     }
 
-    /// The greatest share of the query beside a mark of text `i`, 0–1.
+    /// The greatest share of the weight of the query beside a mark of text `i`, 0–1.
     pub(super) fn marked_share(&self, i: usize) -> f32 {
         let all: f32 = self.evidence.weights().iter().sum();
         self.marked[i] / all.max(f32::MIN_POSITIVE)
     }
 
-    /// Adds the text of the chunk `row`, each part to the innermost around it of the definitions with the
-    /// `numbers`, and the rest to the text `rest`. Fields and the like are parts of their type too, since it
-    /// is described by them.
+    /// Adds the text of the chunk `row`. Each part goes to the innermost around it of the definitions at
+    /// `numbers`, and the remainder to the text `rest`. Fields and the like also count for their type, since
+    /// they describe it.
     pub(super) fn add_chunk(
         &mut self,
         row: &RowRecord,
@@ -51,9 +52,11 @@ impl<'a> Texts<'a> {
     ) {
         let offset = |byte: u32| byte.min(row.end_byte).saturating_sub(row.start_byte) as usize;
         let end = |i: usize| offset(definitions[i].record.end_byte);
+
         // The definitions around `at`, each with the text that its own text belongs to as well.
         let mut around: Vec<(usize, Option<usize>)> = Vec::new();
         let mut at = 0;
+
         for &i in numbers {
             let definition = &definitions[i];
             let start = offset(definition.record.start_byte);
@@ -62,15 +65,20 @@ impl<'a> Texts<'a> {
                 at = at.max(end(inner));
                 around.pop();
             }
+
+            // The first line of the outer definition stays with it: a comment there is not about the inner
+            // one.
             let &(outer, also) = around.last().unwrap_or(&(rest, None));
             let head = definitions.get(outer).filter(|outer| outer.record.start_byte >= row.start_byte);
             let head_end = head.map_or(0, |outer| end_of_line(text, offset(outer.record.start_byte)));
             let start = start_with_comment(text, at.max(head_end), start);
             self.add(outer, also, text, at, start);
             at = at.max(start);
+
             let is_part = outer != rest && is_part(&definition.record, &definitions[outer].record);
             around.push((i, is_part.then_some(outer)));
         }
+
         while let Some((inner, also)) = around.pop() {
             self.add(inner, also, text, at, end(inner));
             at = at.max(end(inner));
@@ -78,14 +86,17 @@ impl<'a> Texts<'a> {
         self.add(rest, None, text, at, text.len());
     }
 
+    /// Adds `start..end` of `text` to the text `i`, and to the text `also` if there is one.
     fn add(&mut self, i: usize, also: Option<usize>, text: &[u8], start: usize, end: usize) {
         let Some(part) = text.get(start..end).filter(|part| !part.is_empty()) else { return };
+
         for i in std::iter::once(i).chain(also) {
             self.lengths[i] += part.len() as f32;
         }
         if let Some(marks) = self.marks {
             self.add_marks(marks, i, part);
         }
+
         let n_terms = self.evidence.n_terms();
         // Most lines have no term of the query, and cutting a line into terms is the costly part.
         for line in part.split(|&byte| byte == b'\n').filter(|line| self.evidence.may_occur_in(line)) {
@@ -101,8 +112,9 @@ impl<'a> Texts<'a> {
     /// Adds the marks of `part` of text `i`.
     fn add_marks(&mut self, marks: &Evidence, i: usize, part: &[u8]) {
         // Most lines have no term of the query, so these are looked for first.
-        let has_term = |line: &[u8]| self.evidence.may_occur_in(line);
-        let mut lines = part.split(|&byte| byte == b'\n').map(|line| (line, has_term(line))).peekable();
+        let lines = part.split(|&byte| byte == b'\n');
+        let mut lines = lines.map(|line| (line, self.evidence.may_occur_in(line))).peekable();
+
         let mut marked = self.marked[i];
         while let Some((line, is_found)) = lines.next() {
             let (next, is_next_found) = lines.peek().copied().unwrap_or_default();
@@ -113,7 +125,7 @@ impl<'a> Texts<'a> {
         self.marked[i] = marked;
     }
 
-    /// Adds `weight` for each term of the query in `name`, a description of text `i`.
+    /// Raises the bonus of each term of the query in `name`, a description of text `i`, to `weight`.
     pub(super) fn add_bonus(&mut self, i: usize, name: &str, weight: f32) {
         let n_terms = self.evidence.n_terms();
         text::visit_terms(name, |term, _| {
@@ -124,7 +136,7 @@ impl<'a> Texts<'a> {
         });
     }
 
-    /// Whether text `i` has a bonus of `weight` for each term of the query, if there are several.
+    /// Returns whether the query has several terms and text `i` has a bonus of `weight` for each.
     pub(super) fn has_all(&self, i: usize, weight: f32) -> bool {
         let n_terms = self.evidence.n_terms();
         n_terms > 1 && self.bonuses[i * n_terms..(i + 1) * n_terms].iter().all(|bonus| *bonus >= weight)
@@ -141,6 +153,7 @@ impl<'a> Texts<'a> {
         let norm = 1.0 - B + B * self.lengths[i] / mean;
         let of_text = i * n_terms..(i + 1) * n_terms;
         let counts = self.counts[of_text.clone()].iter().zip(&self.bonuses[of_text]);
+
         let terms = self.evidence.weights().iter().zip(counts);
         terms
             .map(|(weight, (count, bonus))| {

@@ -16,15 +16,17 @@ const MAX_READ: usize = 3;
 /// Larger files are not read.
 const MAX_BLOB_BYTES: u32 = 128 << 10;
 
-/// Who mentions a definition.
+/// The definitions that mention a definition.
 #[derive(Default)]
 pub struct Mentions<'a> {
     pub callers: Vec<Found<'a>>,
     pub tests: Vec<Found<'a>>,
 }
 
-/// A chunk that has the name.
+/// A chunk that has the name of a definition.
 struct Place<'a> {
+    /// Whether it is in another file or, for a test, in a file that is not named after that of the
+    /// definition.
     is_far: bool,
     n_other_directories: usize,
     path: &'a [u8],
@@ -33,7 +35,7 @@ struct Place<'a> {
 }
 
 impl<'a> Place<'a> {
-    /// By which the places to read are chosen.
+    /// The order in which places are read: the nearest first.
     fn key(&self) -> (bool, usize, &'a [u8], u32) {
         (self.is_far, self.n_other_directories, self.path, self.start_byte)
     }
@@ -47,6 +49,7 @@ pub fn of<'a>(
     texts: &mut Texts<'_>,
 ) -> Result<Mentions<'a>, QueryError> {
     let Some(rows) = symbols.rows_with(Field::Body, focus.name) else { return Ok(Mentions::default()) };
+
     let (mut code, mut tests) = (Vec::new(), Vec::new());
     for id in rows {
         let Some((path, flags)) = symbols.file_of(id) else { continue };
@@ -55,43 +58,47 @@ pub fn of<'a>(
         if !is_code || blob_bytes(symbols, id) > MAX_BLOB_BYTES {
             continue;
         }
+
         let is_test = flags.contains(PathFlags::TEST);
         let is_same_file = symbols.view.doc_of(id) == focus.doc;
         // The tests of a file are mostly named after it.
         let is_far = if is_test { !is_named_after(path, focus.path) } else { !is_same_file };
         let n_other_directories = n_other_directories(path, focus.path);
         let start_byte = symbols.view.row(id).1.start_byte;
+
         let place = Place { is_far, n_other_directories, path, start_byte, id };
         if is_test { tests.push(place) } else { code.push(place) }
     }
     code.sort_unstable_by_key(Place::key);
     tests.sort_unstable_by_key(Place::key);
+
     let owner = symbols.around(focus).map(|parent| parent.owner_name());
     let callables = same_name.unwrap_or_default().iter().filter(|it| kind_of(&it.record).is_callable());
-    let by = By {
+    let reader = MentionReader {
         symbols,
         focus,
         only_calls: !is_type(kind_of(&focus.record)),
         owner: owner.filter(|_| same_name.is_none() || callables.count() > MAX_DEFINITIONS),
     };
+
     let mut found = Mentions::default();
-    by.read(&code, texts, &mut found, |found| found.callers.len() >= MAX_OF_RELATION)?;
-    by.read(&tests, texts, &mut found, |found| found.tests.len() >= MAX_OF_RELATION)?;
+    reader.read(&code, texts, &mut found, |found| found.callers.len() >= MAX_OF_RELATION)?;
+    reader.read(&tests, texts, &mut found, |found| found.tests.len() >= MAX_OF_RELATION)?;
     Ok(found)
 }
 
-/// How mentions are recognised.
-struct By<'s, 'a> {
+/// Reads chunks for mentions of a definition.
+struct MentionReader<'s, 'a> {
     symbols: &'s Symbols<'a>,
     focus: &'s Found<'a>,
     /// Whether other mentions than calls are left out.
     only_calls: bool,
-    /// The type that a text must mention too, since many definitions have the name.
+    /// The type that a text must mention too, because many definitions have the name.
     owner: Option<&'a str>,
 }
 
-impl<'a> By<'_, 'a> {
-    /// Reads `places` until it `is_enough`.
+impl<'a> MentionReader<'_, 'a> {
+    /// Reads the first [`MAX_READ`] of `places`, but only until it `is_enough`.
     fn read(
         &self,
         places: &[Place<'a>],
@@ -106,39 +113,50 @@ impl<'a> By<'_, 'a> {
             let (_, row) = self.symbols.view.row(*id);
             let Some(bytes) = texts.blob_of(*id)? else { continue };
             let text = bytes.get(row.start_byte as usize..row.end_byte as usize).unwrap_or_default();
+
+            // The file of the focus names the owner anyway, so only the chunk counts there.
             let is_here = self.symbols.view.doc_of(*id) == self.focus.doc;
-            let has_owner =
-                |owner: &str| words::mentions(if is_here { text } else { bytes }, owner).next().is_some();
-            if self.owner.is_some_and(|owner| !has_owner(owner)) {
+            let searched = if is_here { text } else { bytes };
+            if self.owner.is_some_and(|owner| words::mentions(searched, owner).next().is_none()) {
                 continue;
             }
-            let calls = Calls::of(self.symbols.language_of(*id));
-            let needs_parentheses = self.only_calls && calls == Calls::Parenthesised;
-            for at in words::mentions(text, self.focus.name) {
-                let is_call = words::is_called(&text[at + self.focus.name.len()..]);
-                if needs_parentheses && !is_call {
-                    continue;
-                }
-                let Some(around) = self.symbols.at_byte(*id, row.start_byte + at as u32) else { continue };
-                // A definition of the name itself, or of a type that contains the focus.
-                if around.name == self.focus.name || (is_here && around.contains(&self.focus.record)) {
-                    continue;
-                }
-                if !kind_of(&around.record).is_callable() {
-                    continue;
-                }
-                let list = if around.is_test() { &mut found.tests } else { &mut found.callers };
-                let is_known =
-                    |known: &Found<'_>| known.path == around.path && known.qualified == around.qualified;
-                if !list.iter().any(is_known) {
-                    list.push(around);
-                }
-            }
+            self.add_mentions(*id, text, found);
         }
         Ok(())
     }
+
+    /// Adds the definitions around the mentions in `text`, the text of the chunk `id`.
+    fn add_mentions(&self, id: RowId, text: &[u8], found: &mut Mentions<'a>) {
+        let (_, row) = self.symbols.view.row(id);
+        let is_here = self.symbols.view.doc_of(id) == self.focus.doc;
+        let calls = Calls::of(self.symbols.language_of(id));
+        let needs_parentheses = self.only_calls && calls == Calls::Parenthesised;
+
+        for at in words::mentions(text, self.focus.name) {
+            let is_call = words::is_called(&text[at + self.focus.name.len()..]);
+            if needs_parentheses && !is_call {
+                continue;
+            }
+            let Some(around) = self.symbols.at_byte(id, row.start_byte + at as u32) else { continue };
+            // A definition of the name itself, or of a type that contains the focus.
+            if around.name == self.focus.name || (is_here && around.contains(&self.focus.record)) {
+                continue;
+            }
+            if !kind_of(&around.record).is_callable() {
+                continue;
+            }
+
+            let list = if around.is_test() { &mut found.tests } else { &mut found.callers };
+            let is_known =
+                list.iter().any(|known| known.path == around.path && known.qualified == around.qualified);
+            if !is_known {
+                list.push(around);
+            }
+        }
+    }
 }
 
+/// Size of the blob of a chunk in bytes.
 fn blob_bytes(symbols: &Symbols<'_>, id: RowId) -> u32 {
     let (segment, row) = symbols.view.row(id);
     segment.docs().get(row.doc as usize).map_or(0, |doc| doc.blob_bytes)
@@ -146,19 +164,24 @@ fn blob_bytes(symbols: &Symbols<'_>, id: RowId) -> u32 {
 
 /// Number of directories of `path` that are not on the way to `other`.
 fn n_other_directories(path: &[u8], other: &[u8]) -> usize {
-    let directories = |path: &'_ [u8]| path.iter().filter(|&&byte| byte == b'/').count();
-    let shared = path.iter().zip(other).take_while(|(a, b)| a == b).map(|(a, _)| a);
-    directories(path) - shared.filter(|&&byte| byte == b'/').count()
+    let n_shared = path.iter().zip(other).take_while(|(a, b)| a == b).count();
+    count_slashes(path) - count_slashes(&path[..n_shared])
 }
 
-/// Whether the name of `path` has that of `other` in it.
+fn count_slashes(path: &[u8]) -> usize {
+    path.iter().filter(|&&byte| byte == b'/').count()
+}
+
+/// Returns whether the name of `path` has that of `other` in it.
 fn is_named_after(path: &[u8], other: &[u8]) -> bool {
-    let name = |path: &[u8]| {
-        let name = path.rsplit(|&byte| byte == b'/').next().unwrap_or(path);
-        name.split(|&byte| byte == b'.').next().unwrap_or(name).to_ascii_lowercase()
-    };
-    let (path, other) = (name(path), name(other));
+    let (path, other) = (stem(path), stem(other));
     !other.is_empty() && memchr::memmem::find(&path, &other).is_some()
+}
+
+/// The file name of `path` up to its first dot, in lower case.
+fn stem(path: &[u8]) -> Vec<u8> {
+    let name = path.rsplit(|&byte| byte == b'/').next().unwrap_or(path);
+    name.split(|&byte| byte == b'.').next().unwrap_or(name).to_ascii_lowercase()
 }
 
 #[cfg(test)]

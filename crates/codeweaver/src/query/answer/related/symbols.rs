@@ -1,6 +1,6 @@
 //! Definitions and mentions of a name in a view, from the postings.
 //!
-//! What is found, and in which order, follows from paths and positions, never from the order of rows.
+//! The results and their order follow from paths and positions, never from the order of rows.
 
 use super::words;
 use super::{is_test, is_type};
@@ -14,7 +14,7 @@ use codeweaver_store::symbols::SymbolRecord;
 use codeweaver_text::{self as text, TermKind};
 use std::cmp::Reverse;
 
-/// Number of rows with a name from which on it is common.
+/// Maximum number of rows with a name; a name in more rows is common.
 const MAX_ROWS: u64 = 200;
 /// Rows of the same file on each side of a chunk in which siblings are looked for.
 const ROWS_NEAR: u32 = 12;
@@ -22,7 +22,7 @@ const ROWS_NEAR: u32 = 12;
 /// A definition in a view.
 #[derive(Clone)]
 pub struct Found<'a> {
-    /// The chunk in which it begins.
+    /// The chunk in which the definition begins.
     pub id: RowId,
     pub doc: u32,
     pub record: SymbolRecord,
@@ -37,34 +37,34 @@ impl<'a> Found<'a> {
         is_test(self.flags, &self.record)
     }
 
-    /// Whether it is in a test, an example, a benchmark or documentation.
+    /// Returns whether it is in a test, an example, a benchmark or documentation.
     pub fn is_aside(&self) -> bool {
         let aside = [PathFlags::EXAMPLE, PathFlags::BENCH, PathFlags::DOCS];
         self.is_test() || aside.into_iter().any(|flag| self.flags.contains(flag))
     }
 
-    /// Whether `inner`, a definition of the same file, is in it.
+    /// Returns whether `inner`, a definition of the same file, is in it.
     pub fn contains(&self, inner: &SymbolRecord) -> bool {
         self.record.start_byte <= inner.start_byte
             && inner.end_byte <= self.record.end_byte
             && (self.record.start_byte, self.record.end_byte) != (inner.start_byte, inner.end_byte)
     }
 
-    /// How far it is from `other`, for sorting: code before tests and examples, then the same file, then
-    /// those with most directories in common; equals by path and position.
+    /// The distance from `other`, for sorting: code before tests and examples, then the same file, then files
+    /// with most directories in common; equals by path and position.
     pub fn distance(&self, other: &Found<'_>) -> (bool, bool, Reverse<usize>, &'a [u8], u32) {
         let shared = Reverse(n_shared_directories(self.path, other.path));
         (self.is_aside(), self.doc != other.doc, shared, self.path, self.record.start_byte)
     }
 
-    /// The name of a type, or of the type that an `impl` block is about.
+    /// The name of a type, or of the type of an `impl` block.
     pub fn owner_name(&self) -> &'a str {
         let name = self.name.rsplit(" for ").next().unwrap_or(self.name);
         let name = name.strip_prefix("impl ").unwrap_or(name).split(['<', ' ']).next().unwrap_or(name);
         name.rsplit([':', '.']).next().unwrap_or(name)
     }
 
-    /// The names of what a type is derived from, by its declaration.
+    /// The names of the types that a type is derived from, by its declaration.
     pub fn bases(&self, symbols: &Symbols<'a>) -> Vec<String> {
         let (segment, _) = symbols.view.row(self.id);
         let signature = segment.signature(&self.record);
@@ -74,7 +74,7 @@ impl<'a> Found<'a> {
         bases.map(str::to_owned).collect()
     }
 
-    /// Whether a type is derived from the one called `base`.
+    /// Returns whether a type is derived from the one called `base`.
     pub fn is_derived_from(&self, base: &str, symbols: &Symbols<'a>) -> bool {
         self.bases(symbols).iter().any(|name| name == base)
     }
@@ -101,6 +101,7 @@ impl<'a> Symbols<'a> {
     pub fn found(&self, id: RowId, record: SymbolRecord, entry: u32) -> Found<'a> {
         let (path, flags) = self.view.entry(entry);
         let (segment, _) = self.view.row(id);
+
         Found {
             id,
             doc: self.view.doc_of(id),
@@ -130,7 +131,7 @@ impl<'a> Symbols<'a> {
         segment.language(row.language)
     }
 
-    /// Path and flags of the file of a chunk, the first if it has several; `None` if it has none.
+    /// Path and flags of the file of a chunk, of the first path if it has several; `None` if it has none.
     pub fn file_of(&self, id: RowId) -> Option<(&'a [u8], PathFlags)> {
         self.view.entries_of(self.view.doc_of(id)).map(|entry| self.view.entry(entry)).min_by_key(|it| it.0)
     }
@@ -161,7 +162,7 @@ impl<'a> Symbols<'a> {
         found
     }
 
-    /// The live rows that have `name` as a whole in `field`; `None` if it is common or no term.
+    /// The live rows that have `name` as a whole in `field`; `None` if the name is common or no term.
     pub fn rows_with(&self, field: Field, name: &str) -> Option<Vec<RowId>> {
         let mut whole = None;
         text::visit_terms(name, |term, kind| {
@@ -170,15 +171,18 @@ impl<'a> Symbols<'a> {
             }
         });
         let term = whole?;
+
         let lists = self.postings.iter().enumerate().filter_map(|(s, postings)| {
             let list = postings.as_ref()?.get(field, &term)?;
             Some((s, list))
         });
         let lists: Vec<_> = lists.collect();
+        // A common name is recognised by its counts, before its lists are walked.
         let n_live: u64 = lists.iter().map(|(s, list)| u64::from(list.df_live(&self.view.live()[*s]))).sum();
         if n_live > MAX_ROWS {
             return None;
         }
+
         let mut rows = Vec::new();
         for (s, list) in lists {
             let (live, n_rows) = (&self.view.live()[s], self.view.reader.segments[s].n_rows());
@@ -193,35 +197,38 @@ impl<'a> Symbols<'a> {
 
     /// The innermost type or `impl` block around a definition.
     pub fn around(&self, inner: &Found<'a>) -> Option<Found<'a>> {
-        let is_around = |_: RowId, outer: &SymbolRecord| {
+        let before = rows_before(self.view, inner.id);
+        let mut around = definitions::of_rows(self.view, before, |_, outer| {
             kind_of(outer).has_members()
                 && outer.start_byte <= inner.record.start_byte
                 && inner.record.end_byte <= outer.end_byte
                 && outer.nesting < inner.record.nesting
-        };
-        let (id, record) =
-            definitions::of_rows(self.view, rows_before(self.view, inner.id), is_around).pop()?;
-        let of_id = self.found(id, record, 0);
-        Some(Found { path: inner.path, flags: inner.flags, ..of_id })
+        });
+
+        let (id, record) = around.pop()?;
+        let outer = self.found(id, record, 0);
+        Some(Found { path: inner.path, flags: inner.flags, ..outer })
     }
 
     /// The innermost definition around a byte of a chunk, callables before others.
     pub fn at_byte(&self, id: RowId, byte: u32) -> Option<Found<'a>> {
-        let is_around = |_: RowId, outer: &SymbolRecord| outer.start_byte <= byte && byte < outer.end_byte;
-        let around = definitions::of_rows(self.view, rows_before(self.view, id), is_around);
+        let around = definitions::of_rows(self.view, rows_before(self.view, id), |_, outer| {
+            outer.start_byte <= byte && byte < outer.end_byte
+        });
         let callable = around.iter().rposition(|(_, outer)| kind_of(outer).is_callable());
         let (id, record) = *around.get(callable.unwrap_or(around.len().wrapping_sub(1)))?;
         self.at_first_path(id, record)
     }
 
-    /// The definitions in the chunks around `focus`, in the same file, that fit.
+    /// The definitions that fit in the chunks around `focus`, in the same file.
     pub fn near(&self, focus: &Found<'a>, fits: impl Fn(&SymbolRecord) -> bool) -> Vec<Found<'a>> {
         let rows = locate::rows(self.view, focus.doc).filter(|id| id.row.abs_diff(focus.id.row) <= ROWS_NEAR);
-        let found = definitions::of_rows(self.view, rows, |_, record| fits(record));
-        let with_path = |(id, record)| {
-            let of_id = self.found(id, record, 0);
-            Found { path: focus.path, flags: focus.flags, ..of_id }
-        };
-        found.into_iter().map(with_path).collect()
+
+        let mut near = Vec::new();
+        for (id, record) in definitions::of_rows(self.view, rows, |_, record| fits(record)) {
+            let found = self.found(id, record, 0);
+            near.push(Found { path: focus.path, flags: focus.flags, ..found });
+        }
+        near
     }
 }

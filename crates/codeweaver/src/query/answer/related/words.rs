@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-/// Words that stand before a parenthesis without being called, in any language.
+/// Words before a parenthesis that are not called, in any language.
 const KEYWORDS: &[&str] = &[
     "and",
     "as",
@@ -61,10 +61,10 @@ const KEYWORDS: &[&str] = &[
 
 /// Languages in which a function is called by its name alone.
 const BY_NAME: &[&str] = &["bash", "shell", "fish", "zsh", "haskell", "ocaml", "elm", "fsharp"];
-/// Languages in which it may be, and in which the names of variables look the same.
+/// Languages in which a function may be called so, and in which the names of variables look the same.
 const MAYBE_BY_NAME: &[&str] = &["ruby", "elixir", "perl", "nim", "crystal"];
 
-/// How calls are written in a language.
+/// The form in which calls are written in a language.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Calls {
     /// A name and a parenthesis.
@@ -75,7 +75,7 @@ pub enum Calls {
 }
 
 impl Calls {
-    /// Those of `language`.
+    /// The form of `language`.
     pub fn of(language: &str) -> Calls {
         match () {
             () if BY_NAME.contains(&language) => Calls::ByName,
@@ -88,19 +88,20 @@ impl Calls {
 /// Names in a text, in its order, each once.
 #[derive(Debug, Default, PartialEq)]
 pub struct Names<'t> {
-    /// What is called.
+    /// Names that are called.
     pub called: Vec<&'t str>,
-    /// What may be called, or is a variable.
+    /// Names that are called or are those of variables.
     pub bare: Vec<&'t str>,
     /// Capitalised names with a lower-case letter.
     pub types: Vec<&'t str>,
 }
 
-/// The names in `text`, in which calls are written as `calls` says.
+/// The names in `text`, whose calls have the form `calls`.
 pub fn names(text: &[u8], calls: Calls) -> Names<'_> {
     let mut names = Names::default();
     let mut known = HashSet::new();
     let mut at = 0;
+
     while at < text.len() {
         if !is_word(text[at]) {
             at += 1;
@@ -110,6 +111,7 @@ pub fn names(text: &[u8], calls: Calls) -> Names<'_> {
         while at < text.len() && is_word(text[at]) {
             at += 1;
         }
+
         // Names of Ruby and Elixir may end so.
         if calls == Calls::MaybeByName && matches!(text.get(at), Some(b'?' | b'!')) {
             at += 1;
@@ -118,6 +120,7 @@ pub fn names(text: &[u8], calls: Calls) -> Names<'_> {
         if name.starts_with(|c: char| c.is_ascii_digit()) || KEYWORDS.contains(&name) || name.len() < 2 {
             continue;
         }
+
         let list = match () {
             () if is_type_name(name) => &mut names.types,
             () if calls == Calls::ByName || is_called(&text[at..]) => &mut names.called,
@@ -128,26 +131,24 @@ pub fn names(text: &[u8], calls: Calls) -> Names<'_> {
             list.push(name);
         }
     }
+
     // A constructor, or an exported function of Go.
     names.called.extend(names.types.iter().copied().filter(|name| is_called_anywhere(text, name)));
     names
 }
 
 /// The capitalised names of a declaration outside of type arguments, parameters, annotations and comments:
-/// the type itself and what it is derived from. `are_parenthesised`: what it is derived from is in
-/// parentheses.
+/// the type itself and its bases. `are_parenthesised` says that the bases are in parentheses.
 pub fn bases(declaration: &str, are_parenthesised: bool) -> Vec<&str> {
     let text = declaration.as_bytes();
     let max_depth = usize::from(are_parenthesised);
-    let ends_later = |from: usize| {
-        let arrow = |at: usize| matches!(text[at - 1], b'-' | b'=');
-        memchr::memchr_iter(b'>', &text[from..]).any(|end| end > 0 && !arrow(from + end))
-    };
+
     let (mut found, mut depth, mut at) = (Vec::new(), 0usize, 0);
     while at < text.len() {
         let previous = at.checked_sub(1).map_or(b' ', |before| text[before]);
         let start = at;
         at += 1;
+
         match text[start] {
             b'/' if text[at..].starts_with(b"*") => {
                 at = memchr::memmem::find(&text[at..], b"*/").map_or(text.len(), |end| at + end + 2);
@@ -155,12 +156,14 @@ pub fn bases(declaration: &str, are_parenthesised: bool) -> Vec<&str> {
             b'/' if text[at..].starts_with(b"/") => break,
             b'@' => at = end_of_name(text, at),
             b'(' | b'[' => depth += 1,
-            b'<' if ends_later(at) => depth += 1,
+            // Without an end it is a sign of its own, as in `class Foo < Base`.
+            b'<' if is_closed_later(text, at) => depth += 1,
             b')' | b']' => depth = depth.saturating_sub(1),
             b'>' if !matches!(previous, b'-' | b'=') => depth = depth.saturating_sub(1),
             byte if is_word(byte) => {
                 at = end_of_name(text, start);
                 let name = &declaration[start..at];
+                // The bounds after it name other types.
                 if name == "where" && depth == 0 {
                     break;
                 }
@@ -175,31 +178,42 @@ pub fn bases(declaration: &str, are_parenthesised: bool) -> Vec<&str> {
     found
 }
 
+/// Returns whether a `>` that is not that of an arrow (`->`, `=>`) follows after `from`.
+fn is_closed_later(text: &[u8], from: usize) -> bool {
+    memchr::memchr_iter(b'>', &text[from..])
+        .any(|end| end > 0 && !matches!(text[from + end - 1], b'-' | b'='))
+}
+
 /// The end of the name, with its qualifiers (`a.b`, `a::b`), that begins at `at`.
 fn end_of_name(text: &[u8], mut at: usize) -> usize {
-    let is_word_at = |at: usize| text.get(at).is_some_and(|&byte| is_word(byte));
     loop {
-        while is_word_at(at) {
+        while is_word_at(text, at) {
             at += 1;
         }
+
         match &text[at..] {
-            [b'.', ..] if is_word_at(at + 1) => at += 1,
-            [b':', b':', ..] if is_word_at(at + 2) => at += 2,
+            [b'.', ..] if is_word_at(text, at + 1) => at += 1,
+            [b':', b':', ..] if is_word_at(text, at + 2) => at += 2,
             _ => return at,
         }
     }
 }
 
-/// Whether a name begins with a capital and has a lower-case letter.
+fn is_word_at(text: &[u8], at: usize) -> bool {
+    text.get(at).is_some_and(|&byte| is_word(byte))
+}
+
+/// Returns whether a name begins with a capital and has a lower-case letter.
 fn is_type_name(name: &str) -> bool {
     name.starts_with(char::is_uppercase) && name.contains(char::is_lowercase)
 }
 
+/// Returns whether a mention of `name` in `text` is a call.
 fn is_called_anywhere(text: &[u8], name: &str) -> bool {
     mentions(text, name).any(|at| is_called(&text[at + name.len()..]))
 }
 
-/// Whether the text after a name calls it: `(`, `!(`, `::<T>(`, or a block.
+/// Returns whether the text after a name calls it: `(`, `!(`, or `::<T>(`.
 pub fn is_called(rest: &[u8]) -> bool {
     let rest = rest.strip_prefix(b"!").unwrap_or(rest);
     let rest = rest.strip_prefix(b"::<").map_or(rest, |generic| {
@@ -208,7 +222,7 @@ pub fn is_called(rest: &[u8]) -> bool {
     rest.first() == Some(&b'(')
 }
 
-/// Where `text` has `name` as a whole word outside of lines of comment.
+/// The positions of `name` in `text` as a whole word outside of lines of comment.
 pub fn mentions<'t>(text: &'t [u8], name: &'t str) -> impl Iterator<Item = usize> + 't {
     memchr::memmem::find_iter(text, name.as_bytes()).filter(move |&at| {
         let is_whole = at.checked_sub(1).is_none_or(|before| !is_word(text[before]))
@@ -217,7 +231,7 @@ pub fn mentions<'t>(text: &'t [u8], name: &'t str) -> impl Iterator<Item = usize
     })
 }
 
-/// Whether the line of a byte begins as comments do.
+/// Returns whether the line of a byte begins as comments do.
 fn is_comment(text: &[u8], at: usize) -> bool {
     let line = text[..at].iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
     let start = text[line..].trim_ascii_start();

@@ -1,4 +1,4 @@
-//! Lines: what each line of a report is.
+//! Lines: the kind of each line of a report.
 
 use regex::Regex;
 use std::sync::LazyLock;
@@ -6,21 +6,21 @@ use std::sync::LazyLock;
 use super::noise::{self, Heading};
 use super::trace::{Frame, TraceLine, TraceReader, ascii};
 
-/// The lines of a report by what they are.
+/// The lines of a report by their kind.
 #[derive(Debug, Default)]
 pub struct Lines {
     /// Sentences, without markup.
     pub prose: String,
     /// Code blocks.
     pub code: String,
-    /// Paths that links to a hosted repository name, as `path:line`.
+    /// Paths in links to a hosted repository, as `path:line`.
     pub links: String,
     /// Lines that begin with the name of an error.
     pub errors: Vec<String>,
     pub frames: Vec<Frame>,
 }
 
-/// What the lines before say about the next one.
+/// State of reading, which decides the kind of the next line.
 #[derive(Default)]
 struct Reader {
     lines: Lines,
@@ -33,7 +33,7 @@ struct Reader {
     is_after_blank: bool,
 }
 
-/// What follows the name of an error is data if it is longer.
+/// Maximum length of a message. A longer text after the name of an error is data.
 const MAX_MESSAGE_BYTES: usize = 600;
 
 fn regex(pattern: &str) -> Option<Regex> {
@@ -74,73 +74,91 @@ impl Reader {
         let quoted = line.trim_start();
         let line = quoted.strip_prefix("> ").filter(|_| self.fence.is_none()).unwrap_or(line);
         let Some(line) = self.without_comment(line) else { return };
+
         let is_after_blank = std::mem::replace(&mut self.is_after_blank, line.trim().is_empty());
+
+        // Traces are looked for first, since they may be in code blocks.
         if let Some(kind) = self.trace.add(&line) {
             if kind == TraceLine::Header {
                 self.add_error(&line);
             }
             return;
         }
+
         if self.toggle_fence(&line) {
             return;
         }
+
         if self.fence.is_some() {
             if !self.add_error(&line) {
                 push(&mut self.lines.code, &line);
             }
             return;
         }
+
         if line.trim().is_empty() {
             return push(&mut self.lines.prose, "");
         }
+
+        // Items of lists may be indented as far as code.
         let is_deep = line.starts_with("    ") || line.starts_with('\t');
         let is_list = line.trim_start().starts_with(['-', '*', '+', '•']);
         self.is_indented = is_deep && !is_list && (is_after_blank || self.is_indented);
+
         let heading = noise::heading(&line);
         if let Some(heading) = heading {
             self.is_in_machine = heading == Heading::Machine;
         }
+
         let is_first = self.lines.prose.trim().is_empty();
+        // The first line may be the title, even if templates have the same heading.
         match heading {
             Some(Heading::Template) if is_first && !line.trim().ends_with(':') => {}
             Some(Heading::Template | Heading::Machine) => return,
             Some(Heading::Own) | None => {}
         }
+
         self.add_error(&line);
         if self.is_in_machine || noise::is_noise(&line) {
             return;
         }
+
         if self.is_indented {
             return push(&mut self.lines.code, &line);
         }
+
         let plain = self.without_links(&line);
         push(&mut self.lines.prose, plain.trim_start_matches('#').trim());
     }
 
-    /// `line` without comments of HTML; `None` if nothing is left.
+    /// Removes comments of HTML from `line`; `None` if nothing is left.
     fn without_comment<'l>(&mut self, line: &'l str) -> Option<std::borrow::Cow<'l, str>> {
         if self.fence.is_some() {
             return Some(line.into());
         }
+
         if self.is_in_comment {
             let (_, rest) = line.split_once("-->")?;
             self.is_in_comment = false;
             return Some(rest.into());
         }
+
         let Some((head, rest)) = line.split_once("<!--") else { return Some(line.into()) };
-        let kept = match rest.split_once("-->") {
+        let remaining = match rest.split_once("-->") {
             Some((_, tail)) => format!("{head}{tail}"),
             None => {
                 self.is_in_comment = true;
                 head.to_owned()
             }
         };
-        (!kept.trim().is_empty()).then(|| kept.into())
+
+        (!remaining.trim().is_empty()).then(|| remaining.into())
     }
 
-    /// Whether `line` begins or ends a code block.
+    /// Returns whether `line` begins or ends a code block.
     fn toggle_fence(&mut self, line: &str) -> bool {
         let line = line.trim_start();
+
         match self.fence {
             Some(fence) if line.starts_with(fence) => self.fence = None,
             Some(_) => return false,
@@ -150,10 +168,11 @@ impl Reader {
                 _ => return false,
             },
         }
+
         true
     }
 
-    /// Whether `line` begins with the name of an error.
+    /// Adds the message of a line that begins with the name of an error. Returns whether it does.
     fn add_error(&mut self, line: &str) -> bool {
         let message = ERROR.as_ref().and_then(|regex| regex.captures(line)).and_then(|it| it.name("message"));
         let Some(message) = message.filter(|it| it.len() < MAX_MESSAGE_BYTES) else { return false };
@@ -161,16 +180,18 @@ impl Reader {
         true
     }
 
-    /// `line` without addresses and tags; what the addresses name goes to the links.
+    /// Removes addresses and tags from `line`. The paths in the addresses are added to the links.
     fn without_links(&mut self, line: &str) -> String {
         for link in LINK.iter().flat_map(|regex| regex.captures_iter(line)) {
             let group = |name: &str| link.name(name).map_or("", |it| it.as_str());
             push(&mut self.lines.links, &format!("{}:{}", group("path"), group("line")));
         }
+
         let mut plain = line.to_owned();
         for regex in [MARKUP.as_ref(), URL.as_ref()].into_iter().flatten() {
             plain = regex.replace_all(&plain, "").into_owned();
         }
+
         plain
     }
 }

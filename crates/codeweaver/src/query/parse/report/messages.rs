@@ -1,7 +1,7 @@
 //! Messages: texts of a report that the code may have verbatim, such as the text of an error.
 //!
-//! Code has a message with holes for its values. So a message is looked for by its windows: a few adjacent
-//! words without anything that looks like a value.
+//! Code has a message with gaps for its values. So the search is for its windows: a few adjacent words
+//! without anything that looks like a value.
 
 /// Number of words of a window.
 const WINDOW: usize = 3;
@@ -11,7 +11,7 @@ const MIN_BYTES: usize = 9;
 const MAX_MESSAGES: usize = 24;
 /// Maximum number of windows of a message.
 const MAX_WINDOWS: usize = 24;
-/// A quoted text has at most so many bytes.
+/// Maximum length of a quoted text.
 const MAX_QUOTED_BYTES: usize = 300;
 
 /// A text that the code may have verbatim.
@@ -23,53 +23,65 @@ pub struct Message {
     pub windows: Vec<String>,
 }
 
-/// The texts of `errors`, then quoted texts and codes of the title and the prose, without duplicates.
+/// Returns the texts of `errors`, then quoted texts and codes of the title and the prose, without duplicates.
 pub fn of(title: &str, prose: &str, errors: &[String]) -> Vec<Message> {
     let mut found: Vec<Message> = Vec::new();
-    let mut add = |text: &str| {
-        let message = Message { text: text.to_owned(), windows: windows(text) };
-        if found.len() < MAX_MESSAGES && !message.windows.is_empty() && !found.contains(&message) {
-            found.push(message);
-        }
-    };
-    errors.iter().for_each(|error| add(error));
+    for error in errors {
+        add(&mut found, error);
+    }
+
     for text in [title, prose] {
-        quoted(text).for_each(&mut add);
-        codes(text).for_each(&mut add);
+        quoted(text).for_each(|it| add(&mut found, it));
+        codes(text).for_each(|it| add(&mut found, it));
     }
     found
 }
 
-/// Texts between quotation marks.
-fn quoted(text: &str) -> impl Iterator<Item = &str> {
-    const MARKS: [(char, char); 5] = [('"', '"'), ('`', '`'), ('\'', '\''), ('“', '”'), ('‘', '’')];
-    let of_marks = move |(open, close): (char, char)| {
-        let mut rest = text;
-        std::iter::from_fn(move || {
-            loop {
-                let start = rest.find(open)?;
-                let is_begin = !rest[..start].ends_with(|c: char| c.is_alphanumeric());
-                let after = &rest[start + open.len_utf8()..];
-                if !is_begin {
-                    rest = after;
-                    continue;
-                }
-                let end = after.find(close)?;
-                rest = &after[end + close.len_utf8()..];
-                return Some(&after[..end]);
-            }
-        })
-    };
-    MARKS.into_iter().flat_map(of_marks).filter(|it| it.len() <= MAX_QUOTED_BYTES && !it.contains("\n\n"))
+/// Adds a message that has windows and is not among `found` yet, as long as there is room.
+fn add(found: &mut Vec<Message>, text: &str) {
+    let message = Message { text: text.to_owned(), windows: windows(text) };
+    if found.len() < MAX_MESSAGES && !message.windows.is_empty() && !found.contains(&message) {
+        found.push(message);
+    }
 }
 
-/// Words in capitals with a digit or `_`: `E108`, `ERR_CLOSED`.
+/// Returns texts between quotation marks.
+fn quoted(text: &str) -> impl Iterator<Item = &str> {
+    const MARKS: [(char, char); 5] = [('"', '"'), ('`', '`'), ('\'', '\''), ('“', '”'), ('‘', '’')];
+
+    let all = MARKS.into_iter().flat_map(move |(open, close)| between(text, open, close));
+    all.filter(|it| it.len() <= MAX_QUOTED_BYTES && !it.contains("\n\n"))
+}
+
+/// Returns the texts between `open`, which must not follow a letter or digit, and the next `close`.
+fn between(text: &str, open: char, close: char) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        loop {
+            let start = rest.find(open)?;
+            let after = &rest[start + open.len_utf8()..];
+            // Otherwise it is an apostrophe, or the mark closes another text.
+            if rest[..start].ends_with(|c: char| c.is_alphanumeric()) {
+                rest = after;
+                continue;
+            }
+
+            let end = after.find(close)?;
+            rest = &after[end + close.len_utf8()..];
+            return Some(&after[..end]);
+        }
+    })
+}
+
+/// Returns words in capitals with a digit or `_`: `E108`, `ERR_CLOSED`.
 fn codes(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).filter(|word| is_code(word))
 }
 
+/// Returns whether `word` is the code of an error.
 fn is_code(word: &str) -> bool {
     let has = |test: fn(char) -> bool| word.chars().any(test);
+
     (4..=40).contains(&word.len())
         && !has(|c| c.is_ascii_lowercase())
         && has(|c| c.is_ascii_uppercase())
@@ -78,11 +90,12 @@ fn is_code(word: &str) -> bool {
         && !["UTF_", "ISO", "RFC", "CVE", "SHA", "HTTP"].iter().any(|it| word.starts_with(it))
 }
 
-/// The windows of `text`.
+/// Returns the windows of `text`; a code is a window by itself.
 fn windows(text: &str) -> Vec<String> {
     if is_code(text) {
         return vec![text.to_owned()];
     }
+
     let mut windows: Vec<String> = Vec::new();
     for fragment in fragments(text) {
         let words: Vec<&str> = fragment.split(' ').filter(|word| !word.is_empty()).collect();
@@ -90,6 +103,7 @@ fn windows(text: &str) -> Vec<String> {
         if size < 2 {
             continue;
         }
+
         for window in words.windows(size).map(|window| window.join(" ")) {
             let window = window.trim_matches(|c: char| {
                 matches!(c, '.' | ',' | ';' | ':' | '!' | '?' | '(' | ')' | '"' | '\'' | '`')
@@ -102,35 +116,43 @@ fn windows(text: &str) -> Vec<String> {
             }
         }
     }
+
     windows
 }
 
-/// Pieces of a message between what looks like a value: numbers, quoted texts, paths, names with inner
+/// Splits a message at everything that looks like a value: numbers, quoted texts, paths, names with inner
 /// punctuation.
 fn fragments(text: &str) -> Vec<String> {
     let mut fragments = vec![String::new()];
-    let is_value = |word: &str| {
-        let inner = word.trim_matches(|c: char| matches!(c, '.' | ',' | ';' | ':' | '!' | '?'));
-        inner.is_empty()
-            || inner.contains(['/', '\\', '<', '>', '{', '}', '[', ']', '=', '"', '`', '|', '@', '$', '#'])
-            || (inner.contains('\'') && !inner.contains("n't") && !inner.ends_with("'s"))
-            || inner.contains("::")
-            || inner.chars().any(|c| c.is_ascii_digit())
-    };
+
     for word in text.split_whitespace() {
-        if is_value(word) {
+        if is_like_value(word) {
             fragments.push(String::new());
             continue;
         }
+
         let Some(last) = fragments.last_mut() else { break };
         last.push_str(word);
         last.push(' ');
-        // What follows a colon is often another message.
+
+        // The text after a colon is often another message.
         if word.ends_with([':', ';']) {
             fragments.push(String::new());
         }
     }
+
     fragments
+}
+
+/// Returns whether a word of a message looks like a value.
+fn is_like_value(word: &str) -> bool {
+    let inner = word.trim_matches(|c: char| matches!(c, '.' | ',' | ';' | ':' | '!' | '?'));
+
+    inner.is_empty()
+        || inner.contains(['/', '\\', '<', '>', '{', '}', '[', ']', '=', '"', '`', '|', '@', '$', '#'])
+        || (inner.contains('\'') && !inner.contains("n't") && !inner.ends_with("'s"))
+        || inner.contains("::")
+        || inner.chars().any(|c| c.is_ascii_digit())
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //! a specification.
 //!
 //! * [`trace`]: the frames of stack traces, by language;
-//! * `lines`: what each line is: prose, code, part of a trace, or noise;
+//! * `lines`: the kind of each line: prose, code, part of a trace, or noise;
 //! * `noise`: headings of issue templates, versions, logs, trailers;
 //! * [`title`]: the first line or sentence;
 //! * [`messages`]: texts that the code may have verbatim;
@@ -23,11 +23,11 @@ use messages::Message;
 use std::borrow::Cow;
 use trace::Frame;
 
-/// A text of one line is a report if it has more words.
+/// Maximum number of words of a text of one line that is not a report.
 const MIN_WORDS: usize = 40;
-/// A text of several lines is a report if it has at least so many words.
+/// Minimum number of words of a text of several lines that is a report.
 const MIN_WORDS_OF_LINES: usize = 12;
-/// Maximum length of what is looked at. Of a longer text, the beginning and the end are.
+/// Maximum length of the text that is parsed. Of a longer text, the beginning and the end are.
 const MAX_BYTES: usize = 96 * 1024;
 /// Maximum number of identifiers of each kind.
 const MAX_NAMES: usize = 40;
@@ -35,7 +35,7 @@ const MAX_NAMES: usize = 40;
 /// The parts of a long query.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Report {
-    /// What it is about: the first line or sentence, without tags.
+    /// The subject: the first line or sentence, without tags.
     pub title: String,
     /// Sentences without the title, code and noise.
     pub prose: String,
@@ -56,21 +56,25 @@ pub struct Report {
 }
 
 impl Report {
-    /// The parts of `text`; `None` if it is a query of a few words.
+    /// Parses `text`; `None` if it is a query of a few words.
     pub fn parse(text: &str) -> Option<Report> {
         is_report(text).then(|| Report::of(&shortened(text)))
     }
 
     fn of(text: &str) -> Report {
         let lines = Lines::of(text);
+
         let (mut title, prose) = title::split(&lines.prose);
         if title.is_empty() {
+            // A text without prose has its error as title, or else its first line.
             let first = text.lines().map(str::trim).find(|line| !line.is_empty());
             title = title::split(lines.errors.first().map_or(first.unwrap_or_default(), String::as_str)).0;
         }
+
         let names = names_of(&title, &prose);
         let mut other_names = text::identifiers(&prose);
         other_names.retain(|name| !names.contains(name));
+
         let readable = format!("{title}\n{prose}");
         let mut mentions = places::mentions(&readable);
         for mention in places::mentions(&lines.code).into_iter().chain(places::mentions(&lines.links)) {
@@ -78,6 +82,7 @@ impl Report {
                 mentions.push(mention);
             }
         }
+
         Report {
             modules: places::modules(&readable),
             messages: messages::of(&title, &prose, &lines.errors),
@@ -92,7 +97,7 @@ impl Report {
     }
 }
 
-/// `query` in one line, for a heading: of a report, its title.
+/// Returns `query` in one line, for a heading: of a report, its title.
 pub fn heading(query: &str) -> Cow<'_, str> {
     match Report::parse(query) {
         Some(report) => report.title.into(),
@@ -100,27 +105,31 @@ pub fn heading(query: &str) -> Cow<'_, str> {
     }
 }
 
-/// Whether `text` is of several lines, or long.
+/// Returns whether `text` has several lines, or is long.
 pub fn is_report(text: &str) -> bool {
     let n_lines = text.lines().filter(|line| !line.trim().is_empty()).take(2).count();
     let least = if n_lines > 1 { MIN_WORDS_OF_LINES } else { MIN_WORDS + 1 };
+
     text.split_whitespace().take(least).count() == least
 }
 
-/// The first two thirds and the last third of [`MAX_BYTES`].
+/// Returns the first two thirds and the last third of [`MAX_BYTES`] of a longer text.
 fn shortened(text: &str) -> Cow<'_, str> {
     if text.len() <= MAX_BYTES {
         return text.into();
     }
+
     let head = text.floor_char_boundary(MAX_BYTES / 3 * 2);
     let tail = text.ceil_char_boundary(text.len() - MAX_BYTES / 3);
+
     format!("{}\n{}", &text[..head], &text[tail..]).into()
 }
 
-/// Identifiers of the title, then identifiers between back-ticks.
+/// Returns identifiers of the title, then identifiers between back-ticks.
 fn names_of(title: &str, prose: &str) -> Vec<String> {
     let mut names = text::identifiers(title);
     let spans = prose.split('`').skip(1).step_by(2).filter(|span| !span.contains('\n'));
+
     for span in spans {
         for name in text::identifiers(&format!("`{span}`")) {
             if names.len() < MAX_NAMES && !names.contains(&name) && span.split_whitespace().count() <= 3 {
@@ -128,6 +137,7 @@ fn names_of(title: &str, prose: &str) -> Vec<String> {
             }
         }
     }
+
     names
 }
 

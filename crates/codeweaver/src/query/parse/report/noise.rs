@@ -8,28 +8,29 @@ use super::trace::ascii;
 /// Headings of issue templates.
 const HEADINGS: &str = include_str!("data/headings.txt");
 
-/// The headings of `kind` in [`HEADINGS`].
+/// Returns the headings of `kind` in [`HEADINGS`].
 fn headings(kind: &'static str) -> impl Iterator<Item = &'static str> {
     HEADINGS.lines().filter_map(move |line| line.strip_prefix(kind)?.strip_prefix(' '))
 }
 
-/// What a heading means for the lines below it.
+/// Meaning of a heading for the lines below it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Heading {
-    /// Of a template: it is dropped.
+    /// A heading of a template, which is dropped.
     Template,
-    /// Of a template, like everything below it.
+    /// A heading of a template that is dropped with everything below it.
     Machine,
-    /// The report's own.
+    /// A heading of the report itself.
     Own,
 }
 
-/// The heading that `line` is, if it is one: `## Title`, `**Title**`, `Title:`.
+/// Returns the kind of heading of `line`, if it is one: `## Title`, `**Title**`, `Title:`.
 pub fn heading(line: &str) -> Option<Heading> {
     let line = line.trim();
     let is_marked = line.starts_with('#') && line.trim_start_matches('#').starts_with(' ');
     let is_bold = line.starts_with("**") && line.trim_end_matches(':').ends_with("**") && line.len() > 4;
     let is_lead = line.ends_with([':', '?']) && line.split_whitespace().count() <= 7;
+
     // `:memo:` is an emoji.
     let words = line
         .split_whitespace()
@@ -42,13 +43,16 @@ pub fn heading(line: &str) -> Option<Heading> {
         .filter(|c| c.is_alphanumeric() || *c == ' ')
         .collect();
     let plain = plain.split_whitespace().collect::<Vec<_>>().join(" ");
+
     let is_machine = headings("machine").any(|known| known == plain);
     let is_listed = is_machine || headings("template").any(|known| known == plain);
     let is_template = is_listed || headings("begins").any(|beginning| plain.starts_with(beginning));
+
     let is_heading = is_marked || is_bold || is_lead || is_listed;
     if !is_heading {
         return None;
     }
+
     Some(match () {
         () if is_machine || plain.starts_with("what version") => Heading::Machine,
         () if is_template => Heading::Template,
@@ -61,7 +65,7 @@ static NOISE: LazyLock<RegexSet> = LazyLock::new(|| {
     let patterns = [
         // Check boxes of templates.
         r"^\s*[-*] \[[ xX]\] ",
-        // Trailers of commits, and what squashing leaves.
+        // Trailers of commits, and lines that squashing leaves.
         r"(?i)^\s*(signed-off-by|co-authored-by|reviewed-by|acked-by|tested-by|reported-by|change-id|cc|refs?|closes|fixes|resolves|see also|bug|pr-url|ref|assisted-by|fixes-issue):?\s+(#\d+|\S+#\d+|https?:|\S+ \S*.*<\S+@\S+>|I[0-9a-f]{20,})",
         r"^-{3,}$|^={3,}$|^_{3,}$|^\*{3,}$",
         // `Python: 3.11`, `- OS: Ubuntu 22.04`, `node v18.1.0`, `redis==4.5`.
@@ -78,11 +82,11 @@ static NOISE: LazyLock<RegexSet> = LazyLock::new(|| {
         r"(?i)^(thanks|thank you|hi|hello|hey|cheers|best regards|regards|greetings)\b[^.]{0,40}[,.!]*$",
         r"^\s*\|?[\s:|-]+\|?$",
     ];
-    // Constant patterns; a unit test compiles them.
+    // The patterns are constant, and a unit test compiles them.
     RegexSet::new(patterns.map(ascii)).unwrap_or_else(|_| RegexSet::empty())
 });
 
-/// Whether `line` is noise by itself.
+/// Returns whether `line` is noise by itself.
 pub fn is_noise(line: &str) -> bool {
     NOISE.is_match(line)
 }

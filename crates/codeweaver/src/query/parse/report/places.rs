@@ -6,13 +6,14 @@ use codeweaver_text::{self as text, Mention};
 /// Maximum number of modules.
 const MAX_MODULES: usize = 40;
 
-/// The files that `text` names. A compiled Python file is its source.
+/// Returns the files that `text` names. A compiled Python file stands for its source.
 pub fn mentions(text: &str) -> Vec<Mention> {
     let all = text::mentions(text).into_iter();
     all.map(|it| Mention { path: cleaned_path(&it.path), line: it.line }).collect()
 }
 
-/// Qualified names in `text` that may be modules, or what is in them, with `.` between their segments.
+/// Returns qualified names in `text` that may be those of modules or of things in them, with `.` between
+/// their segments.
 pub fn modules(text: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for name in text::identifiers(text) {
@@ -22,6 +23,7 @@ pub fn modules(text: &str) -> Vec<String> {
             found.push(name);
         }
     }
+
     found
 }
 

@@ -1,6 +1,6 @@
-//! Title: what a report is about.
+//! Title: the subject of a report.
 
-/// A first line of at most this length is the title; of a longer one, its first sentence.
+/// Maximum length of a first line that is the title. Of a longer one, the first sentence is.
 const MAX_BYTES: usize = 200;
 /// Tags before a title, in lower case.
 const TAGS: &[&str] =
@@ -8,24 +8,25 @@ const TAGS: &[&str] =
 /// Types of conventional commits.
 const TYPES: &[&str] = &["fix", "feat", "bugfix", "chore", "perf", "hotfix"];
 
-/// The title of `prose` without its tags, and the rest.
+/// Splits `prose` into its title, without tags, and the rest.
 pub fn split(prose: &str) -> (String, String) {
     let prose = prose.trim();
     let (first, rest) = prose.split_once('\n').unwrap_or((prose, ""));
     let end = if first.len() <= MAX_BYTES { first.len() } else { end_of_sentence(first) };
     let (title, more) = first.split_at(end);
     let rest = if more.trim().is_empty() { rest.to_owned() } else { format!("{}\n{rest}", more.trim()) };
+
     (without_tags(title), rest.trim().to_owned())
 }
 
-/// Where the first sentence of `text` ends, at the latest after [`MAX_BYTES`].
+/// Returns the end of the first sentence of `text`, at most [`MAX_BYTES`].
 fn end_of_sentence(text: &str) -> usize {
     let limit = text.floor_char_boundary(MAX_BYTES);
     let ends = [". ", "? ", "! ", ": "].iter().filter_map(|end| text[..limit].find(end));
     ends.min().map_or_else(|| text[..limit].rfind(' ').unwrap_or(limit), |at| at + 1)
 }
 
-/// `title` without `[Bug]:`, `Bug report:`, `fix(scope):` and `(#123)`. The scope of a commit stays.
+/// Removes `[Bug]:`, `Bug report:`, `fix(scope):` and `(#123)` from `title`. The scope of a commit stays.
 fn without_tags(title: &str) -> String {
     let mut title = title.trim().trim_start_matches('#').trim_start();
     loop {
@@ -38,6 +39,7 @@ fn without_tags(title: &str) -> String {
             _ => break,
         }
     }
+
     let scoped = title.split_once(':').and_then(|(head, rest)| {
         let (kind, scope) =
             head.trim_end_matches('!').split_once('(').unwrap_or((head.trim_end_matches('!'), ""));
@@ -45,24 +47,27 @@ fn without_tags(title: &str) -> String {
             .contains(&kind.to_ascii_lowercase().as_str())
             .then(|| (scope.trim_end_matches(')'), rest.trim()))
     });
+
     let title = match scoped {
         Some((scope, rest)) if !rest.is_empty() => format!("{scope} {rest}"),
         _ => title.to_owned(),
     };
+
     without_references(&title).trim_matches('*').trim().to_owned()
 }
 
-/// `text` without the numbers of issues at its end, such as `(#123)`, unless it is nothing else.
+/// Removes the numbers of issues at the end of `text`, such as `(#123)`, unless there is nothing else.
 pub fn without_references(text: &str) -> &str {
-    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let mut rest = text;
     while let Some(inner) = rest.trim_end().strip_suffix(')')
         && let Some((before, number)) = inner.rsplit_once("(#")
-        && is_number(number)
+        && !number.is_empty()
+        && number.bytes().all(|byte| byte.is_ascii_digit())
         && !before.trim().is_empty()
     {
         rest = before.trim_end();
     }
+
     rest
 }
 

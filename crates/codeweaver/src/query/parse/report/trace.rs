@@ -1,14 +1,14 @@
 //! Trace: the frames of stack traces.
 //!
 //! Each language prints them in its own form ([`FORMS`]). Python, and Ruby with `Traceback`, print the
-//! innermost frame last; the JVM prints the cause after what it caused. Here the innermost frame of the cause
-//! is first.
+//! innermost frame last; the JVM prints a cause after its effect. The result has the innermost frame of the
+//! cause first.
 
 use codeweaver_text as text;
 use regex::{Captures, Regex};
 use std::sync::LazyLock;
 
-/// Maximum number of frames that are kept of one trace: three quarters are the innermost, the others the
+/// Maximum number of frames that are kept of one trace. Three quarters are the innermost, the others the
 /// outermost.
 const MAX_FRAMES: usize = 200;
 /// Maximum number of traces: a dump of all threads has hundreds.
@@ -17,44 +17,44 @@ const MAX_TRACES: usize = 8;
 /// A frame of a stack trace.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Frame {
-    /// With `/` as separator. For the JVM it is made of the package and the name of the file.
+    /// With `/` as separator. For the JVM it consists of the package and the name of the file.
     pub path: Option<String>,
     /// 1-based.
     pub line: Option<u32>,
     /// The function with as many qualifiers as the trace has, without arguments and generics.
     pub function: Option<String>,
-    /// Whether it is by its path, or its package, in the standard library or an installed package. An
-    /// installed copy of what is searched is too.
+    /// Whether its path or its package is in the standard library or an installed package. An installed copy
+    /// of the searched code counts as well.
     pub is_library: bool,
     /// Number of the trace in the text.
     pub trace: usize,
 }
 
-/// What a line is, if it belongs to a trace.
+/// Kind of a line that belongs to a trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TraceLine {
     Frame,
-    /// Says that a trace begins, or what it was caused by. It may have a message.
+    /// Begins a trace or a cause of one. It may have a message.
     Header,
     /// A line of the source below its frame.
     Source,
 }
 
-/// Which end of a trace the innermost frame is at.
+/// End of a trace that has the innermost frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Innermost {
     First,
     Last,
 }
 
-/// How a language prints a frame. The groups of the expression are `path`, `line`, `function`, and for the
-/// JVM `class` and `file`.
+/// Form in which a language prints a frame. The groups of the expression are `path`, `line`, `function`, and
+/// for the JVM `class` and `file`.
 struct Form {
     regex: Regex,
     innermost: Innermost,
 }
 
-/// `pattern` where `\w`, `\d`, `\s` and `\S` mean ASCII.
+/// Returns `pattern` with `\w`, `\d`, `\s` and `\S` restricted to ASCII.
 pub fn ascii(pattern: &str) -> String {
     let pattern = pattern.replace(r"\w", "[0-9A-Za-z_]").replace(r"\d", "[0-9]");
     pattern.replace(r"\s", r"[ \t\r]").replace(r"\S", r"[^ \t\r\n]").replace(r"\b", r"(?-u:\b)")
@@ -155,10 +155,13 @@ const FORMS: &[(&str, Innermost)] = &[
 ];
 
 static COMPILED: LazyLock<Vec<Form>> = LazyLock::new(|| {
-    let form = |(pattern, innermost): &(&str, Innermost)| {
-        Some(Form { regex: regex(pattern)?, innermost: *innermost })
-    };
-    FORMS.iter().filter_map(form).collect()
+    let mut forms = Vec::with_capacity(FORMS.len());
+    for (pattern, innermost) in FORMS {
+        if let Some(regex) = regex(pattern) {
+            forms.push(Form { regex, innermost: *innermost });
+        }
+    }
+    forms
 });
 
 /// Functions above their paths: Rust `12: a::b::c`, Go `a/b.(*T).f(0x1, …)`.
@@ -170,14 +173,14 @@ static FUNCTION_LINES: LazyLock<Vec<Regex>> = LazyLock::new(|| {
     patterns.iter().filter_map(|pattern| regex(pattern)).collect()
 });
 
-/// Lines at the start of a trace, and what causes are introduced by.
+/// Lines at the start of a trace or of a cause.
 static HEADERS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     regex(
         r"^\s*(?:Traceback \(most recent call last\)|Caused by:|Suppressed:|Exception in thread |goroutine \d+ \[|stack traceback:|[Ss]tack ?trace:|stack backtrace:|Backtrace:|CallStack \(from|\[C\]: in |\.\.\. \d+ (?:more|common frames)|(?:During handling of|The above exception was)|note: (?:run with|Some details)|Thread \d+ |PHP (?:Fatal|Stack)|--- End of|\*\* \((?:\w|\.)+\)|thread '[^']*' panicked|={2,}\d+={2,} ?ERROR|-{3,} *(?:begin|end|inner exception)|#\d+ \{main\})",
     )
 });
 
-/// Parts of paths and packages that belong to installed code.
+/// Parts of paths that belong to installed code.
 const LIBRARIES: &str = "\
     site-packages/ dist-packages/ node_modules/ /rustc/ .cargo/registry /usr/lib/ /usr/include/ \
     /usr/local/lib/ node: internal/modules internal/process <frozen <anonymous> /lib/python3 \
@@ -206,18 +209,21 @@ pub struct TraceReader {
 }
 
 impl TraceReader {
-    /// What `line` is, if it is of a trace.
+    /// Reads a line and returns its kind, if it belongs to a trace.
     pub fn add(&mut self, line: &str) -> Option<TraceLine> {
         if let Some((frame, innermost)) = frame(line) {
             let indent = line.len() - line.trim_start().len();
             self.indent = (innermost == Innermost::Last).then_some(indent);
             self.push(frame, innermost);
-            // A message and its place are on one line.
+            // Some languages print a message and its place on one line.
             let is_sentence = line.contains("panicked at")
                 || line.contains("rror") && !line.trim_start().starts_with("at ");
+
             return Some(if is_sentence { TraceLine::Header } else { TraceLine::Frame });
         }
+
         if let Some(function) = FUNCTION_LINES.iter().find_map(|regex| regex.captures(line)) {
+            // The expression matches other lines too, so it needs a frame nearby or a number in front.
             let is_known = self.n_other <= 1 && (!self.sections.is_empty() || self.function.is_some());
             self.flush_function();
             self.function = function.name("function").map(|it| it.as_str().to_owned());
@@ -225,8 +231,10 @@ impl TraceReader {
             let is_certain = is_known || line.trim_start().starts_with(|c: char| c.is_ascii_digit());
             return is_certain.then_some(TraceLine::Frame);
         }
+
         if HEADERS.as_ref().is_some_and(|regex| regex.is_match(line)) {
             if line.trim_start().starts_with("Caused by:") && !self.sections.is_empty() {
+                // The frames of a cause come before those of its effect.
                 self.sections.insert(0, Vec::new());
             } else if line.contains("Traceback (most") || line.trim_start().starts_with("goroutine ") {
                 self.end();
@@ -234,10 +242,13 @@ impl TraceReader {
             self.n_other = 0;
             return Some(TraceLine::Header);
         }
+
         self.n_other += 1;
+        // A few other lines may be between two frames.
         if self.n_other > 3 {
             self.end();
         }
+
         let indent = line.len() - line.trim_start().len();
         let is_source = self.indent.is_some_and(|of_frame| indent > of_frame) && !line.trim().is_empty();
         if !is_source && !line.trim().is_empty() {
@@ -246,21 +257,24 @@ impl TraceReader {
         is_source.then_some(TraceLine::Source)
     }
 
+    /// Adds a frame, with the function that the line before named.
     fn push(&mut self, mut frame: Frame, innermost: Innermost) {
         self.n_other = 0;
         match (frame.path.is_some(), frame.function.is_some()) {
             (true, false) => frame.function = self.function.take().map(|it| cleaned(&it)),
             _ => self.flush_function(),
         }
+
         frame.is_library = is_library(&frame);
         self.is_reversed = innermost == Innermost::Last;
+
         if self.sections.is_empty() {
             self.sections.push(Vec::new());
         }
         self.sections[0].push(frame);
     }
 
-    /// Adds the function whose path did not follow.
+    /// Adds the function that the line before named as a frame without a path.
     fn flush_function(&mut self) {
         let Some(function) = self.function.take().filter(|_| !self.sections.is_empty()) else { return };
         let mut frame = Frame { function: Some(cleaned(&function)), ..Frame::default() };
@@ -268,44 +282,50 @@ impl TraceReader {
         self.sections[0].push(frame);
     }
 
-    /// Ends the trace.
+    /// Ends the trace, and adds its frames to those of all traces.
     fn end(&mut self) {
         self.flush_function();
         self.function = None;
         self.indent = None;
+
         let mut trace: Vec<Frame> = self.sections.drain(..).flatten().collect();
         if trace.is_empty() || self.n_traces == MAX_TRACES {
             return;
         }
+
         if self.is_reversed {
             trace.reverse();
         }
-        // Both ends say something: what failed, and what was asked for.
+
+        // Both ends are kept: the innermost frames failed, and the outermost show the request.
         if trace.len() > MAX_FRAMES {
             trace.drain(MAX_FRAMES / 4 * 3..trace.len() - MAX_FRAMES / 4);
         }
+
         let number = self.n_traces;
         self.frames.extend(trace.into_iter().map(|frame| Frame { trace: number, ..frame }));
         self.n_traces += 1;
     }
 
-    /// The frames of all traces in the order of the text; of each trace, the innermost first.
+    /// Returns the frames of all traces in the order of the text; of each trace, the innermost first.
     pub fn finish(mut self) -> Vec<Frame> {
         self.end();
         self.frames
     }
 }
 
-/// The frame that `line` prints.
+/// Returns the frame that `line` prints.
 fn frame(line: &str) -> Option<(Frame, Innermost)> {
-    // The longest of lines is data, and all forms have one of these.
+    // A very long line is data, and every form has one of these characters.
     if line.len() > 2000 || !line.contains([':', '(', '#', '@', '"']) {
         return None;
     }
-    COMPILED.iter().find_map(|form| Some((of_captures(&form.regex.captures(line)?)?, form.innermost)))
+
+    COMPILED.iter().find_map(|form| Some((frame_of(&form.regex.captures(line)?)?, form.innermost)))
 }
 
-fn of_captures(captures: &Captures<'_>) -> Option<Frame> {
+/// Returns the frame of a match of a form; `None` if it has neither a path nor a function.
+fn frame_of(captures: &Captures<'_>) -> Option<Frame> {
     let group = |name: &str| captures.name(name).map(|it| it.as_str()).filter(|it| !it.is_empty());
     let (path, function) = match group("class") {
         Some(class) => {
@@ -313,15 +333,18 @@ fn of_captures(captures: &Captures<'_>) -> Option<Frame> {
         }
         None => (group("path").map(cleaned_path), group("function").map(cleaned)),
     };
+
     let function = function.filter(|it| !it.is_empty() && it.len() < 300);
     let line = group("line").and_then(|line| line.parse().ok()).filter(|&line| line > 0);
-    // What a form has in place of its arguments may be a place.
+
+    // Some forms have a place where others have the arguments.
     let place = captures.get(0).filter(|_| path.is_none()).and_then(|it| text::mentions(it.as_str()).pop());
     let (path, line) = place.map_or((path, line), |place| (Some(cleaned_path(&place.path)), place.line));
+
     (path.is_some() || function.is_some()).then_some(Frame { path, line, function, ..Frame::default() })
 }
 
-/// `org/a/C.java` of the class `org.a.C$D`.
+/// Returns `org/a/C.java` for the class `org.a.C$D`.
 fn jvm_path(class: &str, file: &str) -> String {
     match class.rsplit_once('.') {
         Some((package, _)) => format!("{}/{file}", package.replace('.', "/")),
@@ -329,23 +352,25 @@ fn jvm_path(class: &str, file: &str) -> String {
     }
 }
 
-/// `C.f` of `org.a.C$D$1`, `f`; of a constructor or lambda `C` alone.
+/// Returns `C.f` for `org.a.C$D$1` and `f`; for a constructor or lambda, `C` alone.
 fn jvm_function(class: &str, function: &str) -> String {
     let name = class.rsplit('.').next().unwrap_or(class);
     let outer = name.split('$').rfind(|part| part.starts_with(|c: char| c.is_ascii_alphabetic()));
     let outer = outer.unwrap_or(name).trim_end_matches("Kt");
+
     let function =
         function.strip_prefix("lambda$").and_then(|rest| rest.split('$').next()).unwrap_or(function);
     let function = function.split(['$', '-']).next().unwrap_or(function);
     let package = class.rsplit_once('.').map_or("", |(package, _)| package);
     let qualified = if package.is_empty() { outer.to_owned() } else { format!("{package}.{outer}") };
+
     match function {
         "" | "<init>" | "<clinit>" | "invokeSuspend" | "invoke" => qualified,
         function => format!("{qualified}.{function}"),
     }
 }
 
-/// A path with `/` as separator, of the source: without scheme, query and compiled forms.
+/// Returns a path of the source with `/` as separator: without scheme, query and compiled forms.
 pub fn cleaned_path(path: &str) -> String {
     let path = path.replace('\\', "/");
     let path = match path.split_once("://") {
@@ -353,6 +378,8 @@ pub fn cleaned_path(path: &str) -> String {
         Some((_, rest)) => rest.split_once('/').map_or(rest, |(_, path)| path),
         None => &path,
     };
+
+    // The query of an address, such as a version.
     let path = path.split('?').next().unwrap_or(path).trim_start_matches("./");
     match path.strip_suffix(".pyc").or_else(|| path.strip_suffix(".pyo")) {
         Some(stem) => {
@@ -365,7 +392,7 @@ pub fn cleaned_path(path: &str) -> String {
     }
 }
 
-/// A function without arguments, generics, hashes and what compilers add.
+/// Removes arguments, generics, hashes and additions of compilers from a function.
 fn cleaned(function: &str) -> String {
     let mut name = function.trim();
     for prefix in [
@@ -380,11 +407,13 @@ fn cleaned(function: &str) -> String {
     ] {
         name = name.strip_prefix(prefix).unwrap_or(name);
     }
+
     // `<T as Trait>::f` is a method of T.
     let name = match name.strip_prefix('<').and_then(|rest| rest.split_once(" as ")) {
-        Some((of, rest)) => format!("{of}{}", rest.rsplit_once('>').map_or("", |(_, rest)| rest)),
+        Some((type_, rest)) => format!("{type_}{}", rest.rsplit_once('>').map_or("", |(_, rest)| rest)),
         None => name.to_owned(),
     };
+
     let mut plain = String::with_capacity(name.len());
     let mut depth = 0usize;
     for c in name.replace("(*", "").replace(").", ".").chars() {
@@ -396,22 +425,30 @@ fn cleaned(function: &str) -> String {
             _ => {}
         }
     }
+
     let parts: Vec<&str> = plain.split("::").filter(|part| !part.is_empty() && !is_hash(part)).collect();
     let plain = parts.join("::");
+
     let plain = plain.rsplit('/').find(|part| part.contains(|c: char| c.is_alphabetic())).unwrap_or(&plain);
     plain.trim_end_matches(['.', ' ', ':']).split(' ').next_back().unwrap_or(plain).to_owned()
 }
 
-/// Whether a segment is the hash of a Rust symbol.
+/// Returns whether a segment is the hash of a Rust symbol.
 fn is_hash(part: &str) -> bool {
     part.len() == 17 && part.starts_with('h') && part[1..].bytes().all(|b| b.is_ascii_hexdigit())
 }
 
+/// Returns whether a frame is in the standard library or an installed package.
 fn is_library(frame: &Frame) -> bool {
-    let has_library = |path: &String| LIBRARIES.split_ascii_whitespace().any(|part| path.contains(part));
-    let of_package =
-        |name: &String| LIBRARY_PACKAGES.split_ascii_whitespace().any(|package| name.starts_with(package));
-    frame.path.as_ref().is_some_and(has_library) || frame.function.as_ref().is_some_and(of_package)
+    let is_library_path = frame
+        .path
+        .as_ref()
+        .is_some_and(|path| LIBRARIES.split_ascii_whitespace().any(|part| path.contains(part)));
+
+    is_library_path
+        || frame.function.as_ref().is_some_and(|name| {
+            LIBRARY_PACKAGES.split_ascii_whitespace().any(|package| name.starts_with(package))
+        })
 }
 
 #[cfg(test)]
