@@ -6,12 +6,14 @@
 
 mod common;
 
+use std::time::Instant;
+
 use codeweaver::ask::serve::held::Held;
 use codeweaver::ask::{self, SHOWN_PASSAGES};
 use codeweaver::query::Searcher;
 use codeweaver_index::Codebase;
+
 use common::{Corpus, QUERIES, Result, Samples, corpora, ms, row, setting};
-use std::time::Instant;
 
 const DOCUMENTS: Corpus = Corpus::Documents { name: "documents", n_files: 1000 };
 
@@ -48,7 +50,7 @@ fn measure(corpus: &Corpus) -> Result<()> {
     let held = Held::open(Codebase::open(&scratch.dir, &[])?, false, min_relevance)?;
     row(&scratch.name, "loading index and documents into memory", ms(started.elapsed()));
     let mut next = QUERIES.iter().cycle();
-    let in_memory = Samples::of(runs, || Ok(held.answer(next.next().unwrap_or(&""), SHOWN_PASSAGES)?))?;
+    let in_memory = Samples::new(runs, || Ok(held.answer(next.next().unwrap_or(&""), SHOWN_PASSAGES)?))?;
     row(&scratch.name, "question from memory, as in a server", in_memory);
     // `ask` ends with 1 if there is no answer, so the questions are those with one.
     let mut answered = Vec::new();
@@ -59,7 +61,7 @@ fn measure(corpus: &Corpus) -> Result<()> {
     }
     let mut next = answered.iter().cycle();
     let whole =
-        Samples::of(runs, || scratch.codeweaver.time(["ask", next.next().map_or("", |question| question)]))?;
+        Samples::new(runs, || scratch.codeweaver.time(["ask", next.next().map_or("", |question| question)]))?;
     row(&scratch.name, "git codeweaver ask, whole process", whole);
     Ok(())
 }

@@ -7,8 +7,9 @@
 
 mod common;
 
-use common::{Corpus, Result, Samples, Scratch, corpora, row, setting};
 use std::time::{Duration, Instant};
+
+use common::{Corpus, Result, Samples, Scratch, corpora, row, setting};
 
 /// Time limit for the index to become current; beyond it the bench fails.
 const TIMEOUT: Duration = Duration::from_secs(60);

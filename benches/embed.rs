@@ -9,14 +9,16 @@
 
 mod common;
 
-use codeweaver_config::ModelSettings;
-use codeweaver_embed::{self as embed, Embedder, TableModel, bag_of, bag_terms, encode_table};
-use codeweaver_text::visit_terms;
-use common::{Corpus, Result, Samples, Scratch, corpora, row, setting};
 use std::collections::HashMap;
 use std::hint::black_box;
 use std::process::Command;
 use std::time::{Duration, Instant};
+
+use codeweaver_config::ModelSettings;
+use codeweaver_embed::{self as embed, Embedder, TableModel, bag_of, bag_terms, encode_table};
+use codeweaver_text::visit_terms;
+
+use common::{Corpus, Result, Samples, Scratch, corpora, row, setting};
 
 const PIECE_BYTES: usize = 1500;
 const ENTRIES: usize = 32_768;
@@ -47,7 +49,7 @@ fn throughput(corpus: &Corpus) -> Result<()> {
             step();
             Ok(())
         };
-        let median = Samples::of(runs, timed)?.median().as_secs_f64();
+        let median = Samples::new(runs, timed)?.median().as_secs_f64();
         let (chunks, megabytes) = (pieces.len() as f64 / median, bytes as f64 / median / 1e6);
         let each = median * 1e6 / pieces.len() as f64;
         row(&scratch.name, what, format!("{chunks:.0} chunks/s, {megabytes:.0} MB/s, {each:.2} µs a chunk"));

@@ -6,9 +6,10 @@
 
 mod common;
 
+use std::time::Instant;
+
 use common::process::disk_use;
 use common::{Corpus, Result, Samples, Scratch, corpora, ms, row, setting};
-use std::time::Instant;
 
 /// Patterns with more matching lines are not selective.
 const MAX_LINES: usize = 50;
@@ -46,7 +47,7 @@ fn measure(corpus: &Corpus) -> Result<()> {
     let ratio = format!("{:.1} (p10 {:.1}, p90 {:.1})", at(0.5), at(0.1), at(0.9));
     row(name, "git grep / ours, median of the ratios", ratio);
     let unselective =
-        Samples::of(3, || scratch.codeweaver.run(["search", "--mode", "exact", "--count", "e"]))?;
+        Samples::new(3, || scratch.codeweaver.run(["search", "--mode", "exact", "--count", "e"]))?;
     row(name, "a letter that most lines have", format!("{} ms", ms(unselective.min())));
     row(name, "store", common::mib(disk_use(&scratch.store())));
     Ok(())

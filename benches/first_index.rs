@@ -7,8 +7,9 @@
 
 mod common;
 
-use common::{Corpus, Cost, Result, Scratch, corpora, mib, ms, row, setting};
 use std::time::{Duration, Instant};
+
+use common::{Corpus, Cost, Result, Scratch, corpora, mib, ms, row, setting};
 
 fn main() -> Result<()> {
     corpora().iter().try_for_each(measure)

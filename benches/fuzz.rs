@@ -15,7 +15,6 @@
 #[path = "../tests/fuzz/mod.rs"]
 mod fuzz;
 
-use fuzz::{Case, Driver, TARGETS, adversarial};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::os::unix::fs::FileExt as _;
@@ -23,6 +22,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
+
+use fuzz::{Case, Driver, TARGETS, adversarial};
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 

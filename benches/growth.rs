@@ -7,9 +7,10 @@
 
 mod common;
 
+use std::path::Path;
+
 use common::process::disk_use;
 use common::{Corpus, Result, Samples, corpora, mib, row, setting};
-use std::path::Path;
 
 fn main() -> Result<()> {
     let all = corpora();
@@ -36,7 +37,7 @@ fn measure(corpus: &Corpus) -> Result<()> {
     row(
         &scratch.name,
         "cold query afterwards",
-        Samples::of(20, || scratch.codeweaver.time(["search", next.next().unwrap_or(&"")]))?,
+        Samples::new(20, || scratch.codeweaver.time(["search", next.next().unwrap_or(&"")]))?,
     );
     Ok(())
 }

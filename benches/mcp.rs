@@ -6,11 +6,13 @@
 
 mod common;
 
-use common::{Corpus, QUERIES, Result, Samples, mib, row, setting};
-use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Instant;
+
+use serde_json::{Value, json};
+
+use common::{Corpus, QUERIES, Result, Samples, mib, row, setting};
 
 fn main() -> Result<()> {
     let corpora = match std::env::var_os("CODEWEAVER_BENCH_REPO") {
@@ -50,7 +52,7 @@ fn measure(corpus: &Corpus) -> Result<()> {
     for (what, locations_only) in [("find_code, warm", false), ("find_code, warm, locations only", true)] {
         let mut next = QUERIES.iter().cycle();
         QUERIES.iter().try_for_each(|query| session.find(query, locations_only).map(drop))?;
-        let samples = Samples::of(runs, || session.find(next.next().unwrap_or(&""), locations_only))?;
+        let samples = Samples::new(runs, || session.find(next.next().unwrap_or(&""), locations_only))?;
         row(&scratch.name, what, samples);
     }
     std::thread::sleep(std::time::Duration::from_secs(1));

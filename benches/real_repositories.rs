@@ -13,10 +13,11 @@
 
 mod common;
 
-use common::{Corpus, Cost, QUERIES, Result, Samples, Scratch, mib, ms};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
+
+use common::{Corpus, Cost, QUERIES, Result, Samples, Scratch, mib, ms};
 
 /// Maximum number of lines on stderr.
 const MAX_STDERR_LINES: usize = 3;

@@ -6,10 +6,12 @@
 
 mod common;
 
+use std::time::Instant;
+
 use codeweaver::query::{Request, Searcher, ViewRequest, WorktreeMode};
 use codeweaver_index::Codebase;
+
 use common::{Corpus, QUERIES, Result, Samples, Scratch, corpora, row, setting};
-use std::time::Instant;
 
 fn main() -> Result<()> {
     corpora().iter().try_for_each(measure)
@@ -37,7 +39,7 @@ fn measure(corpus: &Corpus) -> Result<()> {
 fn cold(scratch: &Scratch, runs: usize, what: &str) -> Result<()> {
     let mut next = QUERIES.iter().cycle();
     let cpu = common::process::children_cpu();
-    let samples = Samples::of(runs, || scratch.codeweaver.time(["search", next.next().unwrap_or(&"")]))?;
+    let samples = Samples::new(runs, || scratch.codeweaver.time(["search", next.next().unwrap_or(&"")]))?;
     let cpu = (common::process::children_cpu() - cpu) / (runs as u32 + 1);
     row(&scratch.name, what, format!("{samples}, CPU {} ms each", common::ms(cpu)));
     Ok(())
@@ -75,17 +77,17 @@ fn warm(scratch: &Scratch, runs: usize) -> Result<()> {
 }
 
 fn others(scratch: &Scratch, runs: usize) -> Result<()> {
-    let grep = Samples::of(runs, || scratch.git.time(["grep", "-n", "-w", "configuration"]))?;
+    let grep = Samples::new(runs, || scratch.git.time(["grep", "-n", "-w", "configuration"]))?;
     row(&scratch.name, "git grep -n -w, one word", grep);
     let ripgrep = common::Program::new("rg", &scratch.dir, &scratch.home);
-    match Samples::of(runs, || ripgrep.time(["-n", "-w", "configuration", "."])) {
+    match Samples::new(runs, || ripgrep.time(["-n", "-w", "configuration", "."])) {
         Ok(samples) => row(&scratch.name, "rg -n -w, one word", samples),
         Err(_) => row(&scratch.name, "rg -n -w, one word", "not installed"),
     }
     row(
         &scratch.name,
         "git --version (process start)",
-        Samples::of(runs, || scratch.git.time(["--version"]))?,
+        Samples::new(runs, || scratch.git.time(["--version"]))?,
     );
     Ok(())
 }

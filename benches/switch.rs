@@ -6,9 +6,10 @@
 
 mod common;
 
+use std::time::Instant;
+
 use common::process::disk_use;
 use common::{Corpus, Result, Samples, Scratch, corpora, ms, row, setting};
-use std::time::Instant;
 
 const CHANGED: usize = 1000;
 
@@ -47,9 +48,13 @@ fn measure(corpus: &Corpus) -> Result<()> {
     row(
         name,
         "nothing to do: git codeweaver index",
-        Samples::of(runs, || scratch.codeweaver.run(["index", "-q"]))?,
+        Samples::new(runs, || scratch.codeweaver.run(["index", "-q"]))?,
     );
-    row(name, "nothing to do: git status", Samples::of(runs, || scratch.git.run(["status", "--porcelain"]))?);
+    row(
+        name,
+        "nothing to do: git status",
+        Samples::new(runs, || scratch.git.run(["status", "--porcelain"]))?,
+    );
     worktree(&scratch, &main)
 }
 

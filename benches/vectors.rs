@@ -26,6 +26,9 @@ mod figures;
 #[path = "vectors/synthetic.rs"]
 mod synthetic;
 
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
 use codeweaver::query::retrieve::dense::DenseSearch;
 use codeweaver::query::view::scope::Scope;
 use codeweaver::query::view::{RowId, View};
@@ -37,10 +40,9 @@ use codeweaver_store::hnsw::HnswData;
 use codeweaver_store::hnsw::search::HnswSearch;
 use codeweaver_store::hnsw::vectors::RowVectors;
 use codeweaver_store::live::LiveRows;
+
 use common::{Result, Samples, corpora, row, setting};
 use figures::{Figure, Figures};
-use std::path::{Path, PathBuf};
-use std::time::Instant;
 
 /// Number of rows to retrieve: what ranking asks for, and what a list of matches shows.
 const KEEP: usize = 300;

@@ -1,9 +1,10 @@
 //! Repositories to measure: synthetic ones with fixed content, and clones of real ones.
 
-use super::process::Program;
-use super::{Result, setting};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+
+use super::process::Program;
+use super::{Result, setting};
 
 /// Source of a repository.
 #[derive(Debug, Clone)]

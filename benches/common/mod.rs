@@ -42,7 +42,7 @@ pub struct Samples(Vec<Duration>);
 
 impl Samples {
     /// Runs `run` `n` times after one run that is not counted.
-    pub fn of<T>(n: usize, mut run: impl FnMut() -> Result<T>) -> Result<Samples> {
+    pub fn new<T>(n: usize, mut run: impl FnMut() -> Result<T>) -> Result<Samples> {
         run()?;
         let mut samples = Samples::default();
         for _ in 0..n {

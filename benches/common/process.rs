@@ -1,10 +1,11 @@
 //! Child processes and their cost.
 
-use super::Result;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
+
+use super::Result;
 
 /// Cost of a process.
 #[derive(Debug, Clone, Copy, Default)]

@@ -1,9 +1,10 @@
 //! The figures as JSON lines, for `benches/vectors/__main__.py`.
 
-use crate::common::{Result, Samples};
 use std::fs::File;
 use std::io::Write as _;
 use std::time::Duration;
+
+use crate::common::{Result, Samples};
 
 /// The times of one method for one number of rows.
 pub struct Figure<'a> {

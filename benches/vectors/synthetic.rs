@@ -10,8 +10,9 @@
 //! products. The noise does not depend on how dense the surroundings of a row are, so groups of rows that are
 //! nearly equal in the index are less so here.
 
-use crate::common::Result;
-use crate::{KEEP, leading_scope, nearest};
+use std::f32::consts::FRAC_1_SQRT_2;
+use std::sync::Arc;
+
 use codeweaver::query::Ann;
 use codeweaver::query::view::View;
 use codeweaver_git::Oid;
@@ -19,8 +20,9 @@ use codeweaver_index::build::SEAL_ROWS;
 use codeweaver_store::hnsw::vectors::RowVectors;
 use codeweaver_store::rows::{DocKey, DocMeta, RowMeta};
 use codeweaver_store::segment::{Segment, SegmentBuilder};
-use std::f32::consts::FRAC_1_SQRT_2;
-use std::sync::Arc;
+
+use crate::common::Result;
+use crate::{KEEP, leading_scope, nearest};
 
 /// Rows whose near neighbours are looked up, spread over the index.
 const N_SAMPLED: u32 = 512;
@@ -34,9 +36,9 @@ const COMPARED: usize = 1000;
 /// Adds `n_rows` rows to `view`, in segments as large as those of an index, and says how near they are to
 /// those they were made of.
 pub fn append(view: &mut View, n_rows: u32) -> Result<String> {
-    let noise = Noise::of(view)?;
+    let noise = Noise::new(view)?;
     let indexed = view.reader.segments.clone();
-    let originals = RowVectors::of(&indexed);
+    let originals = RowVectors::from_segments(&indexed);
     let mut rng = fastrand::Rng::with_seed(SEED);
     let mut in_turn = (0..originals.n_rows()).cycle().enumerate();
     let mut cosines = Vec::new();
@@ -67,10 +69,10 @@ struct Noise {
 }
 
 impl Noise {
-    fn of(view: &View) -> Result<Noise> {
+    fn new(view: &View) -> Result<Noise> {
         let scope = leading_scope(view, u32::MAX);
         let segments = &view.reader.segments;
-        let rows = RowVectors::of(segments);
+        let rows = RowVectors::from_segments(segments);
         let (mut differences, mut cosines) = (Vec::new(), Vec::new());
         let step = (rows.n_rows() / N_SAMPLED).max(1);
         for row in (0..rows.n_rows()).step_by(step as usize) {

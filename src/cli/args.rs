@@ -1,10 +1,13 @@
 //! The argument parser: global options and the list of commands.
 
-use super::commands;
+use std::path::PathBuf;
+
 use clap::builder::TypedValueParser as _;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+
 use codeweaver_git::quoting;
-use std::path::PathBuf;
+
+use super::commands;
 
 const ABOUT: &str = "Search code by meaning, from an index that lives in your git repository";
 

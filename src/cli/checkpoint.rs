@@ -3,10 +3,11 @@
 //! The record informs the user and `status`. Resuming does not depend on it, because stored chunks are found
 //! by content. It is therefore written on a best-effort basis, and an unreadable record is treated as absent.
 
+use std::path::PathBuf;
+
 use codeweaver_index::{Codebase, Counters};
 use codeweaver_store::layout::write_atomically;
 use codeweaver_store::time;
-use std::path::PathBuf;
 
 /// Age in seconds above which a record is stale.
 pub const STALE_SECONDS: u64 = 24 * 3600;

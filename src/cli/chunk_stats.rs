@@ -1,13 +1,14 @@
 //! Chunking statistics of a tree: sizes, boundaries on syntax nodes, unclassified nodes, degradations.
 
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
 use codeweaver_chunk::{self as chunk, Chunk, LanguageId};
 use codeweaver_git::{self as git, ByteSlice, Oid};
 use codeweaver_index::policy::{PathDecision, Policy};
 use codeweaver_index::{Codebase, IndexError};
 use codeweaver_text as text;
-use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Instant;
 
 /// Desired size of a chunk, in tokens.
 const GOOD_TOKENS: std::ops::RangeInclusive<u32> = 200..=800;

@@ -1,18 +1,21 @@
 //! `mcp --install`, `--print` and `--uninstall`: registration of the server with MCP clients.
 
-use super::context::{Context, shown_path};
-use super::error::CliError;
-use super::render;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{ArgGroup, Args, ValueEnum};
+
 use codeweaver_mcp::clients::places::Environment;
 use codeweaver_mcp::clients::plan::{Command, Plan, Planner, Step};
 use codeweaver_mcp::clients::receipt::Receipts;
 use codeweaver_mcp::clients::table::{self, CLIENTS, Client};
 use codeweaver_mcp::clients::{Scope, diff, plan};
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+
+use super::context::{Context, shown_path};
+use super::error::CliError;
+use super::render;
 
 /// Options that register the server with clients instead of starting it.
 #[derive(Debug, Args)]

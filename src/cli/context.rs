@@ -1,14 +1,16 @@
 //! Repository, terminal and output streams of one invocation.
 
+use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
+
+use codeweaver_git::{GitError, Prefix, Repo};
+use codeweaver_index::{Codebase, IndexError};
+
 use super::args::{ColorWhen, GlobalArgs};
 use super::error::CliError;
 use super::pager::{Output, Pager};
 use super::render::{self, Paint};
 use super::screen::{self, Screen};
-use codeweaver_git::{GitError, Prefix, Repo};
-use codeweaver_index::{Codebase, IndexError};
-use std::io::{IsTerminal, Write};
-use std::path::{Path, PathBuf};
 
 /// Environment of a command.
 #[derive(Debug, Clone)]
@@ -125,7 +127,7 @@ impl Context {
 
     /// The directory that paths are relative to: the current one, or that of `--project`.
     pub fn prefix(&self, codebase: &Codebase) -> Prefix {
-        Prefix::of(&codebase.repo, &self.dir)
+        Prefix::new(&codebase.repo, &self.dir)
     }
 
     /// The repository path of the file that `typed` names, in `rev` or in the working tree.

@@ -1,16 +1,19 @@
 //! Downloads of models with a progress bar, and of models that the settings name and this machine does not
 //! have.
 
-use super::context::Context;
-use super::error::CliError;
-use super::render;
+use std::path::PathBuf;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
 use codeweaver_config::{ModelSettings, Settings, Sources};
 use codeweaver_embed::hub::cache::Cache;
 use codeweaver_embed::hub::download::Downloads;
 use codeweaver_embed::hub::{DownloadError, Hub, runtime};
 use codeweaver_embed::{self as embed, EmbedError};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use std::path::PathBuf;
+
+use super::context::Context;
+use super::error::CliError;
+use super::render;
 
 /// The progress display of a download: a bar for each file on a terminal, else a line.
 struct Bars<'a> {

@@ -6,9 +6,11 @@
 //!   fix: …
 //! ```
 
-use super::context::shown_path;
-use super::render::Paint;
-use super::{exit, progress, render};
+use std::error::Error;
+use std::io::Write as _;
+use std::path::Path;
+use std::process::ExitCode;
+
 use codeweaver::query::QueryError;
 use codeweaver_config::ConfigError;
 use codeweaver_embed::EmbedError;
@@ -21,10 +23,10 @@ use codeweaver_index::{Codebase, IndexError, Lifecycle};
 use codeweaver_mcp::clients::ClientError;
 use codeweaver_mcp::clients::entry::NAME;
 use codeweaver_store::StoreError;
-use std::error::Error;
-use std::io::Write as _;
-use std::path::Path;
-use std::process::ExitCode;
+
+use super::context::shown_path;
+use super::render::Paint;
+use super::{exit, progress, render};
 
 /// An error as it is printed. Each part may have several lines.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,8 +1,7 @@
 //! The cost of an index: announced before it is built, and confirmed by the user if text leaves the machine.
 
-use super::context::Context;
-use super::error::CliError;
-use super::render;
+use std::path::PathBuf;
+
 use codeweaver_config::{self as config, ModelSettings, Settings, Sources};
 use codeweaver_embed::{self as embed, Absent, EmbedCost, api};
 use codeweaver_index::build::Estimate;
@@ -10,14 +9,17 @@ use codeweaver_index::progress::Silent;
 use codeweaver_index::update::{self, UpdateContext};
 use codeweaver_index::{Codebase, Target, UpdateOptions};
 use codeweaver_store::reader::OpenFiles;
-use std::path::PathBuf;
+
+use super::context::Context;
+use super::error::CliError;
+use super::render;
 
 /// Bytes of the index for each chunk besides its vector: metadata, postings, symbols, words and sign bits.
 /// The measured values are 520 to 1,080 (curl, flask, serde, vitest and 15 other repositories, Linux).
 const OTHER_BYTES: u64 = 800;
 
 /// Estimates the work of [`crate::update`] with the same arguments.
-pub fn of(codebase: &Codebase, target: &Target, options: UpdateOptions) -> Result<Estimate, CliError> {
+pub fn estimate(codebase: &Codebase, target: &Target, options: UpdateOptions) -> Result<Estimate, CliError> {
     let dim = embed::dim_of(&codebase.settings.model)?;
     let cost = embed::cost_of(&codebase.settings.model)?;
     let embedder = Absent { fingerprint: &codebase.vector_space, dim, cost };
@@ -69,7 +71,7 @@ pub fn announce(
         return Ok(());
     }
 
-    let estimate = of(codebase, target, options)?;
+    let estimate = estimate(codebase, target, options)?;
     if estimate.chunks > 0 {
         context.note(&text(&estimate, model));
     }

@@ -1,5 +1,12 @@
 //! Printed form of the lines that match a pattern.
 
+use std::io::Write;
+
+use clap::Args;
+
+use codeweaver::query::grep::{Found, GrepLine, Page};
+use codeweaver::query::view::MatchState;
+
 use super::commands::search::Format;
 use super::context::Context;
 use super::error::CliError;
@@ -7,10 +14,6 @@ use super::lines::LineForm;
 use super::places::Places;
 use super::render::{self, Paint, count, plural, safe};
 use super::results::fence;
-use clap::Args;
-use codeweaver::query::grep::{Found, GrepLine, Page};
-use codeweaver::query::view::MatchState;
-use std::io::Write;
 
 /// Options of a search for lines.
 #[derive(Debug, Clone, Default, Args)]

@@ -1,8 +1,9 @@
 //! Emphasis of the words of a query in a line of text.
 
+use codeweaver_text::Highlighter;
+
 use super::render::{Paint, safe};
 use super::width;
-use codeweaver_text::Highlighter;
 
 /// Returns `line` made safe to print, with the matches of `highlighter` emphasised and the rest in `style`.
 pub fn painted(

@@ -1,13 +1,16 @@
 //! Matches as one line each, for editors, `fzf` and scripts.
 
+use std::io::Write;
+
+use clap::Args;
+
+use codeweaver::query::Match;
+use codeweaver_text::Highlighter;
+
 use super::error::CliError;
 use super::highlight;
 use super::render::Paint;
 use super::results::Output;
-use clap::Args;
-use codeweaver::query::Match;
-use codeweaver_text::Highlighter;
-use std::io::Write;
 
 /// A limit above the number of tokens of all matches that a search can be asked for.
 const NO_TOKEN_LIMIT: u32 = 1_000_000_000;

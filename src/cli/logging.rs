@@ -5,12 +5,9 @@
 //! `operation`, `duration_ms`, `request_id`, `codebase_root`, `error`, `message`, and all other fields in
 //! `context`; absent values are omitted. Each request of a server has an id of its own.
 
-use super::context::Context;
-use codeweaver_mcp::RequestId;
-use codeweaver_mcp::log::ProtocolLayer;
-use codeweaver_store::time;
-use serde_json::{Map, Value};
 use std::fmt::{Debug, Result as FmtResult};
+
+use serde_json::{Map, Value};
 use tracing::field::{Field, Visit};
 use tracing::{Event, Subscriber};
 use tracing_subscriber::EnvFilter;
@@ -20,6 +17,12 @@ use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields, MakeWriter}
 use tracing_subscriber::prelude::*;
 use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::{Layer, Registry};
+
+use codeweaver_mcp::RequestId;
+use codeweaver_mcp::log::ProtocolLayer;
+use codeweaver_store::time;
+
+use super::context::Context;
 
 /// Top-level fields of a JSON record. All others go into `context`.
 const FIELDS: [&str; 6] = ["component", "operation", "duration_ms", "codebase_root", "error", "message"];

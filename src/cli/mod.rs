@@ -42,12 +42,14 @@ pub mod usage;
 pub mod user_files;
 pub mod width;
 
-use args::{Cli, ColorWhen, Command};
+use std::process::ExitCode;
+
 use clap::{ArgMatches, CommandFactory, FromArgMatches};
+
+use args::{Cli, ColorWhen, Command};
 use commands::search::Format;
 use context::Context;
 use error::CliError;
-use std::process::ExitCode;
 
 /// Exit codes other than success. The table of all commands is in `docs/cli.md`.
 pub mod exit {

@@ -3,12 +3,14 @@
 //! The program is chosen as git chooses it: `GIT_PAGER`, `pager.codeweaver`, `core.pager`, `PAGER`, `less`.
 //! An empty name and `cat` mean no pager.
 
+use std::io::{self, IsTerminal as _, Write};
+use std::process::{Child, Command, Stdio};
+
+use codeweaver_git::DisplaySettings;
+
 use super::context::Context;
 use super::screen::{Screen, is_pager_in_use};
 use super::width;
-use codeweaver_git::DisplaySettings;
-use std::io::{self, IsTerminal as _, Write};
-use std::process::{Child, Command, Stdio};
 
 /// Variables that configure `less` and `lv`, if the user has not set them: quit if the text fits on one
 /// screen, pass colours through, leave the text on the screen.
@@ -43,7 +45,7 @@ impl Pager {
     /// Returns whether `text` has more rows than the screen, of which the prompt takes one.
     fn is_needed(&self, text: &str) -> bool {
         let columns = self.screen.columns.unwrap_or(usize::MAX);
-        let rows = text.lines().map(|line| width::of_printed(line).div_ceil(columns).max(1)).sum::<usize>();
+        let rows = text.lines().map(|line| width::measure_printed(line).div_ceil(columns).max(1)).sum::<usize>();
         rows >= self.screen.rows.unwrap_or(usize::MAX)
     }
 

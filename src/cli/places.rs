@@ -1,10 +1,11 @@
 //! Places in files as they are printed: relative to the current directory, and linked.
 
+use codeweaver_git::Prefix;
+use codeweaver_index::Codebase;
+
 use super::context::Context;
 use super::render::{Paint, safe};
 use super::screen::Screen;
-use codeweaver_git::Prefix;
-use codeweaver_index::Codebase;
 
 /// The form in which the paths of one answer are printed.
 #[derive(Debug, Clone)]

@@ -1,17 +1,20 @@
 //! Progress of an indexing run: a bar, one line per second, JSON events, or nothing.
 
-use super::checkpoint::Recorder;
-use super::context::Context;
-use super::estimate;
-use super::render;
-use codeweaver_config::ModelSettings;
-use codeweaver_index::{Codebase, Counters, IndexError, Meter, Progress};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::Write as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use codeweaver_config::ModelSettings;
+use codeweaver_index::{Codebase, Counters, IndexError, Meter, Progress};
+
+use super::checkpoint::Recorder;
+use super::context::Context;
+use super::estimate;
+use super::render;
 
 /// Interval at which the bar is drawn and signals are polled.
 const TICK: Duration = Duration::from_millis(100);

@@ -3,10 +3,12 @@
 //! On a terminal the lines can be edited, and the arrow keys bring earlier lines back. This history ends with
 //! the process: questions are not written to disk.
 
-use super::context::Context;
+use std::io::{self, IsTerminal};
+
 use rustyline::history::MemHistory;
 use rustyline::{Config, Editor};
-use std::io::{self, IsTerminal};
+
+use super::context::Context;
 
 /// The mark before each line.
 const MARK: &str = "? ";

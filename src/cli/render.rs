@@ -1,9 +1,11 @@
 //! Text that is safe to print: escapes, colours, links, numbers.
 
-use clap::builder::styling::{AnsiColor, Color, Style};
-use codeweaver_text::is_unprintable;
 use std::fmt::{Display, Write as _};
 use std::path::Path;
+
+use clap::builder::styling::{AnsiColor, Color, Style};
+
+use codeweaver_text::is_unprintable;
 
 pub use codeweaver_text::{ago, bytes, count, duration, plural, safe};
 

@@ -1,5 +1,15 @@
 //! Printed form of matches: a list for terminals, or Markdown.
 
+use std::borrow::Cow;
+use std::io::Write;
+
+use codeweaver::query::rank::Explanation;
+use codeweaver::query::response::{Focus, n_of};
+use codeweaver::query::view::MatchState;
+use codeweaver::query::{Match, Request, Response, Searcher};
+use codeweaver_index::status;
+use codeweaver_text::{self as text, Highlighter};
+
 use super::commands::search::Format;
 use super::context::Context;
 use super::error::CliError;
@@ -9,14 +19,6 @@ use super::places::Places;
 use super::render::{self, Paint, count, safe};
 use super::screen::Screen;
 use super::width;
-use codeweaver::query::rank::Explanation;
-use codeweaver::query::response::{Focus, n_of};
-use codeweaver::query::view::MatchState;
-use codeweaver::query::{Match, Request, Response, Searcher};
-use codeweaver_index::status;
-use codeweaver_text::{self as text, Highlighter};
-use std::borrow::Cow;
-use std::io::Write;
 
 /// Number of lines shown of the text of a match.
 const BODY_LINES: usize = 8;
@@ -159,7 +161,7 @@ fn block(out: &mut impl Write, number: usize, found: &Match, output: &Output<'_>
 
     let facts =
         format!("(relevance: {:.2}, type: {}{state}{repo})", found.relevance_score, found.content.class);
-    let used = width::of(&format!("{number}. {place} {facts}"));
+    let used = width::measure(&format!("{number}. {place} {facts}"));
     let separator = if used > output.screen.columns_after(0) { "\n   " } else { " " };
     writeln!(out, "{number}. {linked}{separator}{}", paint.dim(facts))?;
 

@@ -1,6 +1,7 @@
 //! The terminal that output is displayed on.
 
 use std::io::IsTerminal as _;
+
 use terminal_size::{Height, Width};
 
 /// Size of the terminal. Each value is `None` if stdout is not displayed on a terminal, or on one of unknown

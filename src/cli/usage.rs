@@ -1,9 +1,10 @@
 //! Conversion of errors of the argument parser into the form of all other errors.
 
-use super::args::Cli;
-use super::error::CliError;
 use clap::CommandFactory as _;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+
+use super::args::Cli;
+use super::error::CliError;
 
 /// Converts an error of the argument parser.
 ///

@@ -1,8 +1,9 @@
 //! Files of the user outside of repositories: completion scripts and manual pages.
 
+use std::path::{Path, PathBuf};
+
 use super::context::shown_path;
 use super::error::CliError;
-use std::path::{Path, PathBuf};
 
 /// `$XDG_DATA_HOME`, by default `~/.local/share`.
 pub fn data_dir() -> Result<PathBuf, CliError> {

@@ -1,29 +1,31 @@
 //! Width of text on a terminal, in columns.
 
-use codeweaver_chunk::MAX_EXCERPT_CHARS;
 use std::borrow::Cow;
+
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
+
+use codeweaver_chunk::MAX_EXCERPT_CHARS;
 
 /// The beginning of a hyperlink (OSC 8) and the end of its address.
 const LINK: (&str, &str) = ("\x1b]8;;", "\x1b\\");
 
 /// Number of columns of `text`; wide characters take two. It must not contain escape sequences.
-pub fn of(text: &str) -> usize {
+pub fn measure(text: &str) -> usize {
     text.width()
 }
 
-/// As [`of`], for text with the escape sequences that this program prints.
-pub fn of_printed(text: &str) -> usize {
+/// As [`measure`], for text with the escape sequences that this program prints.
+pub fn measure_printed(text: &str) -> usize {
     let text = without_links(text);
     let mut width = 0;
 
     let mut rest = &*text;
     while let Some((before, style)) = rest.split_once("\x1b[") {
-        width += of(before);
+        width += measure(before);
         rest = style.split_once('m').map_or("", |(_, after)| after);
     }
 
-    width + of(rest)
+    width + measure(rest)
 }
 
 /// Replaces the links in `text` by their visible text.
@@ -42,7 +44,7 @@ pub fn without_links(text: &str) -> Cow<'_, str> {
 
 /// Cuts `text` to at most `columns`, with `…` in place of its end.
 pub fn fit(text: &str, columns: usize) -> Cow<'_, str> {
-    if text.len() <= columns || of(text) <= columns {
+    if text.len() <= columns || measure(text) <= columns {
         return Cow::Borrowed(text);
     }
 
@@ -68,7 +70,11 @@ pub fn fit_words(text: &str, columns: usize) -> Cow<'_, str> {
     }
 
     let whole = shown.trim_end_matches(is_word);
-    if of(whole) * 2 < columns { Cow::Owned(cut) } else { Cow::Owned(format!("{}…", whole.trim_end())) }
+    if measure(whole) * 2 < columns {
+        Cow::Owned(cut)
+    } else {
+        Cow::Owned(format!("{}…", whole.trim_end()))
+    }
 }
 
 /// Marks a signature or sentence of the index that the index has cut: it then ends after a whole word, with
@@ -79,7 +85,7 @@ pub fn excerpt(text: &str) -> Cow<'_, str> {
         return Cow::Borrowed(text);
     }
     // The appended letter makes the text too long by one, so that it is cut.
-    Cow::Owned(fit_words(&format!("{text}x"), of(text)).into_owned())
+    Cow::Owned(fit_words(&format!("{text}x"), measure(text)).into_owned())
 }
 
 #[cfg(test)]
@@ -88,7 +94,7 @@ mod tests {
 
     #[test]
     fn wide_characters_take_two_columns() {
-        assert_eq!([of("abc"), of("漢字"), of("e\u{301}")], [3, 4, 1]);
+        assert_eq!([measure("abc"), measure("漢字"), measure("e\u{301}")], [3, 4, 1]);
         assert_eq!(fit("漢字漢字", 8), "漢字漢字");
         assert_eq!(fit("漢字漢字", 7), "漢字漢…");
         assert_eq!(fit("漢字漢字", 6), "漢字…");
@@ -117,7 +123,7 @@ mod tests {
     #[test]
     fn escapes_take_no_columns() {
         let linked = "\x1b]8;;file:///a#L1\x1b\\\x1b[1m漢\x1b[0m:1\x1b]8;;\x1b\\ x";
-        assert_eq!(of_printed(linked), 6);
+        assert_eq!(measure_printed(linked), 6);
         assert_eq!(without_links(linked), "\x1b[1m漢\x1b[0m:1 x");
     }
 }

@@ -4,25 +4,26 @@ use std::ffi::OsStr;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Variables of the caller that would change what git or git-codeweaver does.
+/// Prefixes of the variables of the caller that would change the behaviour of git or git-codeweaver.
 const REMOVED_PREFIXES: [&str; 5] = ["GIT_", "CODEWEAVER_", "XDG_", "HF_", "PIP_"];
 
-/// A command in `dir` that sees nothing of the machine: home directory `home`, no system or user
-/// configuration of git, fixed author, committer and dates, C locale, no standard input. The directory of the
-/// program under test is first on the path, so that `git codeweaver` and hooks find it.
+/// Returns a command in `dir` that does not depend on the settings of the machine: home directory `home`, no
+/// system or user configuration of git, fixed author, committer and dates, C locale, no standard input. The
+/// directory of the program under test is first on the path, so that `git codeweaver` and hooks find it.
 pub fn command(program: impl AsRef<OsStr>, dir: &Path, home: &Path) -> Command {
     let mut command = Command::new(program);
-    let is_removed = |name: &OsStr| {
-        REMOVED_PREFIXES.iter().any(|prefix| name.as_encoded_bytes().starts_with(prefix.as_bytes()))
-    };
-    for (name, _) in std::env::vars_os().filter(|(name, _)| is_removed(name)) {
-        command.env_remove(name);
+    for (name, _) in std::env::vars_os() {
+        if REMOVED_PREFIXES.iter().any(|prefix| name.as_encoded_bytes().starts_with(prefix.as_bytes())) {
+            command.env_remove(name);
+        }
     }
+
     if let Some(bin) = crate::program::directory() {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let dirs = std::iter::once(bin.to_path_buf()).chain(std::env::split_paths(&path));
         command.env("PATH", std::env::join_paths(dirs).unwrap());
     }
+
     command
         .current_dir(dir)
         .env("HOME", home)
@@ -33,6 +34,7 @@ pub fn command(program: impl AsRef<OsStr>, dir: &Path, home: &Path) -> Command {
         .env("GIT_EDITOR", "true")
         .env("LC_ALL", "C")
         .stdin(Stdio::null());
+
     for role in ["AUTHOR", "COMMITTER"] {
         command
             .env(format!("GIT_{role}_NAME"), "A U Thor")

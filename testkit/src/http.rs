@@ -1,4 +1,4 @@
-//! A server on this machine that answers as a test says, and remembers what it was asked.
+//! An HTTP server on this machine with the answers of a test, which records its requests.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -18,7 +18,7 @@ pub struct Request {
 }
 
 impl Request {
-    /// Reads a request; `None` if the client goes away before its end.
+    /// Reads a request; `None` if the client disconnects before its end.
     pub fn read(stream: &TcpStream) -> Option<Request> {
         let mut reader = BufReader::new(stream);
         let (mut head, mut length) = (String::new(), 0);
@@ -39,7 +39,7 @@ impl Request {
         Some(Request { method, path, head, body })
     }
 
-    /// The value of the header `name`.
+    /// Returns the value of the header `name`.
     pub fn header(&self, name: &str) -> Option<&str> {
         let of =
             |line: &'_ str| line.split_once(':').filter(|(key, _)| key.eq_ignore_ascii_case(name)).is_some();
@@ -47,7 +47,7 @@ impl Request {
         line.split_once(':').map(|(_, value)| value.trim())
     }
 
-    /// The body as JSON; null if it is none.
+    /// Returns the body as JSON; null if it is not JSON.
     pub fn json(&self) -> serde_json::Value {
         serde_json::from_slice(&self.body).unwrap_or_default()
     }
@@ -59,7 +59,7 @@ pub struct Response {
     pub status: u16,
     pub headers: Vec<(String, String)>,
     pub body: Vec<u8>,
-    /// The connection is closed after this many bytes of the body.
+    /// Number of bytes of the body after which the connection is closed.
     pub cut: Option<usize>,
     /// Time before the first byte.
     pub delay: Duration,
@@ -93,12 +93,13 @@ pub struct Server {
     /// `http://127.0.0.1:PORT`
     pub url: String,
     requests: Arc<Mutex<Vec<Request>>>,
+    /// The number of requests that wait for their answer, now and at most so far.
     at_once: Arc<Mutex<(usize, usize)>>,
 }
 
 impl Server {
-    /// Answers each request by `answer`, which gets its number, counted from 0. Requests are answered at
-    /// once.
+    /// Starts a server that answers each request by `answer`, which gets its number, counted from 0. Each
+    /// request has a thread of its own.
     pub fn start(answer: impl Fn(usize, &Request) -> Response + Send + Sync + 'static) -> Server {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
@@ -121,7 +122,7 @@ impl Server {
                     let response = answer(number, &request);
                     std::thread::sleep(response.delay);
                     running.lock().unwrap().0 -= 1;
-                    // The client may have gone.
+                    // The client may have disconnected.
                     let _ = write(stream, &request, &response);
                 });
             }
@@ -129,12 +130,12 @@ impl Server {
         Server { url, requests, at_once }
     }
 
-    /// All requests so far.
+    /// Returns all requests so far.
     pub fn requests(&self) -> Vec<Request> {
         self.requests.lock().unwrap().clone()
     }
 
-    /// The largest number of requests that were waiting for their answer at the same time.
+    /// Returns the largest number of requests that waited for their answer at the same time.
     pub fn most_at_once(&self) -> usize {
         self.at_once.lock().unwrap().1
     }
@@ -154,7 +155,7 @@ fn write(mut stream: TcpStream, request: &Request, response: &Response) -> std::
     stream.flush()
 }
 
-/// LiteLLM as a proxy on this machine. Ends with this value.
+/// A LiteLLM proxy on this machine, ended when dropped.
 pub struct LiteLlm {
     process: Child,
 }
@@ -184,13 +185,13 @@ impl LiteLlm {
 
 impl Drop for LiteLlm {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // Fails if the process has ended by itself.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
 }
 
-/// A port of this machine at which no process listens.
+/// Returns a port of this machine at which no process listens.
 pub fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }

@@ -1,15 +1,16 @@
 //! Test harness shared by unit tests, integration tests, fuzz targets and benches.
 //!
-//! - [`TestRepo`]: a git repository in a temporary directory that sees nothing of the machine.
+//! - [`TestRepo`]: a git repository in a temporary directory that does not depend on the settings of the
+//!   machine.
 //! - [`Run`]: a finished process with assertions; a failure prints command, directory, status and both
 //!   streams.
 //! - [`ServerProcess`]: a running server, ended when dropped.
 //! - [`program`]: the `git-codeweaver` executable under test.
 //! - [`command`]: the environment of all of these, for processes that a test starts itself.
-//! - [`http`]: a server on this machine that answers as a test says.
-//! - [`Tool`] and [`skip`]: what happens where an external program is missing.
+//! - [`http`]: a server on this machine with the answers of a test.
+//! - [`Tool`] and [`skip`]: skip tests whose external program is missing.
 //!
-//! The crate knows git and the command line of `git-codeweaver`, and none of its library types.
+//! The crate uses git and the command line of `git-codeweaver`, and none of its library types.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 

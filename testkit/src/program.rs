@@ -5,8 +5,8 @@ use std::sync::OnceLock;
 
 const NAME: &str = "git-codeweaver";
 
-/// The executable under test: the file that `CODEWEAVER_TEST_BINARY` names, else the one that cargo built for
-/// this test.
+/// Returns the executable under test: the file that `CODEWEAVER_TEST_BINARY` names, else the one that cargo
+/// built for this test.
 ///
 /// # Panics
 /// If there is none, or if it is not called `git-codeweaver`: git would not find it as a subcommand.
@@ -16,7 +16,7 @@ pub fn program() -> &'static Path {
     })
 }
 
-/// The directory of [`program`], if there is one: tests of the library alone run without it.
+/// Returns the directory of [`program`]; `None` if there is none, as in tests of the library alone.
 pub(crate) fn directory() -> Option<&'static Path> {
     found().and_then(Path::parent)
 }
@@ -37,8 +37,8 @@ fn named(path: &Path) -> PathBuf {
     path
 }
 
-/// What cargo says it built, or, since cargo before 1.94 says so only at compile time, the file in the
-/// directory above that of the test executable.
+/// Returns the executable that cargo built. Cargo before 1.94 names it only at compile time; then it is the
+/// file in the directory above that of the test executable.
 fn built() -> Option<PathBuf> {
     if let Some(path) = std::env::var_os(format!("CARGO_BIN_EXE_{NAME}")) {
         return Some(path.into());
@@ -47,8 +47,8 @@ fn built() -> Option<PathBuf> {
     Some(test.parent()?.parent()?.join(NAME))
 }
 
-/// A hard link to `built`: a build of another checkout with the same target directory may replace the file
-/// while tests run.
+/// Makes a hard link to `built`, since a build of another checkout with the same target directory may replace
+/// the file while tests run.
 fn second_name(built: &Path) -> PathBuf {
     let profile_dir = built.parent().unwrap();
     let profile = profile_dir.file_name().unwrap().to_string_lossy();

@@ -1,11 +1,12 @@
 //! Git repositories in temporary directories.
 
-use crate::{Run, command, program};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+use crate::{Run, command, program};
 
 /// A git repository in a temporary directory with a home directory beside it, removed when dropped.
 ///
@@ -17,15 +18,15 @@ pub struct TestRepo {
     envs: Vec<(OsString, OsString)>,
 }
 
-/// Making repositories.
+/// Constructors.
 impl TestRepo {
-    /// A directory that is not a repository.
+    /// Makes a directory that is not a repository.
     pub fn empty_dir() -> TestRepo {
         TestRepo::in_directory(tempfile::tempdir().unwrap())
     }
 
-    /// A directory that is not a repository, in memory where the system has a memory file system: for tests
-    /// with thousands of `fsync` calls.
+    /// Makes a directory that is not a repository, in memory if the system has a memory file system. For
+    /// tests with thousands of `fsync` calls.
     pub fn empty_dir_in_memory() -> TestRepo {
         TestRepo::in_directory(tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap())
     }
@@ -37,14 +38,14 @@ impl TestRepo {
         TestRepo { temp: Arc::new(temp), root, envs: Vec::new() }
     }
 
-    /// An empty repository on the unborn branch `main`.
+    /// Makes an empty repository on the unborn branch `main`.
     pub fn init() -> TestRepo {
         let repo = TestRepo::empty_dir();
         repo.git(["init", "-q", "-b", "main"]);
         repo
     }
 
-    /// A repository with one commit of these files.
+    /// Makes a repository with one commit of these files.
     pub fn with_files(files: &[(&str, &str)]) -> TestRepo {
         let repo = TestRepo::init();
         for (path, text) in files {
@@ -54,7 +55,7 @@ impl TestRepo {
         repo
     }
 
-    /// Another directory with the same home and variables: a linked worktree or a clone.
+    /// Returns another directory with the same home and variables, such as a linked worktree or a clone.
     pub fn at(&self, dir: &str) -> TestRepo {
         let root = self.root.join(dir).canonicalize().unwrap();
         TestRepo { temp: self.temp.clone(), root, envs: self.envs.clone() }
@@ -79,12 +80,12 @@ impl TestRepo {
         &self.root
     }
 
-    /// A path in the repository.
+    /// Returns a path in the repository.
     pub fn path(&self, path: &str) -> PathBuf {
         self.root.join(path)
     }
 
-    /// A path beside the repository.
+    /// Returns a path beside the repository.
     pub fn beside(&self, name: &str) -> PathBuf {
         self.root.with_file_name(name)
     }
@@ -97,7 +98,7 @@ impl TestRepo {
         self
     }
 
-    /// The text of a file; empty if it cannot be read.
+    /// Reads the text of a file; empty if it cannot be read.
     pub fn read(&self, path: &str) -> String {
         std::fs::read_to_string(self.root.join(path)).unwrap_or_default()
     }
@@ -149,13 +150,13 @@ impl TestRepo {
         self.run_git(args).code() == 0
     }
 
-    /// Stdout of git, which must succeed.
+    /// Runs git, which must succeed, and returns its stdout.
     #[track_caller]
     pub fn git_text<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> String {
         self.run_git(args).success().stdout()
     }
 
-    /// Stdout of git as bytes; git must succeed.
+    /// Runs git, which must succeed, and returns its stdout as bytes.
     #[track_caller]
     pub fn git_bytes<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Vec<u8> {
         self.run_git(args).success().bytes().to_vec()
@@ -163,7 +164,7 @@ impl TestRepo {
 
     #[track_caller]
     pub fn run_git<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Run {
-        Run::of(self.command("git").args(args))
+        Run::new(self.command("git").args(args))
     }
 
     /// Commits all files of the working tree.
@@ -178,17 +179,17 @@ impl TestRepo {
     /// Runs `git-codeweaver ARGS`.
     #[track_caller]
     pub fn codeweaver<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Run {
-        Run::of(self.command(program()).args(args))
+        Run::new(self.command(program()).args(args))
     }
 
-    /// A command in this repository and its environment.
+    /// Returns a command in this repository and its environment.
     pub fn command(&self, program: impl AsRef<OsStr>) -> Command {
         let mut command = command(program, &self.root, &self.temp.path().join("home"));
         command.envs(self.envs.iter().map(|(name, value)| (name, value)));
         command
     }
 
-    /// The output of `status --json`.
+    /// Returns the output of `status --json`.
     #[track_caller]
     pub fn status(&self) -> serde_json::Value {
         self.codeweaver(["status", "--json"]).success().json()
@@ -212,7 +213,7 @@ impl TestRepo {
         }
     }
 
-    /// Paths of the matches of `search ARGS`, best first.
+    /// Returns the paths of the matches of `search ARGS`, best first.
     #[track_caller]
     pub fn found(&self, args: &[&str]) -> Vec<String> {
         let run = self.codeweaver(["search", "-o", "json"].iter().chain(args));
@@ -222,7 +223,7 @@ impl TestRepo {
     }
 }
 
-/// All files below `dir` with their lengths, one a line, sorted; git's object directory as one line.
+/// Lists all files below `dir` with their lengths, one a line, sorted; git's object directory is one line.
 pub fn listing(dir: &Path) -> String {
     let mut lines = Vec::new();
     list(dir, dir, &mut lines);

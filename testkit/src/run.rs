@@ -15,7 +15,7 @@ pub struct Run {
 impl Run {
     /// Runs `command` to its end.
     #[track_caller]
-    pub fn of(command: &mut Command) -> Run {
+    pub fn new(command: &mut Command) -> Run {
         let output = command.output().unwrap_or_else(|e| panic!("{command:?}: {e}"));
         Run::finished(command, output)
     }
@@ -36,7 +36,7 @@ impl Run {
         Run { command: format!("{command:?}"), dir: dir.unwrap_or_default(), output }
     }
 
-    /// The exit code, or -1 if a signal ended the process.
+    /// Returns the exit code, or -1 if a signal ended the process.
     pub fn code(&self) -> i32 {
         self.output.status.code().unwrap_or(-1)
     }
@@ -66,7 +66,7 @@ impl Run {
         String::from_utf8(self.output.stderr.clone()).expect("stderr is UTF-8")
     }
 
-    /// Stdout as one JSON value, or the last of several lines.
+    /// Parses stdout as one JSON value, or the last of its lines.
     #[track_caller]
     pub fn json(&self) -> serde_json::Value {
         let text = self.stdout();
@@ -90,18 +90,15 @@ impl Run {
     #[track_caller]
     pub fn is_an_error(&self, what: &str, fix: &str) -> &Run {
         let text = self.stderr();
-        let part = |label: &str| {
-            text.lines().find_map(|line| line.strip_prefix(label)).unwrap_or("(missing)").to_owned()
-        };
-        assert!(part("error: ").contains(what), "what: {}", self.explain());
-        let why = part("  why: ");
+        assert!(labelled(&text, "error: ").contains(what), "what: {}", self.explain());
+        let why = labelled(&text, "  why: ");
         assert!(why.trim().len() > 3 && why != "(missing)", "why: {}", self.explain());
-        assert!(part("  fix: ").contains(fix), "fix: {}", self.explain());
+        assert!(labelled(&text, "  fix: ").contains(fix), "fix: {}", self.explain());
         assert!(!text.contains("panicked"), "{}", self.explain());
         self
     }
 
-    /// Everything about this run, for the message of a failed assertion.
+    /// Describes the run with all its output, for the message of a failed assertion.
     pub fn explain(&self) -> String {
         format!(
             "{}\nin {}\nstatus: {}\n--- stdout\n{}\n--- stderr\n{}\n--- files\n{}",
@@ -113,4 +110,9 @@ impl Run {
             crate::listing(&self.dir),
         )
     }
+}
+
+/// Returns the rest of the first line of `text` that begins with `label`.
+fn labelled<'a>(text: &'a str, label: &str) -> &'a str {
+    text.lines().find_map(|line| line.strip_prefix(label)).unwrap_or("(missing)")
 }

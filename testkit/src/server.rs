@@ -5,10 +5,10 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
-/// Time for a line that is waited for.
+/// Time limit for a line of stderr to appear.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A running program that tells on stderr what it does; ended when dropped.
+/// A running program that logs to stderr, ended when dropped.
 pub struct ServerProcess {
     /// The process.
     pub child: Child,

@@ -21,11 +21,11 @@ pub struct Tool {
 
 #[derive(Debug, Clone, Copy)]
 enum Location {
-    /// The path in this environment variable.
+    /// At the path in this environment variable.
     Variable(&'static str),
     /// On the path.
     Path,
-    /// This file.
+    /// At this path.
     File(&'static str),
     /// In this subdirectory of `CODEWEAVER_TEST_HOOK_TOOLS`, or on the path.
     HookTools(&'static str),
@@ -165,8 +165,8 @@ impl Tool {
         install: "apt-get install bsdutils",
     };
 
-    /// Where the tool is. If it is missing: a failed test with `CI=true`, else `None`, and the test counts as
-    /// skipped.
+    /// Returns the path of the tool. If it is missing, the test fails with `CI=true`; otherwise the result is
+    /// `None`, and the test counts as skipped.
     #[track_caller]
     pub fn find(self) -> Option<PathBuf> {
         let found = self.candidates().into_iter().find(|path| self.works(path));
@@ -189,20 +189,23 @@ impl Tool {
         found
     }
 
+    /// Returns the paths at which the tool may be.
     fn candidates(self) -> Vec<PathBuf> {
-        let on_path = || {
-            let path = std::env::var_os("PATH").unwrap_or_default();
-            std::env::split_paths(&path).map(|dir| dir.join(self.name)).collect::<Vec<_>>()
-        };
         match self.location {
             Location::Variable(name) => std::env::var_os(name).map(PathBuf::from).into_iter().collect(),
-            Location::Path => on_path(),
+            Location::Path => self.on_path(),
             Location::File(path) => vec![path.into()],
             Location::HookTools(dir) => {
                 let base = std::env::var_os("CODEWEAVER_TEST_HOOK_TOOLS").map(PathBuf::from);
-                base.map(|base| base.join(dir).join(self.name)).into_iter().chain(on_path()).collect()
+                base.map(|base| base.join(dir).join(self.name)).into_iter().chain(self.on_path()).collect()
             }
         }
+    }
+
+    /// Returns a path for each directory of `PATH`.
+    fn on_path(self) -> Vec<PathBuf> {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        std::env::split_paths(&path).map(|dir| dir.join(self.name)).collect()
     }
 
     fn works(self, path: &Path) -> bool {
@@ -215,26 +218,26 @@ impl Tool {
     }
 }
 
-/// Counts the running test as skipped, also with `CI=true`: for what no installation changes, as the rights
-/// of the user, a file system or the version of git. `need` completes "this test needs …".
+/// Counts the running test as skipped, also with `CI=true`. For needs that no installation meets, such as
+/// rights of the user, a file system or a version of git. `need` completes "this test needs …".
 pub fn skip(need: &str) {
     record(&test_name(), need);
 }
 
-/// Test threads are named after their tests.
+/// Returns the name of the test, after which its thread is named.
 fn test_name() -> String {
     std::thread::current().name().unwrap_or("a test").to_owned()
 }
 
 fn record(test: &str, need: &str) {
-    // Not `eprintln!`, whose output libtest keeps back when the test passes.
+    // Not `eprintln!`, whose output libtest hides if the test passes.
     let line = format!("skipped: {test} needs {need}\n");
     let _ = std::io::stderr().write_all(line.as_bytes());
     let file = std::fs::File::options().create(true).append(true).open(record_file());
     let _ = file.and_then(|mut file| file.write_all(line.as_bytes()));
 }
 
-/// Test executables lie in `TARGET/PROFILE/deps`.
+/// Returns the file of skipped tests. Test executables are in `TARGET/PROFILE/deps`.
 fn record_file() -> OsString {
     std::env::var_os("CODEWEAVER_TEST_SKIPS").unwrap_or_else(|| {
         let test = std::env::current_exe().unwrap_or_default();

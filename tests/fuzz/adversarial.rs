@@ -2,9 +2,10 @@
 //!
 //! Every grammar gets all kinds; some are derived from its own sample.
 
+use std::path::Path;
+
 use codeweaver_chunk::language;
 use codeweaver_git::BStr;
-use std::path::Path;
 
 /// A source with the name of its kind.
 pub struct Source {

@@ -1,15 +1,17 @@
 //! Any bytes in any language: the chunks satisfy the invariants of the chunker.
 
-use super::doc::push_doc;
-use super::mutate::{Material, mutate};
-use super::{Case, Pool, Target, behaviour, size_class};
+use std::path::Path;
+
 use codeweaver_chunk::language::{self, LanguageId};
 use codeweaver_chunk::{ChunkSource, ChunkedBlob, chunk_blob};
 use codeweaver_config::{ChunkerSettings, CustomDelimiter, Granularity};
 use codeweaver_git::BStr;
 use codeweaver_store::segment::{Segment, SegmentBuilder};
 use codeweaver_store::shard;
-use std::path::Path;
+
+use super::doc::push_doc;
+use super::mutate::{Material, mutate};
+use super::{Case, Pool, Target, behaviour, size_class};
 
 /// Languages with a grammar, and the two with chunkers of their own.
 pub const LANGUAGES: [&str; 41] = [

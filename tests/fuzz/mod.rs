@@ -14,9 +14,10 @@ mod mutate;
 mod store;
 mod texts;
 
-pub use chunker::LANGUAGES;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+
+pub use chunker::LANGUAGES;
 
 /// One input: an operation and its bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]

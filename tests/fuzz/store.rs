@@ -1,9 +1,7 @@
 //! Files of the store: valid files, mutated, with a corrected checksum so that the change passes it.
 
-use super::chunker::LANGUAGES;
-use super::doc::push_doc;
-use super::mutate::{Material, mutate};
-use super::{Case, Pool, Target, behaviour, size_class, third_party};
+use std::path::{Path, PathBuf};
+
 use codeweaver_base::sys::DotKernel;
 use codeweaver_chunk::chunk_blob;
 use codeweaver_chunk::language;
@@ -21,7 +19,11 @@ use codeweaver_store::segment::{Segment, SegmentBuilder};
 use codeweaver_store::shard::{self, ShardData};
 use codeweaver_store::snapshot::Snapshot;
 use codeweaver_store::state::{EntriesRef, Head, Marker, Phase, RunRecord, SegmentRef, SnapshotRef, State};
-use std::path::{Path, PathBuf};
+
+use super::chunker::LANGUAGES;
+use super::doc::push_doc;
+use super::mutate::{Material, mutate};
+use super::{Case, Pool, Target, behaviour, size_class, third_party};
 
 const DIM: usize = 16;
 /// The crate of the term dictionary.

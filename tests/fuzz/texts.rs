@@ -1,7 +1,10 @@
 //! Texts from people and other programs: settings, hooks, rules, suites, leases.
 
-use super::mutate::{Material, mutate};
-use super::{Case, Pool, Target, behaviour, size_class};
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
 use codeweaver_config::{self as config, Origin, REPOSITORY_FILE_NAME, Settings, Sources, keys};
 use codeweaver_eval::Suite;
 use codeweaver_git::hooks::{
@@ -11,10 +14,9 @@ use codeweaver_git::hooks::{
 use codeweaver_git::{BStr, Mode, Repo};
 use codeweaver_index::policy::{PathDecision, Policy, governs};
 use codeweaver_store::lock;
-use std::ffi::OsString;
-use std::os::unix::ffi::OsStringExt as _;
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+
+use super::mutate::{Material, mutate};
+use super::{Case, Pool, Target, behaviour, size_class};
 
 /// Takes a case from the pool and changes its bytes.
 fn changed(pool: &Pool, tokens: &[&[u8]], max_len: usize, rng: &mut fastrand::Rng) -> Case {
@@ -707,7 +709,7 @@ fn repository(dir: &Path) -> PathBuf {
     for args in
         [&["init", "-q", "-b", "main", "--template="][..], &["add", "-A"], &["commit", "-q", "-m", "first"]]
     {
-        codeweaver_testkit::Run::of(codeweaver_testkit::command("git", &root, dir).args(args)).success();
+        codeweaver_testkit::Run::new(codeweaver_testkit::command("git", &root, dir).args(args)).success();
     }
     root
 }

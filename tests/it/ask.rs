@@ -2,10 +2,12 @@
 //!
 //! Tests named after a scenario of the specification of questions about Markdown say so in their names.
 
-use crate::mcp_client::McpClient;
+use serde_json::{Value, json};
+
 use codeweaver_chunk::tokens;
 use codeweaver_testkit::TestRepo;
-use serde_json::{Value, json};
+
+use crate::mcp_client::McpClient;
 
 const HOOKS: &str = "# Handbook\n\nThe handbook of the program.\n\n## Hooks\n\nHooks update the index after each commit. \
     To turn hooks off, run:\n\n```sh\nprogram hooks disable\n```\n\nThe index is then updated by queries.\n\n## Ports\n\n\

@@ -1,11 +1,12 @@
 //! `ask` with a language model: a local server speaks the protocol of OpenAI, and fails in every way.
 
-use codeweaver_testkit::http::{LiteLlm, Request, free_port};
-use codeweaver_testkit::{Run, TestRepo, Tool};
 use std::io::Write;
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
+
+use codeweaver_testkit::http::{LiteLlm, Request, free_port};
+use codeweaver_testkit::{Run, TestRepo, Tool};
 
 const GUIDE: &str = "# Guide\n\n## Hooks\n\nTo turn hooks off, run `program hooks disable`. The index is then updated by \
     queries.\n\n## Port\n\nThe server listens on port 8765.\n";

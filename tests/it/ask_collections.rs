@@ -1,8 +1,10 @@
 //! Documents outside of repositories: `ask --dir`, `docs add|update|list|remove`.
 
-use codeweaver_testkit::TestRepo;
-use serde_json::{Value, json};
 use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use codeweaver_testkit::TestRepo;
 
 /// A directory that is no repository, with documents in two directories.
 fn place() -> TestRepo {

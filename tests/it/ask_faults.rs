@@ -1,12 +1,14 @@
 //! Faults of `serve --ask`: kills, a cache that is gone, a full disk, documents that cannot be read.
 
-use crate::ask_server::{Client, Server, text};
-use crate::mounts::{in_namespace, part};
-use crate::unreadable::Unprivileged;
-use codeweaver_testkit::TestRepo;
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt as _;
 use std::time::{Duration, Instant};
+
+use codeweaver_testkit::TestRepo;
+
+use crate::ask_server::{Client, Server, text};
+use crate::mounts::{in_namespace, part};
+use crate::unreadable::Unprivileged;
 
 const HOUSE: &str = "# House\n\nThe rent is due on the third working day.\n";
 const CAR: &str = "# Car\n\nThe car is parked behind the library.\n";
@@ -143,7 +145,7 @@ fn a_directory_that_becomes_unreadable_is_left_out() {
     };
     ["notes", "wiki"].iter().for_each(|path| mode(path, 0o755));
     let args = ["--dir", "notes", "--dir", "wiki", "--reload-interval", "1"];
-    let server = Server::of(user.command(&user.program), &args);
+    let server = Server::new(user.command(&user.program), &args);
     server.wait_for("Ready: 2 documents");
     let mut client = connected(&server);
     until(&mut client, "where is the car parked", "The car is parked");

@@ -1,9 +1,10 @@
 //! `ask --interactive` on a terminal: editing, history, and ways to end it.
 
-use codeweaver_testkit::{TestRepo, Tool, program};
 use std::io::{Read as _, Write as _};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
+
+use codeweaver_testkit::{TestRepo, Tool, program};
 
 const GUIDE: &str = "# Guide\n\n## Hooks\n\nTo turn hooks off, run `program hooks disable`.\n\n## Port\n\nThe server \
     listens on port 8765.\n";

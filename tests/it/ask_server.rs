@@ -1,13 +1,15 @@
 //! `serve --ask` and `ask --server`: the WebSocket protocol, reloads, limits, and clients.
 
-use codeweaver_testkit::{Run, ServerProcess, TestRepo, Tool, program};
-use serde_json::{Value, json};
 use std::io::Write;
 use std::net::{TcpListener, TcpStream};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
 use tungstenite::client::IntoClientRequest;
 use tungstenite::{Message, WebSocket};
+
+use codeweaver_testkit::{Run, ServerProcess, TestRepo, Tool, program};
 
 const GUIDE: &str = "# Guide\n\n## Hooks\n\nTo turn hooks off, run `program hooks disable`. The index is then updated by \
     queries.\n\n## Port\n\nThe server listens on port 8765.\n";
@@ -29,11 +31,11 @@ pub struct Server {
 impl Server {
     /// Starts a server on a free port and waits until it listens.
     pub fn start(repo: &TestRepo, args: &[&str]) -> Server {
-        Server::of(repo.command(program()), args)
+        Server::new(repo.command(program()), args)
     }
 
     /// As [`Self::start`], with the program as `command` runs it.
-    pub fn of(mut command: Command, args: &[&str]) -> Server {
+    pub fn new(mut command: Command, args: &[&str]) -> Server {
         command.args(["serve", "--ask", "--port", "0"]).args(args);
         let process = ServerProcess::start(command);
         let line = process.wait_for("Listening on ws://");

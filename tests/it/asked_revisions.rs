@@ -1,8 +1,10 @@
 //! Revisions that are asked about again are indexed; `gc --force` frees them.
 
-use codeweaver_testkit::TestRepo;
-use serde_json::Value;
 use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use codeweaver_testkit::TestRepo;
 
 const QUERY: [&str; 6] = ["search", "--json", "--committed", "--rev", "HEAD~1", "pause between retries"];
 

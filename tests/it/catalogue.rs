@@ -1,8 +1,10 @@
 //! The catalogue: many repositories indexed and searched as one.
 
-use codeweaver_testkit::{Run, TestRepo, Tool};
-use serde_json::{Value, json};
 use std::path::Path;
+
+use serde_json::{Value, json};
+
+use codeweaver_testkit::{Run, TestRepo, Tool};
 
 const RETRY: &str =
     "/// Calls again after growing pauses.\npub fn retry_with_backoff(n: u32) -> u32 {\n    n * 2\n}\n";
@@ -294,7 +296,7 @@ fn a_question_opens_only_the_repositories_that_it_shows() {
         let mut command = site.base.command(strace);
         command.args(["-f", "-qq", "-e", "trace=%file", "-o"]).arg(&log).arg(codeweaver_testkit::program());
         command.args(["search", "--catalogue", "all.git", "--repos", "payments/invoice", "parse_invoice"]);
-        let run = Run::of(&mut command);
+        let run = Run::new(&mut command);
         let calls = std::fs::read_to_string(&log).unwrap_or_default();
         if calls.is_empty() {
             return codeweaver_testkit::skip("the right to trace a process");

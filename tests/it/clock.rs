@@ -2,9 +2,10 @@
 //!
 //! `faketime` gives processes other times. Files and records get other times directly.
 
-use codeweaver_testkit::{FILES, TestRepo, Tool};
 use std::path::Path;
 use std::time::{Duration, UNIX_EPOCH};
+
+use codeweaver_testkit::{FILES, TestRepo, Tool};
 
 fn indexed() -> TestRepo {
     let repo = TestRepo::with_files(FILES);

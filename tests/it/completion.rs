@@ -1,9 +1,10 @@
 //! Completion in real shells, and the manual pages.
 
-use codeweaver_testkit::{FILES, Run, TestRepo, Tool, program};
 use std::io::Write as _;
 use std::process::Stdio;
 use std::time::Duration;
+
+use codeweaver_testkit::{FILES, Run, TestRepo, Tool, program};
 
 const BASH_COMPLETION: &str = "/usr/share/bash-completion/bash_completion";
 
@@ -98,13 +99,13 @@ fn bash() {
             let words = name.iter().copied().chain(line.split(' '));
             let mut command = repo.command("bash");
             command.args(["--norc", "-c", &script, "bash"]).args(words);
-            offers(&Run::of(&mut command), line, expected);
+            offers(&Run::new(&mut command), line, expected);
         }
     }
     // As readline breaks the word.
     let mut command = repo.command("bash");
     command.args(["--norc", "-c", &script, "bash", "git-codeweaver", "search", "--mode", "=", "key"]);
-    offers(&Run::of(&mut command), "--mode=key", &["keyword"]);
+    offers(&Run::new(&mut command), "--mode=key", &["keyword"]);
     completes_on_a_terminal(&repo, "bash -i");
 }
 
@@ -127,7 +128,7 @@ fn fish() {
         for name in ["git-codeweaver", "git codeweaver", "git -C . codeweaver"] {
             let mut command = repo.command("fish");
             command.args(["-c", &format!("complete -C '{name} {line}'")]);
-            offers(&Run::of(&mut command), line, expected);
+            offers(&Run::new(&mut command), line, expected);
         }
     }
     completes_on_a_terminal(&repo, "fish -i");
@@ -160,7 +161,7 @@ fn zsh_is_told_where_the_script_is_until_it_knows() {
 fn help_needs_no_manual_page() {
     let repo = TestRepo::empty_dir();
     for args in [&["help"][..], &["-h"], &["help", "search"], &["search", "-h"]] {
-        Run::of(repo.command("git").arg("codeweaver").args(args)).success().says(&["Usage:"]);
+        Run::new(repo.command("git").arg("codeweaver").args(args)).success().says(&["Usage:"]);
     }
 }
 
@@ -183,7 +184,7 @@ fn the_manual_is_installed_where_git_help_finds_it() {
     let repo = repo.env("MAN_DISABLE_SECCOMP", "1");
     repo.codeweaver(["man", "--install"]).success().says(&["Written:", "git help codeweaver"]);
     for args in [&["codeweaver", "--help"][..], &["help", "codeweaver"], &["help", "git-codeweaver-search"]] {
-        let run = Run::of(repo.command("git").args(args).env("GIT_PAGER", "cat").env("MANPAGER", "cat"));
+        let run = Run::new(repo.command("git").args(args).env("GIT_PAGER", "cat").env("MANPAGER", "cat"));
         assert!(run.success().stdout().to_lowercase().contains("synopsis"), "{}", run.explain());
     }
     assert!(!init(&repo).contains("man --install"));
@@ -201,11 +202,11 @@ fn the_manual_is_installed_beside_the_directory_of_the_program() {
     std::fs::copy(program(), bin.join("git-codeweaver")).unwrap();
     let path = format!("{}:/usr/bin:/bin", bin.display());
     let repo = repo.env("PATH", &path).env("MANPATH", "").env("MAN_DISABLE_SECCOMP", "1");
-    let run = Run::of(repo.command(bin.join("git-codeweaver")).args(["man", "--install"]));
+    let run = Run::new(repo.command(bin.join("git-codeweaver")).args(["man", "--install"]));
     run.success().says(&[".cargo/share/man/man1", "git help codeweaver"]);
-    Run::of(repo.command("man").args(["-w", "git-codeweaver"])).success().says(&[".cargo/share/man/man1"]);
+    Run::new(repo.command("man").args(["-w", "git-codeweaver"])).success().says(&[".cargo/share/man/man1"]);
     // A list of directories that leaves it out.
     let repo = repo.env("MANPATH", "/usr/share/man");
-    let run = Run::of(repo.command(bin.join("git-codeweaver")).args(["man", "--install"]));
+    let run = Run::new(repo.command(bin.join("git-codeweaver")).args(["man", "--install"]));
     run.success().says(&["does not look there", "export MANPATH="]);
 }

@@ -1,16 +1,18 @@
 //! Concurrent processes: readers never block and never see a partial write; writers of several worktrees,
 //! compaction and garbage collection run at once; no update request is lost.
 
-use crate::sandbox::{
-    Sandbox, ask, assert_sound, collect, hybrid, index, open, reader, search, searcher, try_index,
-};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
 use codeweaver::query::QueryError;
 use codeweaver_index::progress::Silent;
 use codeweaver_index::{IndexError, Target, updater};
 use codeweaver_store::StoreError;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::Duration;
+
+use crate::sandbox::{
+    Sandbox, ask, assert_sound, collect, hybrid, index, open, reader, search, searcher, try_index,
+};
 
 /// Sets a flag when dropped, so that the other threads end also if this one panics.
 struct SetAtEnd<'a>(&'a AtomicBool);

@@ -1,13 +1,16 @@
 //! Damaged and missing files: a right answer or a clear error, never a panic and never text that does not
 //! exist. `verify` names the damage, and repair with an update restores the same answers.
 
-use crate::sandbox::{Query, Sandbox, ask, assert_sound, hybrid, open, reader, respond, searcher};
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
 use codeweaver::query::{Ann, Request};
 use codeweaver_index::{Target, UpdateOptions, repair, update, updater};
 use codeweaver_store::StoreLayout;
 use codeweaver_store::reader::OpenFiles;
-use serde_json::Value;
-use std::path::{Path, PathBuf};
+
+use crate::sandbox::{Query, Sandbox, ask, assert_sound, hybrid, open, reader, respond, searcher};
 
 /// Two segments, two entry files, two snapshots, graphs.
 fn indexed() -> Sandbox {

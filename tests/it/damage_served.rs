@@ -1,15 +1,18 @@
 //! Damage of the index under a running server, a fresh one and the command line: the right answer, after a
 //! repair where one is needed. No process ends, and no agent is left without a way on.
 
-use crate::mcp_client::McpClient;
-use codeweaver_index::{Codebase, repair};
-use codeweaver_store::StoreReader;
-use codeweaver_testkit::{Run, TestRepo};
-use serde_json::{Value, json};
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use codeweaver_index::{Codebase, repair};
+use codeweaver_store::StoreReader;
+use codeweaver_testkit::{Run, TestRepo};
+
+use crate::mcp_client::McpClient;
 
 /// Two segments, two entry files and two snapshots, of some hundred kilobytes.
 fn indexed() -> TestRepo {
@@ -230,7 +233,7 @@ fn a_copied_repository_is_trusted_after_it_was_hashed() {
     let repo = indexed();
     let wanted = ask_command(&repo, "original");
     let copy = TestRepo::empty_dir_in_memory();
-    Run::of(repo.command("cp").arg("-r").arg(repo.path(".")).arg(copy.root())).success();
+    Run::new(repo.command("cp").arg("-r").arg(repo.path(".")).arg(copy.root())).success();
     // A file that has changed just now is not recorded.
     std::thread::sleep(Duration::from_millis(100));
     let state = |repo: &TestRepo| std::fs::read(codebase(repo).store().state()).unwrap();

@@ -1,7 +1,8 @@
 //! `doctor` in repositories where something else is wrong.
 
-use codeweaver_testkit::{FILES, TestRepo};
 use serde_json::Value;
+
+use codeweaver_testkit::{FILES, TestRepo};
 
 /// The checks by name: verdict, what and fix.
 fn checks(repo: &TestRepo) -> Vec<(String, [String; 3])> {

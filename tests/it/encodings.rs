@@ -1,8 +1,10 @@
 //! Files in UTF-16 and UTF-32: indexed, shown and read as text.
 
-use crate::mcp_client::McpClient;
-use codeweaver_testkit::TestRepo;
 use serde_json::json;
+
+use codeweaver_testkit::TestRepo;
+
+use crate::mcp_client::McpClient;
 
 const TEXT: &str =
     "# ünïcode\r\ndef first():\r\n    return 1\r\n\r\n\r\ndef unmistakable_marker():\r\n    return 2\r\n";

@@ -1,9 +1,12 @@
 //! `eval`: suites in every format, comparison, thresholds, suites mined from history, foreign queries.
 
-use crate::reference;
-use codeweaver_testkit::TestRepo;
-use serde_json::Value;
 use std::path::Path;
+
+use serde_json::Value;
+
+use codeweaver_testkit::TestRepo;
+
+use crate::reference;
 
 const READER: &str = "/// Reads lines of a log and skips blank ones.\npub fn read_log(text: &str) -> Vec<&str> {\n    text.lines().filter(|line| !line.is_empty()).collect()\n}\n";
 const WRITER: &str = "/// Writes a table of prices.\npub fn write_prices(prices: &[u32]) -> String {\n    format!(\"{prices:?}\")\n}\n";

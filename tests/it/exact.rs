@@ -3,10 +3,12 @@
 //! `CODEWEAVER_PROPERTY_SEQUENCES` sets the number of random patterns in tens, `CODEWEAVER_PROPERTY_SEED`
 //! starts from another one.
 
-use codeweaver_testkit::{FILES, TestRepo};
+use std::collections::BTreeSet;
+
 use fastrand::Rng;
 use serde_json::{Value, json};
-use std::collections::BTreeSet;
+
+use codeweaver_testkit::{FILES, TestRepo};
 
 /// Lines of files by path; a binary file that matches has the line 0.
 type Lines = BTreeSet<(String, u64)>;

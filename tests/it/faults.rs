@@ -1,12 +1,15 @@
 //! Writers that die or fail at any of their steps: afterwards the old or the new state answers, everything
 //! that it names is intact, and the next update gives the same result as an undisturbed one.
 
-use crate::sandbox::{Query, Sandbox, ask, assert_sound, command_in, hybrid, open, respond};
-use codeweaver_index::repair;
-use serde_json::Value;
 use std::path::Path;
 use std::process::{Output, Stdio};
 use std::time::Duration;
+
+use serde_json::Value;
+
+use codeweaver_index::repair;
+
+use crate::sandbox::{Query, Sandbox, ask, assert_sound, command_in, hybrid, open, respond};
 
 const FAULT: &str = "CODEWEAVER_FAULT";
 /// Maximum number of steps of a writer; more would make the tests too slow.

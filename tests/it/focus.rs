@@ -1,8 +1,10 @@
 //! The focus of a match: which definition, section or key of a chunk answers the query.
 
-use crate::mcp_client::McpClient;
-use codeweaver_testkit::TestRepo;
 use serde_json::{Value, json};
+
+use codeweaver_testkit::TestRepo;
+
+use crate::mcp_client::McpClient;
 
 const CODEC: &str = r#""""Encoding and decoding of frames."""
 import struct

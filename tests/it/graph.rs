@@ -1,8 +1,10 @@
 //! `graph`: callers, callees and references of the working tree and of revisions, levels, bounds and notes.
 
-use codeweaver_testkit::TestRepo;
-use serde_json::Value;
 use std::path::Path;
+
+use serde_json::Value;
+
+use codeweaver_testkit::TestRepo;
 
 /// A repository of the files in `fixtures/graph/LANGUAGE`, indexed.
 pub fn fixture(language: &str) -> TestRepo {

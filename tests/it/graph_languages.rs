@@ -1,8 +1,10 @@
 //! `graph` in every language: a small program of each, with an edge of each grade.
 
-use crate::graph::{ask, edges, fixture, has};
-use codeweaver_testkit::TestRepo;
 use serde_json::Value;
+
+use codeweaver_testkit::TestRepo;
+
+use crate::graph::{ask, edges, fixture, has};
 
 /// What `run` of a fixture calls: a function by import, a method of a declared type, a method that only one
 /// type has, one that two have, and a library.

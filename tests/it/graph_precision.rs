@@ -1,7 +1,8 @@
 //! Precision of call graph edges: what a compiler would decide, and what it would not.
 
-use crate::graph::{ask, edges, has};
 use codeweaver_testkit::TestRepo;
+
+use crate::graph::{ask, edges, has};
 
 fn with(files: &[(&str, &str)]) -> TestRepo {
     let repo = TestRepo::with_files(files);

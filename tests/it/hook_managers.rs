@@ -17,7 +17,7 @@ fn with_tool(manager: Tool) -> Option<TestRepo> {
 }
 
 fn run(repo: &TestRepo, program: &str, args: &[&str]) {
-    Run::of(repo.command(program).args(args)).success();
+    Run::new(repo.command(program).args(args)).success();
 }
 
 /// Everyday commands bring the index to HEAD, and the user's own hook has run at each commit.

@@ -4,9 +4,10 @@
 //! Each world is a home directory: `repo` is hostile, `outside` contains a secret that must not be shown, and
 //! the canary is a file that any command of the repository would create.
 
-use codeweaver_testkit::{FILES, TestRepo, program};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+use codeweaver_testkit::{FILES, TestRepo, program};
 
 const SECRET: &str = "fn the_secret_outside_of_it_all() {}";
 

@@ -4,14 +4,16 @@
 //! byte for byte, those of a fresh index of a copy. `CODEWEAVER_PROPERTY_SEQUENCES` sets the number of
 //! histories, `CODEWEAVER_PROPERTY_SEED` repeats one.
 
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use codeweaver::query::{Ann, Mode, Searcher};
+use codeweaver_index::{UpdateReport, publish};
+
 use crate::sandbox::{
     Query, Sandbox, assert_sound, collect, comparable, hybrid, index, open, reader, search, searcher,
     try_index,
 };
-use codeweaver::query::{Ann, Mode, Searcher};
-use codeweaver_index::{UpdateReport, publish};
-use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 const SEQUENCES: u64 = 24;
 const STEPS: usize = 14;

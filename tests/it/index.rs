@@ -140,7 +140,7 @@ fn files_with_unknown_extensions_are_indexed_as_text() {
 #[test]
 fn a_second_indexer_is_refused_with_the_holder() {
     let repo = indexed();
-    let layout = Layout::of(&Repo::discover(repo.root()).unwrap());
+    let layout = Layout::new(&Repo::discover(repo.root()).unwrap());
     let lock = Lock::try_acquire(&layout.work_lock("main")).unwrap();
     let run = repo.codeweaver(["index"]);
     run.fails(1).is_an_error("Indexing already in progress (PID ", "kill -TERM");

@@ -2,8 +2,9 @@
 //!
 //! Both need packages that `.ci/run` installs from a registry.
 
-use codeweaver_testkit::{FILES, TestRepo, Tool};
 use std::process::Command;
+
+use codeweaver_testkit::{FILES, TestRepo, Tool};
 
 /// Reads all shards under `argv[1]` in both libraries and prints a JSON object for each.
 const READ_SHARDS: &str = r#"

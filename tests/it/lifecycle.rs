@@ -1,14 +1,16 @@
 //! States of a codebase and their transitions, loss and replacement of the store, garbage collection.
 
-use crate::sandbox::{
-    Query, Sandbox, ask, assert_sound, collect, git_in, hybrid, index, open, reader, respond, try_index,
-};
+use std::path::Path;
+use std::sync::atomic::Ordering;
+
 use codeweaver_index::progress::{Meter, Progress, Silent};
 use codeweaver_index::{Codebase, IndexError, Lifecycle, Target, UpdateOptions, publish, updater};
 use codeweaver_store::state::Phase;
 use codeweaver_store::{StoreError, StoreReader};
-use std::path::Path;
-use std::sync::atomic::Ordering;
+
+use crate::sandbox::{
+    Query, Sandbox, ask, assert_sound, collect, git_in, hybrid, index, open, reader, respond, try_index,
+};
 
 fn sample() -> Sandbox {
     Sandbox::with(&[("a.py", "def alpha():\n    return 1\n"), ("b.md", "# Beta\n\nText of beta.\n")])

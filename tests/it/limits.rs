@@ -1,9 +1,11 @@
 //! Limits of answers: what they cut is counted, and nothing is lost silently.
 
-use crate::mcp_client::McpClient;
+use serde_json::{Value, json};
+
 use codeweaver_chunk::tokens;
 use codeweaver_testkit::TestRepo;
-use serde_json::{Value, json};
+
+use crate::mcp_client::McpClient;
 
 /// A repository with twelve files about the same thing, and one function that calls all of their functions.
 fn indexed() -> TestRepo {

@@ -1,12 +1,15 @@
 //! More changed files than a search indexes itself: what is shown is as on disk, what is missing is said, and
 //! the updater indexes the rest.
 
-use crate::mcp_client::McpClient;
-use crate::sandbox::open;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
 use codeweaver_index::updater;
 use codeweaver_testkit::TestRepo;
-use serde_json::{Value, json};
-use std::time::{Duration, Instant};
+
+use crate::mcp_client::McpClient;
+use crate::sandbox::open;
 
 fn module(i: usize) -> String {
     format!("/// Number {i}.\npub fn function_of_module_{i}() -> usize {{\n    {i}\n}}\n")

@@ -1,10 +1,12 @@
 //! `call_graph` over the protocol: edges, statuses, places, revisions, and the token limit.
 
-use crate::graph::{edges, fixture, has};
-use crate::mcp_client::McpClient;
+use serde_json::{Value, json};
+
 use codeweaver_chunk::tokens;
 use codeweaver_testkit::TestRepo;
-use serde_json::{Value, json};
+
+use crate::graph::{edges, fixture, has};
+use crate::mcp_client::McpClient;
 
 fn with(files: &[(&str, &str)]) -> TestRepo {
     let repo = TestRepo::with_files(files);

@@ -1,14 +1,17 @@
 //! Cancelled requests: the work stops, not only the waiting for it.
 
-use crate::mcp_client::McpClient;
-use crate::sandbox::{open, searcher};
-use codeweaver::query::{Cancel, QueryError, Request, Searcher, SimilarRequest};
-use codeweaver_testkit::TestRepo;
-use codeweaver_xref::{CallGraphRequest, Direction, Xref};
-use serde_json::{Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
+
+use serde_json::{Value, json};
+
+use codeweaver::query::{Cancel, QueryError, Request, Searcher, SimilarRequest};
+use codeweaver_testkit::TestRepo;
+use codeweaver_xref::{CallGraphRequest, Direction, Xref};
+
+use crate::mcp_client::McpClient;
+use crate::sandbox::{open, searcher};
 
 /// Many files that call each other, some of them not committed.
 fn busy() -> TestRepo {

@@ -1,10 +1,12 @@
 //! `changes` over the protocol: uncommitted files, commits, files, symbols and differences of two revisions,
 //! and the history of a definition.
 
-use crate::mcp_client::McpClient;
+use serde_json::{Value, json};
+
 use codeweaver_chunk::tokens;
 use codeweaver_testkit::TestRepo;
-use serde_json::{Value, json};
+
+use crate::mcp_client::McpClient;
 
 const FIRST: &str =
     "/// Adds.\npub fn add(a: u32, b: u32) -> u32 {\n    a + b\n}\n\npub fn stay() {}\n\npub fn gone() {}\n";

@@ -1,13 +1,15 @@
 //! A minimal MCP client: lines of JSON-RPC over the standard streams of the program.
 
-use codeweaver_testkit::{TestRepo, program};
-use serde_json::{Value, json};
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use codeweaver_testkit::{TestRepo, program};
 
 /// Time limit of every wait, generous for a busy machine.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -39,11 +41,11 @@ impl McpClient {
     pub fn spawn(repo: &TestRepo, args: &[&str]) -> McpClient {
         let mut command = repo.command(program());
         command.arg("mcp").args(args);
-        McpClient::of(command)
+        McpClient::new(command)
     }
 
     /// Starts any command that becomes a server.
-    pub fn of(mut command: Command) -> McpClient {
+    pub fn new(mut command: Command) -> McpClient {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit());
         let mut child = command.spawn().unwrap();
         let stdin = child.stdin.take();

@@ -2,10 +2,13 @@
 //!
 //! Set `CODEWEAVER_UPDATE_DOCS` to rewrite them.
 
-use crate::mcp_client::McpClient;
-use codeweaver_testkit::{FILES, TestRepo};
-use serde_json::{Value, json};
 use std::path::Path;
+
+use serde_json::{Value, json};
+
+use codeweaver_testkit::{FILES, TestRepo};
+
+use crate::mcp_client::McpClient;
 
 const START: &str = "<!-- examples -->\n";
 const END: &str = "<!-- end of examples -->";

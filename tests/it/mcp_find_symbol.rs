@@ -1,9 +1,11 @@
 //! `find_symbol` over the protocol: names, patterns and places, and everything about one definition.
 
-use crate::mcp_client::McpClient;
+use serde_json::json;
+
 use codeweaver_chunk::tokens;
 use codeweaver_testkit::TestRepo;
-use serde_json::json;
+
+use crate::mcp_client::McpClient;
 
 fn sample() -> TestRepo {
     let repo = TestRepo::with_files(&[

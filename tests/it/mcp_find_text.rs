@@ -1,9 +1,11 @@
 //! `find_text`: complete lines, compact form, pages, limits, errors.
 
-use crate::mcp_client::McpClient;
+use serde_json::json;
+
 use codeweaver_chunk::tokens;
 use codeweaver_testkit::{FILES, TestRepo};
-use serde_json::json;
+
+use crate::mcp_client::McpClient;
 
 fn repository() -> TestRepo {
     let repo = TestRepo::with_files(FILES);

@@ -1,9 +1,11 @@
 //! The server with third-party clients: the official Python SDK and the MCP inspector. `.ci/run` installs
 //! both.
 
-use codeweaver_testkit::{FILES, TestRepo, Tool, program};
-use serde_json::Value;
 use std::path::Path;
+
+use serde_json::Value;
+
+use codeweaver_testkit::{FILES, TestRepo, Tool, program};
 
 fn indexed() -> TestRepo {
     let repo = TestRepo::with_files(FILES);

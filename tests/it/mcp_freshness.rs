@@ -1,8 +1,10 @@
 //! A call sees every change since the previous call.
 
-use crate::mcp_client::McpClient;
-use codeweaver_testkit::{FILES, TestRepo};
 use serde_json::{Value, json};
+
+use codeweaver_testkit::{FILES, TestRepo};
+
+use crate::mcp_client::McpClient;
 
 fn indexed() -> TestRepo {
     let repo = TestRepo::with_files(FILES);

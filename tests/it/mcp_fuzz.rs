@@ -6,13 +6,15 @@
 //! sets the number of lines (a million take hours in an unoptimised build). The seed is fixed and printed
 //! with a failure.
 
-use codeweaver_mcp::{self as mcp, Options, log, message};
-use codeweaver_testkit::{FILES, TestRepo};
-use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::io::{self, BufReader, Read, Write};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use codeweaver_mcp::{self as mcp, Options, log, message};
+use codeweaver_testkit::{FILES, TestRepo};
 
 const SEED: u64 = 0x6d63_7021;
 

@@ -1,6 +1,10 @@
 //! The gate and freshness over the protocol: which statuses block which tools, and what the envelope says.
 
-use crate::mcp_client::McpClient;
+use std::cell::Cell;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
 use codeweaver::query::view::Freshness;
 use codeweaver::query::view::freshness;
 use codeweaver_index::gate::{self, NonOkReason};
@@ -10,9 +14,8 @@ use codeweaver_store::StoreReader;
 use codeweaver_store::lock::Lock;
 use codeweaver_store::state::{MARKER_KIND, Phase};
 use codeweaver_testkit::{FILES, TestRepo};
-use serde_json::{Value, json};
-use std::cell::Cell;
-use std::time::Duration;
+
+use crate::mcp_client::McpClient;
 
 fn indexed() -> TestRepo {
     let repo = TestRepo::with_files(FILES);
@@ -411,7 +414,7 @@ fn reasons_match_their_statuses() {
         (Lifecycle::IndexFailed("no disk".into()), "not_indexed", "not_indexed"),
     ];
     for (lifecycle, status, reason) in cases {
-        let gate = gate::Gate::of(&codebase, &lifecycle, None).unwrap();
+        let gate = gate::Gate::check(&codebase, &lifecycle, None).unwrap();
         assert_eq!(gate.reason.status(), Envelope::new(gate.clone(), &codebase, repo.root(), false).status);
         let envelope = serde_json::to_value(Envelope::new(gate, &codebase, repo.root(), false)).unwrap();
         assert_eq!((&envelope["status"], &envelope["reason"]), (&json!(status), &json!(reason)));

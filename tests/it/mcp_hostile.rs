@@ -1,11 +1,14 @@
 //! Hostile repositories and damaged indexes: a call may fail, the server stays alive and answers the next
 //! one.
 
-use crate::mcp_client::McpClient;
-use codeweaver_testkit::{FILES, TestRepo};
-use serde_json::{Value, json};
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use codeweaver_testkit::{FILES, TestRepo};
+
+use crate::mcp_client::McpClient;
 
 /// One call of every tool that reads the index.
 fn calls() -> [(&'static str, Value); 6] {

@@ -1,9 +1,11 @@
 //! `list_files` over the protocol: folders, sizes, languages, states, and what is not indexed.
 
-use crate::mcp_client::McpClient;
+use serde_json::{Value, json};
+
 use codeweaver_chunk::tokens;
 use codeweaver_testkit::TestRepo;
-use serde_json::{Value, json};
+
+use crate::mcp_client::McpClient;
 
 fn sample() -> TestRepo {
     let repo = TestRepo::with_files(&[

@@ -1,12 +1,15 @@
 //! The MCP protocol: handshake, lists, errors, streams, shutdown. No message of a client ends the server.
 
-use crate::mcp_client::McpClient;
-use codeweaver_chunk::tokens;
-use codeweaver_testkit::{FILES, TestRepo, program, skip};
-use serde_json::{Value, json};
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use codeweaver_chunk::tokens;
+use codeweaver_testkit::{FILES, TestRepo, program, skip};
+
+use crate::mcp_client::McpClient;
 
 fn indexed() -> TestRepo {
     let repo = TestRepo::with_files(FILES);
@@ -437,7 +440,7 @@ fn variables_of_git_do_not_pin_the_server_to_one_repository() {
     let (repo, other) = (indexed(), indexed());
     let mut command = repo.command(program());
     command.arg("mcp").env("GIT_DIR", other.path(".git")).env("GIT_WORK_TREE", other.root());
-    let mut client = McpClient::of(command);
+    let mut client = McpClient::new(command);
     client.handshake();
     let status = client.ask("manage_index", json!({ "action": "status" }));
     assert_eq!(status["codebaseRoot"], repo.root().to_str().unwrap());
@@ -469,7 +472,7 @@ fn git_codeweaver_mcp_works_through_git() {
     let repo = indexed();
     let mut command = repo.command("git");
     command.args(["codeweaver", "mcp"]);
-    let mut client = McpClient::of(command);
+    let mut client = McpClient::new(command);
     client.handshake();
     assert_eq!(client.found(json!({ "query": "parse_header" }))[0], "src/parse.rs");
     assert_eq!(client.close(), 0);

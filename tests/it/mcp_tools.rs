@@ -1,9 +1,11 @@
 //! Results of the tools: parameters, limits, cursors, locations, provenance.
 
-use crate::mcp_client::McpClient;
+use serde_json::{Value, json};
+
 use codeweaver_chunk::tokens;
 use codeweaver_testkit::{FILES, TestRepo};
-use serde_json::{Value, json};
+
+use crate::mcp_client::McpClient;
 
 fn indexed() -> TestRepo {
     let repo = TestRepo::with_files(FILES);

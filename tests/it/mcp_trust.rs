@@ -1,10 +1,13 @@
 //! Which repositories a session may use: those of the workspace, those that the user has allowed, and, with a
 //! client that names no workspace, those that are indexed.
 
-use crate::mcp_client::McpClient;
-use codeweaver_testkit::{TestRepo, program};
-use serde_json::{Value, json};
 use std::path::Path;
+
+use serde_json::{Value, json};
+
+use codeweaver_testkit::{TestRepo, program};
+
+use crate::mcp_client::McpClient;
 
 /// A repository with a word of its own, indexed if `is_indexed`.
 fn repo(word: &str, is_indexed: bool) -> TestRepo {
@@ -25,7 +28,7 @@ fn start(
 ) -> McpClient {
     let mut command = repo.command(program());
     command.arg("mcp").envs(environment.iter().copied());
-    let mut client = McpClient::of(command);
+    let mut client = McpClient::new(command);
     let params = json!({
         "protocolVersion": "2025-11-25", "capabilities": capabilities, "clientInfo": { "name": "test", "version": "1" },
     });
@@ -161,7 +164,7 @@ fn a_client_that_cannot_name_its_folders_has_none() {
     let (own, indexed) = (repo("own", true), repo("indexed", true));
     let mut command = own.command(program());
     command.arg("mcp");
-    let mut client = McpClient::of(command);
+    let mut client = McpClient::new(command);
     let params = json!({
         "protocolVersion": "2025-11-25", "capabilities": { "roots": {} }, "clientInfo": { "name": "test", "version": "1" },
     });

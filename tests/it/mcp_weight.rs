@@ -1,10 +1,12 @@
 //! What a model pays for answers: one form unless it asks for two, within the limit, whatever the form of the
 //! arguments.
 
-use crate::mcp_client::McpClient;
+use serde_json::{Value, json};
+
 use codeweaver_chunk::tokens;
 use codeweaver_testkit::{FILES, TestRepo};
-use serde_json::{Value, json};
+
+use crate::mcp_client::McpClient;
 
 fn indexed() -> TestRepo {
     let repo = TestRepo::with_files(FILES);

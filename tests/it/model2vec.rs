@@ -1,7 +1,8 @@
 //! A static model in the format of model2vec, from a local folder to an answer.
 
-use codeweaver_testkit::{FILES, TestRepo};
 use serde_json::{Value, json};
+
+use codeweaver_testkit::{FILES, TestRepo};
 
 /// Groups of words that share one direction; the vectors of all other tokens are zero.
 const CONCEPTS: &[&[&str]] =

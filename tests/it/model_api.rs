@@ -1,12 +1,14 @@
 //! Embedding by an API: a local server speaks the protocol of OpenAI, counts what it is sent, and fails in
 //! every way.
 
-use codeweaver_testkit::http::{LiteLlm, Request, Response, Server, free_port};
-use codeweaver_testkit::{FILES, Run, TestRepo, Tool};
-use serde_json::{Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use codeweaver_testkit::http::{LiteLlm, Request, Response, Server, free_port};
+use codeweaver_testkit::{FILES, Run, TestRepo, Tool};
 
 const DIM: usize = 64;
 const WARNING: &str = "Dense embedding service unavailable, using sparse search only";

@@ -1,11 +1,14 @@
 //! Models by name, from a local server with the layout of a hub, which fails in every way.
 
-use crate::model2vec;
-use codeweaver_testkit::http::{Request, Response, Server};
-use codeweaver_testkit::{FILES, TestRepo, Tool};
+use std::path::PathBuf;
+
 use serde_json::json;
 use sha2::Digest as _;
-use std::path::PathBuf;
+
+use codeweaver_testkit::http::{Request, Response, Server};
+use codeweaver_testkit::{FILES, TestRepo, Tool};
+
+use crate::model2vec;
 
 const COMMIT: &str = "0123456789012345678901234567890123456789";
 const NAME: &str = "potion-base-8m";

@@ -1,9 +1,11 @@
 //! An index whose model cannot be used any more answers by words, says so, and is not updated.
 
+use serde_json::{Value, json};
+
+use codeweaver_testkit::TestRepo;
+
 use crate::mcp_client::McpClient;
 use crate::model2vec;
-use codeweaver_testkit::TestRepo;
-use serde_json::{Value, json};
 
 const WARNING: &str = "Dense embedding service unavailable, using sparse search only";
 

@@ -3,9 +3,11 @@
 //! Permissions do not stop root, so the tests use mounts in a namespace of their own. Where the system allows
 //! no such namespace they are skipped; faults.rs injects the same errors everywhere.
 
-use crate::mcp_client::McpClient;
-use codeweaver_testkit::{FILES, TestRepo, program, skip};
 use std::process::{Command, Output};
+
+use codeweaver_testkit::{FILES, TestRepo, program, skip};
+
+use crate::mcp_client::McpClient;
 
 /// A command that runs `script` in a mount namespace of its own; `None` where that is not allowed.
 fn namespaced(repo: &TestRepo, script: &str) -> Option<Command> {
@@ -146,7 +148,7 @@ echo '== end'
     }
     let mut server = namespaced(&repo, &format!("{MOUNT} && exec git-codeweaver mcp")).unwrap();
     for command in [&mut server, repo.command(program()).arg("mcp")] {
-        let mut client = McpClient::of(std::mem::replace(command, Command::new("true")));
+        let mut client = McpClient::new(std::mem::replace(command, Command::new("true")));
         client.handshake();
         let answer = client.ask("find_code", serde_json::json!({ "query": "parse_header" }));
         assert_eq!(answer["matches"][0]["file"]["path"], "src/parse.rs", "{answer:#}");

@@ -1,11 +1,14 @@
 //! Repositories and worktrees whose directories move or are copied: the command line, the MCP server and
 //! `status` agree, and nothing is indexed again.
 
-use crate::mcp_client::McpClient;
-use codeweaver_testkit::{FILES, Run, TestRepo};
-use serde_json::{Value, json};
 use std::path::Path;
 use std::process::Command;
+
+use serde_json::{Value, json};
+
+use codeweaver_testkit::{FILES, Run, TestRepo};
+
+use crate::mcp_client::McpClient;
 
 fn indexed() -> TestRepo {
     let repo = TestRepo::with_files(FILES);
@@ -85,7 +88,7 @@ fn collection_in_a_moved_repository_keeps_its_index() {
 fn a_copy_and_its_original_have_an_index_each() {
     let repo = indexed();
     let copy = repo.beside("copy");
-    Run::of(Command::new("cp").arg("-r").args([repo.root(), &copy])).success();
+    Run::new(Command::new("cp").arg("-r").args([repo.root(), &copy])).success();
     let copy = repo.at(copy.to_str().unwrap());
     is_indexed_everywhere(&copy);
     costs_nothing(&copy);

@@ -2,11 +2,14 @@
 
 #![cfg(target_os = "linux")]
 
-use crate::mcp_client::McpClient;
-use codeweaver_testkit::TestRepo;
-use serde_json::json;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
+
+use serde_json::json;
+
+use codeweaver_testkit::TestRepo;
+
+use crate::mcp_client::McpClient;
 
 /// Names, and the form in which they are printed.
 const NAMES: &[(&[u8], &str)] = &[

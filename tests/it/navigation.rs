@@ -1,8 +1,10 @@
 //! `similar`, `outline`, `read`, `chunks`.
 
-use codeweaver_testkit::{FILES, TestRepo};
-use serde_json::{Value, json};
 use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use codeweaver_testkit::{FILES, TestRepo};
 
 fn indexed() -> TestRepo {
     let repo = TestRepo::with_files(FILES);

@@ -2,13 +2,16 @@
 //!
 //! Only root can become another user, so elsewhere these tests are skipped.
 
-use crate::mcp_client::McpClient;
-use codeweaver_testkit::{FILES, Run, TestRepo, program, skip};
-use serde_json::json;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+use serde_json::json;
+
+use codeweaver_testkit::{FILES, Run, TestRepo, program, skip};
+
+use crate::mcp_client::McpClient;
 
 const USER: u32 = 65534;
 
@@ -31,7 +34,7 @@ impl Shared {
             return None;
         }
         std::fs::set_permissions(&above, std::fs::Permissions::from_mode(0o755)).unwrap();
-        Run::of(Command::new("chown").args(["-R", &format!("{USER}:{USER}")]).arg(&above)).success();
+        Run::new(Command::new("chown").args(["-R", &format!("{USER}:{USER}")]).arg(&above)).success();
         // The directory of the program need not be open to the user.
         let program_file = above.join("bin").join("git-codeweaver");
         std::fs::create_dir(program_file.parent().unwrap()).unwrap();
@@ -47,12 +50,12 @@ impl Shared {
 
     #[track_caller]
     fn user(&self, args: &[&str]) -> Run {
-        Run::of(self.command_of_user().args(args))
+        Run::new(self.command_of_user().args(args))
     }
 
     #[track_caller]
     fn root(&self, args: &[&str]) -> Run {
-        Run::of(self.repo.command(&self.program).args(args))
+        Run::new(self.repo.command(&self.program).args(args))
     }
 
     /// Commits a file as root and indexes it as root, as a hook does.
@@ -152,10 +155,10 @@ fn a_member_of_the_group_searches_and_updates_a_shared_repository() {
     let Some(shared) = Shared::new() else { return };
     const MEMBER: u32 = 65533;
     shared.repo.git(["config", "core.sharedRepository", "group"]);
-    Run::of(Command::new("chmod").args(["-R", "g+rwXs"]).arg(shared.repo.root())).success();
+    Run::new(Command::new("chmod").args(["-R", "g+rwXs"]).arg(shared.repo.root())).success();
     shared.user(&["init", "--no-hooks"]).success();
     let member = |args: &[&str]| {
-        Run::of(
+        Run::new(
             shared.repo.command(&shared.program).uid(MEMBER).gid(USER).args(args).env("HOME", "/nonexistent"),
         )
     };
@@ -201,14 +204,14 @@ fn an_unreadable_state_is_told_and_the_previous_one_answers() {
     assert!(said.contains("cannot be read") && !said.contains("not indexed"), "{said}");
     let mut command = shared.command_of_user();
     command.arg("mcp");
-    let mut client = McpClient::of(command);
+    let mut client = McpClient::new(command);
     client.handshake();
     let refused = client.call("find_code", json!({ "query": "third" }));
     assert!(refused["content"][0]["text"].as_str().unwrap().contains("Permission denied"), "{refused:#}");
     shared.user(&["index"]).fails(2).is_an_error("state", &fix);
 
     // Nothing was given up, and the command mends it.
-    Run::of(Command::new("sh").args(["-c", fix.strip_prefix("sudo ").unwrap()])).success();
+    Run::new(Command::new("sh").args(["-c", fix.strip_prefix("sudo ").unwrap()])).success();
     let found = shared.user(&["search", "-o", "json", "third"]).success().json();
     assert_eq!(
         (&found["status"], &found["index"]["freshness"]),
@@ -223,7 +226,7 @@ fn an_unreadable_state_is_told_and_the_previous_one_answers() {
 fn an_unreadable_store_of_root_is_told() {
     let Some(shared) = Shared::new() else { return };
     shared.user(&["init", "--no-hooks"]).success();
-    Run::of(Command::new("chown").args(["-R", "0:0"]).arg(shared.repo.path(".codeweaver"))).success();
+    Run::new(Command::new("chown").args(["-R", "0:0"]).arg(shared.repo.path(".codeweaver"))).success();
     let fix = format!("sudo chown -R {USER}:{USER} {}", shared.repo.path(".codeweaver").display());
     shared.user(&["search", "parse_header"]).fails(2).is_an_error("nonce", &fix);
     assert_eq!(shared.user(&["status", "--json"]).success().json()["state"], "unreadable");
@@ -233,6 +236,6 @@ fn an_unreadable_store_of_root_is_told() {
     let check =
         report["checks"].as_array().unwrap().iter().find(|check| check["name"] == "permission").unwrap();
     assert_eq!((&check["verdict"], &check["fix"]), (&json!("fail"), &json!(fix)), "{check:#}");
-    Run::of(Command::new("sh").args(["-c", fix.strip_prefix("sudo ").unwrap()])).success();
+    Run::new(Command::new("sh").args(["-c", fix.strip_prefix("sudo ").unwrap()])).success();
     shared.user(&["search", "parse_header"]).success();
 }

@@ -1,9 +1,11 @@
 //! Clones without some of their blobs: what is missing is named, what arrives is indexed by the next query or
 //! hook, and nothing is ever fetched.
 
-use crate::mcp_client::McpClient;
-use codeweaver_testkit::{FILES, TestRepo};
 use serde_json::{Value, json};
+
+use codeweaver_testkit::{FILES, TestRepo};
+
+use crate::mcp_client::McpClient;
 
 /// Files beside those of [`FILES`]: too many for an overlay.
 const N_FILLERS: usize = 230;

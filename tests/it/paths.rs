@@ -179,7 +179,7 @@ fn git_runs_the_command_in_the_directory_of_its_caller() {
         std::iter::once(bin).chain(std::env::split_paths(&std::env::var_os("PATH").unwrap())),
     );
     let path = path.unwrap();
-    let run = |args: &[&str]| Run::of(lib.command("git").env("PATH", &path).args(args));
+    let run = |args: &[&str]| Run::new(lib.command("git").env("PATH", &path).args(args));
     run(&["codeweaver", "search", "--path", "active", "connect"]).success().says(&[". active/pool.rb:"]);
     run(&["-C", "active", "codeweaver", "search", "--path", ".", "connect"]).success().says(&[". pool.rb:"]);
     let git_dir = repo.path(".git");

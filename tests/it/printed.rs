@@ -411,7 +411,7 @@ fn errors_have_three_lines() {
       fix: leave one of them out; `git codeweaver search -h` shows the usage
     [exit code 2]
     ");
-    let outside = Run::of(repo.command(program()).args(["status"]).current_dir(repo.beside("home")));
+    let outside = Run::new(repo.command(program()).args(["status"]).current_dir(repo.beside("home")));
     insta::assert_snapshot!(with_placeholders(&outside.stderr(), &repo), @r"
     error: [HOME] is not in a git repository
       why: neither it nor any parent directory contains .git

@@ -1,12 +1,14 @@
 //! `eval loop`: explorers, judges and learners that are real programs; kills; planted faults.
 
-use codeweaver_testkit::{Run, TestRepo};
-use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use codeweaver_testkit::{Run, TestRepo};
 
 /// Number of issues: the baseline and three iterations.
 const N: usize = 30 + 3 * 15;

@@ -4,10 +4,12 @@
 //! fixture, which only changes on purpose, the rankings themselves are a reviewed file: a change of the
 //! ranking shows in its diff.
 
-use codeweaver_testkit::TestRepo;
-use serde_json::Value;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use codeweaver_testkit::TestRepo;
 
 /// Environment variable that rewrites the rankings instead of comparing them.
 const UPDATE: &str = "CODEWEAVER_UPDATE_GOLDENS";

@@ -1,7 +1,8 @@
 //! Related symbols of matches: callers, callees, what is overridden, tests and siblings.
 
-use codeweaver_testkit::TestRepo;
 use serde_json::Value;
+
+use codeweaver_testkit::TestRepo;
 
 const BASE: &str = "class Store:
     \"\"\"Keeps records.\"\"\"

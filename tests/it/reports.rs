@@ -1,8 +1,10 @@
 //! Long queries: issue reports and stack traces, from the command line, standard input and the MCP server.
 
-use crate::mcp_client::McpClient;
-use codeweaver_testkit::{Run, TestRepo};
 use serde_json::{Value, json};
+
+use codeweaver_testkit::{Run, TestRepo};
+
+use crate::mcp_client::McpClient;
 
 const FILES: &[(&str, &str)] = &[
     (

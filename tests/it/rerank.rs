@@ -1,8 +1,9 @@
 //! Reranking by a cross-encoder that counts the words which query and text have in common
 //! (`tests/onnx/overlap.py`), so that its order is known in advance.
 
-use codeweaver_testkit::{TestRepo, Tool};
 use serde_json::Value;
+
+use codeweaver_testkit::{TestRepo, Tool};
 
 /// What the first ranking prefers has the words of the query in its name, and the other has them often.
 const FILES: &[(&str, &str)] = &[

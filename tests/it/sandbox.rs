@@ -1,14 +1,16 @@
 //! Repositories that are indexed and searched through the library in the test process.
 
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
 use codeweaver::query::{Ann, Mode, Request, Response, Searcher, Tuning, WorktreeMode};
 use codeweaver_git::Prefix;
 use codeweaver_index::{Codebase, Target, UpdateOptions, UpdateReport, gc, repair, updater};
 use codeweaver_store::StoreReader;
 use codeweaver_testkit::{Run, TestRepo, command, program};
-use serde_json::{Value, json};
-use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::time::Duration;
 
 /// A [`TestRepo`] in memory that the library indexes and searches in this process.
 pub struct Sandbox {
@@ -61,7 +63,7 @@ impl Sandbox {
     /// A copy of this repository and its working tree, without an index.
     pub fn copy(&self) -> Sandbox {
         let repo = TestRepo::empty_dir_in_memory();
-        Run::of(Command::new("cp").arg("-a").arg(self.path(".")).arg(repo.root())).success();
+        Run::new(Command::new("cp").arg("-a").arg(self.path(".")).arg(repo.root())).success();
         repo.remove(".codeweaver").remove(".git/codeweaver-nonce");
         Sandbox { repo }
     }
@@ -73,7 +75,7 @@ impl Sandbox {
 
 /// Runs git in any directory below the temporary directory of a [`TestRepo`].
 pub fn git_in(dir: &Path, args: &[&str]) -> Run {
-    Run::of(command_in(dir, "git").args(args))
+    Run::new(command_in(dir, "git").args(args))
 }
 
 /// A command in any directory beside a [`TestRepo`], in its environment.

@@ -1,11 +1,13 @@
 //! `serve`: the API, who may ask, health and metrics, MCP over HTTP, and the life of the server.
 
-use codeweaver_testkit::{FILES, ServerProcess, TestRepo, Tool, program};
-use serde_json::{Value, json};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use codeweaver_testkit::{FILES, ServerProcess, TestRepo, Tool, program};
 
 const TOKEN: &str = "0123456789abcdef0123456789abcdef";
 
@@ -44,10 +46,10 @@ impl Server {
     pub fn start(repo: &TestRepo, args: &[&str]) -> Server {
         let mut command = repo.command(program());
         command.args(["serve", "--port", "0"]).args(args);
-        Server::of(command)
+        Server::new(command)
     }
 
-    pub fn of(command: std::process::Command) -> Server {
+    pub fn new(command: std::process::Command) -> Server {
         let process = ServerProcess::start(command);
         let line = process.wait_for("Serving http://");
         let url = line.split_whitespace().nth(1).unwrap().to_owned();
@@ -477,7 +479,7 @@ fn logs_have_the_id_of_the_request() {
         .args(["serve", "--port", "0"])
         .env("CODEWEAVER_LOG", "codeweaver=info")
         .env("CODEWEAVER_LOG_FORMAT", "json");
-    let server = Server::of(command);
+    let server = Server::new(command);
     let answer = server.get("api/search?q=retry");
     let id = answer.header("x-request-id").unwrap();
     let line: Value = serde_json::from_str(&server.process.wait_for(id)).unwrap();
@@ -513,7 +515,7 @@ fn agents_use_the_tools_over_http() {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/serve/agent.py");
     let mut command = repo.command(python);
     command.arg(script).arg(format!("{}mcp", server.url)).arg(repo.beside("other"));
-    let run = codeweaver_testkit::Run::of(&mut command);
+    let run = codeweaver_testkit::Run::new(&mut command);
     assert_eq!(run.success().stdout().trim(), "ok");
 }
 
@@ -525,6 +527,6 @@ fn a_foreign_tool_reads_the_description_of_the_api() {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/serve/openapi.py");
     let mut command = repo.command(python);
     command.arg(script).arg(&server.url).arg(repo.beside("client"));
-    let run = codeweaver_testkit::Run::of(&mut command);
+    let run = codeweaver_testkit::Run::new(&mut command);
     assert_eq!(run.success().stdout().trim(), "ok");
 }

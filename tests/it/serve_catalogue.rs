@@ -1,9 +1,12 @@
 //! `serve --catalogue`: many repositories behind one server, and tokens for some of them.
 
-use crate::serve::Server;
-use codeweaver_testkit::{TestRepo, program};
-use serde_json::{Value, json};
 use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use codeweaver_testkit::{TestRepo, program};
+
+use crate::serve::Server;
 
 const ALL: &str = "all-0123456789abcdef";
 const SOME: &str = "some-0123456789abcdef";
@@ -45,7 +48,7 @@ impl Team {
     fn serve(&self, args: &[&str]) -> Server {
         let mut command = self.dir.command(program());
         command.args(["serve", "--port", "0", "--every", "3600", "--catalogue", &self.catalogue]).args(args);
-        Server::of(command)
+        Server::new(command)
     }
 
     fn push(&self, name: &str, path: &str, text: &str) {

@@ -1,9 +1,10 @@
 //! The page of `serve` in a real browser, checked by `tests/page/check.mjs`.
 
-use codeweaver_testkit::{TestRepo, Tool, program};
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+
+use codeweaver_testkit::{TestRepo, Tool, program};
 
 const RETRY: &str = "\
 //! Retries of requests.

@@ -1,10 +1,12 @@
 //! `mcp --install`, `--print`, `--uninstall`: configuration files of clients are edited and restored byte for
 //! byte.
 
-use crate::setup_samples::SAMPLES;
-use codeweaver_testkit::{Run, TestRepo};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt};
 use std::path::{Path, PathBuf};
+
+use codeweaver_testkit::{Run, TestRepo};
+
+use crate::setup_samples::SAMPLES;
 
 /// A repository with an empty home directory and without the environment variables of clients.
 fn repo() -> TestRepo {

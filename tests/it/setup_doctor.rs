@@ -1,10 +1,12 @@
 //! `doctor` on MCP clients: which have registered the server, and whether the registered command exists and
 //! runs.
 
-use codeweaver_testkit::{TestRepo, program};
-use serde_json::Value;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use codeweaver_testkit::{TestRepo, program};
 
 /// An indexed repository whose home directory is empty.
 fn repo() -> TestRepo {

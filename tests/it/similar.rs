@@ -1,8 +1,10 @@
 //! `similar` and `find_similar`: the definition at a line is compared, not the chunk around it.
 
-use crate::mcp_client::McpClient;
-use codeweaver_testkit::TestRepo;
 use serde_json::{Value, json};
+
+use codeweaver_testkit::TestRepo;
+
+use crate::mcp_client::McpClient;
 
 /// One chunk with two functions that have nothing in common.
 const MIXED: &str = r#"import smtplib

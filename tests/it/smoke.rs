@@ -5,11 +5,14 @@
 //! CODEWEAVER_TEST_BINARY=target/release/git-codeweaver cargo test --test it -- smoke::
 //! ```
 
-use crate::mcp_client::McpClient;
-use codeweaver_testkit::{FILES, TestRepo, program};
-use serde_json::json;
 use std::process::Stdio;
 use std::time::Duration;
+
+use serde_json::json;
+
+use codeweaver_testkit::{FILES, TestRepo, program};
+
+use crate::mcp_client::McpClient;
 
 fn indexed() -> TestRepo {
     let repo = TestRepo::with_files(FILES);

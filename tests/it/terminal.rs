@@ -1,7 +1,8 @@
 //! Terminal output: control sequences from content and names are escaped.
 
-use codeweaver_testkit::{FILES, Run, TestRepo, Tool, program};
 use unicode_width::UnicodeWidthStr as _;
+
+use codeweaver_testkit::{FILES, Run, TestRepo, Tool, program};
 
 const EVIL: &str = "/// Retitles \x1b]0;owned\x07 the \u{9b}31mwindow \u{202e}backwards.\npub fn evil_function() { /* \x1b[2J */ }\n";
 
@@ -80,7 +81,7 @@ fn on_terminal(repo: &TestRepo, (rows, columns): (u32, u32), pager: &str, args: 
     let mut script = repo.command(script);
     script.args(["-qec", &command, "/dev/null"]).stdin(std::process::Stdio::null());
     script.env("TERM", "xterm").env("GIT_PAGER", pager).env_remove("COLUMNS").env_remove("LESS");
-    Some(Run::of(&mut script))
+    Some(Run::new(&mut script))
 }
 
 #[test]
@@ -125,7 +126,7 @@ fn a_pager_of_the_repository_is_not_run() {
     let script =
         format!("stty rows 20 cols 80; env -u GIT_PAGER PAGER=cat {} read src/long.rs", program().display());
     let Some(tool) = Tool::SCRIPT.find() else { return };
-    let run = Run::of(repo.command(tool).args(["-qec", &script, "/dev/null"]).env("TERM", "xterm"));
+    let run = Run::new(repo.command(tool).args(["-qec", &script, "/dev/null"]).env("TERM", "xterm"));
     assert!(run.success().stdout().contains("50 │"), "{}", run.explain());
     assert!(!repo.path("canary").exists());
 }
@@ -134,7 +135,7 @@ fn a_pager_of_the_repository_is_not_run() {
 fn shown_at(repo: &TestRepo, columns: usize, args: &[&str]) -> String {
     let mut command = repo.command(program());
     command.env("GIT_PAGER_IN_USE", "true").env("COLUMNS", columns.to_string()).env("NO_COLOR", "1");
-    Run::of(command.args(args)).success().stdout()
+    Run::new(command.args(args)).success().stdout()
 }
 
 #[test]
@@ -192,7 +193,7 @@ fn colours_follow_the_configuration_of_git() {
         let mut command = repo.command(program());
         command.env("GIT_PAGER_IN_USE", "true").env("TERM", "xterm").env_remove("NO_COLOR");
         command.envs(variables.iter().copied());
-        Run::of(command.args(["search", "evil_function"])).success().stdout()
+        Run::new(command.args(["search", "evil_function"])).success().stdout()
     };
     assert!(shown(&repo, &[]).contains('\x1b'));
     assert!(!shown(&repo, &[("NO_COLOR", "1")]).contains('\x1b'));

@@ -1,9 +1,11 @@
 //! `eval tune`: learned weights are written only if every guard holds, are used by searches, and can be
 //! undone.
 
-use codeweaver_testkit::TestRepo;
-use serde_json::{Value, json};
 use std::fmt::Write as _;
+
+use serde_json::{Value, json};
+
+use codeweaver_testkit::TestRepo;
 
 /// Number of queries of [`suite`].
 const N: usize = 40;

@@ -3,13 +3,16 @@
 //!
 //! Permissions do not stop root, which therefore becomes another user here.
 
-use crate::mcp_client::McpClient;
-use codeweaver_testkit::{FILES, Run, TestRepo, program, skip};
-use serde_json::{Value, json};
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Command;
+
+use serde_json::{Value, json};
+
+use codeweaver_testkit::{FILES, Run, TestRepo, program, skip};
+
+use crate::mcp_client::McpClient;
 
 /// A repository with its own user, whom permissions stop.
 pub struct Unprivileged {
@@ -42,7 +45,7 @@ impl Unprivileged {
             copy.push("git-codeweaver");
             std::fs::copy(program(), &copy).unwrap();
             let parent = repo.root().parent().unwrap();
-            Run::of(Command::new("chown").args(["-R", "65534:65534"]).arg(parent)).success();
+            Run::new(Command::new("chown").args(["-R", "65534:65534"]).arg(parent)).success();
         }
         repo.remove("probe");
         let user = Unprivileged { repo, program: copy, become_user };
@@ -60,11 +63,11 @@ impl Unprivileged {
     }
 
     fn codeweaver(&self, args: &[&str]) -> Run {
-        Run::of(self.command(&self.program).args(args))
+        Run::new(self.command(&self.program).args(args))
     }
 
     fn git(&self, args: &[&str]) {
-        Run::of(self.command("git").args(args)).success();
+        Run::new(self.command("git").args(args)).success();
     }
 
     fn search(&self, query: &str) -> Value {
@@ -74,7 +77,7 @@ impl Unprivileged {
     fn server(&self) -> McpClient {
         let mut command = self.command(&self.program);
         command.arg("mcp");
-        let mut client = McpClient::of(command);
+        let mut client = McpClient::new(command);
         client.handshake();
         client
     }

@@ -1,8 +1,8 @@
-//! `calibrate`: learns from which evidence a query is answered at all.
+//! `calibrate`: learns how likely it is, given the evidence, that a repository answers a query at all.
 //!
 //! Logistic regression on the evidence of the best result of queries that a repository answers and of foreign
 //! ones. Both classes of every suite weigh the same. Coefficients are found by Newton's method with a small
-//! pull towards 0. The report is of repositories that the coefficients were not learned from.
+//! pull towards 0. The report has figures of repositories from which the coefficients were not learned.
 
 mod fit;
 mod report;
@@ -10,11 +10,12 @@ mod report;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
+
 use codeweaver::query::rank::WEIGHTS;
 use codeweaver::query::rank::calibration::{Calibration, Evidence};
 use codeweaver_eval::{Runner, Suite, foreign};
 
-/// Which values of [`Evidence::values`] a regression uses.
+/// A mask of the values of [`Evidence::values`] that a regression uses.
 type Mask = [bool; Evidence::LEN];
 const HYBRID: Mask = [true; Evidence::LEN];
 const KEYWORD: Mask = [false, true, true, true, true, true, true, true];
@@ -60,16 +61,18 @@ pub fn run(options: &Options) -> Result<()> {
             is_answered: sample.is_answered,
         }));
     }
-    let is_learned = |sample: &&Sample| !options.keep_aside.contains(&sample.suite);
-    let learn = |mask: &Mask| {
-        let learned: Vec<&Sample> = samples.iter().filter(is_learned).collect();
-        fit::fit(&learned, mask)
-    };
+
     for (name, mask) in [("hybrid", &HYBRID), ("keyword", &KEYWORD), ("semantic", &SEMANTIC)] {
         println!("{name}\n{}", report::cross_validated(&samples, &options.keep_aside, mask));
     }
-    let calibration =
-        Calibration { hybrid: learn(&HYBRID), keyword: learn(&KEYWORD), semantic: learn(&SEMANTIC) };
+    let learned: Vec<&Sample> =
+        samples.iter().filter(|sample| !options.keep_aside.contains(&sample.suite)).collect();
+    let calibration = Calibration {
+        hybrid: fit::fit(&learned, &HYBRID),
+        keyword: fit::fit(&learned, &KEYWORD),
+        semantic: fit::fit(&learned, &SEMANTIC),
+    };
+
     let text = serde_json::to_string_pretty(&calibration)? + "\n";
     println!("{text}");
     if let Some(out) = &options.out {

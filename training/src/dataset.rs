@@ -1,7 +1,8 @@
 //! The training dataset: all pairs as bags of ids, compact enough to be kept in memory.
 //!
-//! * [`build`]: the `dataset` command, `.pairs` files → dataset file. [`held_out`]: choice of held-out
-//!   repositories.
+//! * [`build`]: the `dataset` command, which makes the dataset file from `.pairs` files. [`held_out`]:
+//!   chooses
+//!   the held-out repositories.
 //! * [`file`]: the dataset file. [`source`]: the `.pairs` files of a directory.
 
 mod build;
@@ -11,10 +12,10 @@ mod source;
 
 use std::ops::Range;
 
+use crate::pair::PairKind;
+
 pub use build::{Args, held_out_folder, run};
 pub use source::{for_each_file, pair_files};
-
-use crate::pair::PairKind;
 
 /// Maximum number of ids in a bag; the least frequent ids of a larger one are dropped.
 pub const MAX_BAG: usize = 256;

@@ -1,6 +1,6 @@
 //! `evaluate`: mean reciprocal rank of models on held-out repositories, compared with BM25 and a transformer.
 //!
-//! * [`sets`]: queries with relevance labels. [`held_out`]: the raw pairs. [`systems`]: what is compared.
+//! * [`sets`]: queries with relevance labels. [`held_out`]: the raw pairs. [`systems`]: the systems compared.
 //! * [`dense`], [`bm25`]: scores. [`unshared`]: queries that share no word with their answer.
 //! * [`sample`]: the report during training.
 
@@ -20,9 +20,10 @@ use anyhow::{Context, Result};
 use crate::dataset::{Dataset, held_out_folder};
 use crate::pair::PairKind;
 use held_out::HeldOut;
+use systems::{System, Task};
+
 pub use sample::Sample;
 pub use systems::transformer;
-use systems::{System, Task};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {

@@ -1,8 +1,9 @@
-//! `export`: rows → the model file that is compiled into the product.
+//! `export`: writes rows as the model file that is compiled into the product.
 
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
+
 use codeweaver_embed::encode_table;
 
 use crate::dataset::Dataset;

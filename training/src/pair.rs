@@ -111,17 +111,24 @@ impl PairReader {
         if self.0.read(&mut kind)? == 0 {
             return Ok(None);
         }
-        let invalid = |message: &str| io::Error::new(io::ErrorKind::InvalidData, message.to_owned());
+
         let kind = *PairKind::ALL.get(usize::from(kind[0])).ok_or_else(|| invalid("unknown pair kind"))?;
-        let mut string = || {
-            let mut length = [0; 4];
-            self.0.read_exact(&mut length)?;
-            let mut bytes = vec![0; u32::from_le_bytes(length) as usize];
-            self.0.read_exact(&mut bytes)?;
-            String::from_utf8(bytes).map_err(|_| invalid("text is not UTF-8"))
-        };
-        Ok(Some(Pair { kind, language: string()?, text: string()?, code: string()?, path: string()? }))
+        let (language, text) = (self.string()?, self.string()?);
+        let (code, path) = (self.string()?, self.string()?);
+        Ok(Some(Pair { kind, language, text, code, path }))
     }
+
+    fn string(&mut self) -> io::Result<String> {
+        let mut length = [0; 4];
+        self.0.read_exact(&mut length)?;
+        let mut bytes = vec![0; u32::from_le_bytes(length) as usize];
+        self.0.read_exact(&mut bytes)?;
+        String::from_utf8(bytes).map_err(|_| invalid("text is not UTF-8"))
+    }
+}
+
+fn invalid(message: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, message.to_owned())
 }
 
 impl Iterator for PairReader {

@@ -6,6 +6,7 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
+
 use codeweaver::query::rank::WEIGHTS;
 use codeweaver_eval::tune::fit::Settings;
 use codeweaver_eval::tune::{self, features};

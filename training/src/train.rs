@@ -1,6 +1,6 @@
-//! `train`: a dataset → the table of the model.
+//! `train`: trains the table of the model on a dataset.
 //!
-//! * [`sampler`], [`cluster`]: choice of the pairs of a batch. [`batch`], [`noise`]: pairs → bags.
+//! * [`sampler`], [`cluster`]: choose the pairs of a batch. [`batch`], [`noise`]: make bags of them.
 //! * [`step`]: one optimisation step; [`contrast`]: its loss.
 //! * [`init`]: the initial table. [`rows`]: the table and its file.
 //! * [`teacher`]: the `init-from-transformer` command.
@@ -21,16 +21,18 @@ mod teacher;
 use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
+
 use codeweaver_embed::Vocabulary;
 
 use crate::dataset::Dataset;
 use crate::evaluate::Sample;
 use batch::{Batch, Mixing};
 use noise::Noise;
-pub use options::Args;
 use rows::{Progress, Rows};
 use sampler::{Sampler, Selection};
 use step::{Hyperparameters, Trainer};
+
+pub use options::Args;
 pub use teacher::{Args as TeacherArgs, run as init_from_transformer};
 
 pub fn run(args: &Args) -> Result<()> {
@@ -103,7 +105,7 @@ pub fn run(args: &Args) -> Result<()> {
             clustered = true;
         }
         let pairs = sampler.next(&mut random, hard.then_some(&trainer.rows));
-        let batch = Batch::of(&data, &pairs, &mixing, &mut random);
+        let batch = Batch::new(&data, &pairs, &mixing, &mut random);
         let loss = trainer.step(&batch, step, args.rate_at(step));
         ensure!(loss.is_finite(), "the loss of step {step} is not a number; lower --rate");
         losses.add(loss);

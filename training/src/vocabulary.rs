@@ -1,4 +1,4 @@
-//! `vocabulary`: pairs → the entries that the model has rows for.
+//! `vocabulary`: chooses from pairs the entries that the model has rows for.
 //!
 //! Most entries are the most frequent stems. The rest are word pieces for all other words: those that cover
 //! most of their letters when words are split greedily, as the product does. The count of a word is the sum
@@ -9,8 +9,9 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
-use codeweaver_embed::{Vocabulary, bag_terms, bag_terms_of_path};
 use rustc_hash::{FxHashMap, FxHashSet};
+
+use codeweaver_embed::{Vocabulary, bag_terms, bag_terms_of_path};
 
 use crate::dataset::{for_each_file, pair_files};
 
@@ -82,15 +83,7 @@ fn count(path: &Path) -> Result<Vec<(Box<str>, bool, u32)>> {
     let mut counts: [FxHashMap<Box<str>, u32>; 2] = Default::default();
     for pair in crate::pair::PairReader::open(path)? {
         let pair = pair.with_context(|| format!("reading {}", path.display()))?;
-        let mut visit = |term: &str, may_split: bool| {
-            let counts = &mut counts[usize::from(may_split)];
-            match counts.get_mut(term) {
-                Some(n) => *n += 1,
-                None => {
-                    counts.insert(term.into(), 1);
-                }
-            }
-        };
+        let mut visit = |term: &str, may_split: bool| increment(&mut counts[usize::from(may_split)], term);
         bag_terms(&pair.text, &mut visit);
         bag_terms(&pair.code, &mut visit);
         bag_terms_of_path(&pair.path, &mut visit);
@@ -100,6 +93,16 @@ fn count(path: &Path) -> Result<Vec<(Box<str>, bool, u32)>> {
         map.into_iter().filter(|&(_, n)| n > 1).map(move |(word, n)| (word, may_split, n))
     };
     Ok(marked(fixed, false).chain(marked(splittable, true)).collect())
+}
+
+/// Adds one to the count of `term`. Allocates only for a new term.
+fn increment(counts: &mut FxHashMap<Box<str>, u32>, term: &str) {
+    match counts.get_mut(term) {
+        Some(n) => *n += 1,
+        None => {
+            counts.insert(term.into(), 1);
+        }
+    }
 }
 
 /// Chooses at most `size` entries: the most frequent stems (a share of `whole`), then pieces.

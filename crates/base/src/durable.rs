@@ -26,7 +26,7 @@ pub struct Replacement<'a> {
 
 impl<'a> Replacement<'a> {
     /// A replacement of `path`, whose directory must exist.
-    pub fn of(path: &'a Path) -> Replacement<'a> {
+    pub fn new(path: &'a Path) -> Replacement<'a> {
         Replacement { path, prefix: ".tmp", suffix: "", mode: None, inherits: false }
     }
 
@@ -129,9 +129,9 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("file");
         std::fs::write(&path, "old").unwrap();
-        drop(Replacement::of(&path).stage(b"dropped").unwrap());
+        drop(Replacement::new(&path).stage(b"dropped").unwrap());
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "old");
-        let staged = Replacement::of(&path).named(".x-", ".t").stage(b"new").unwrap();
+        let staged = Replacement::new(&path).named(".x-", ".t").stage(b"new").unwrap();
         let name = staged.temporary_path().file_name().unwrap().to_string_lossy().into_owned();
         assert!(name.starts_with(".x-") && name.ends_with(".t"), "{name}");
         staged.commit().unwrap();
@@ -144,7 +144,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("file");
         std::fs::write(&path, "old").unwrap();
-        let error = Replacement::of(&path).stage(b"new").unwrap().commit_new().unwrap_err();
+        let error = Replacement::new(&path).stage(b"new").unwrap().commit_new().unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "old");
     }

@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use codeweaver_config::{ChunkerSettings, Granularity};
+
 use super::delimiter::{self, generic};
 use super::grammar;
 use super::lines::TextIndex;
@@ -14,7 +16,6 @@ use super::{
     SemanticClass, SemanticContext, Symbol,
 };
 use super::{markdown, text_split, title, tokens};
-use codeweaver_config::{ChunkerSettings, Granularity};
 
 /// Cost of a boundary inside a node that was split as text.
 const PIECE_CUT: u32 = 250;

@@ -1,9 +1,11 @@
 //! Files with headings, and their structure.
 
+use std::ops::Range;
+
+use codeweaver_git::{BStr, ByteSlice as _};
+
 use super::language::{self, LanguageId};
 use super::markdown;
-use codeweaver_git::{BStr, ByteSlice as _};
-use std::ops::Range;
 
 /// A heading with its text up to the next heading of any level, or the text before the first heading.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,11 +2,12 @@
 
 use std::sync::LazyLock;
 
+use codeweaver_config::{ChunkerSettings, CustomDelimiter, Granularity, MarkdownSettings};
+
 use super::delimiter::families;
 use super::grammar::{self, GRAMMARS};
 use super::language::{self, LanguageId};
 use super::tokens;
-use codeweaver_config::{ChunkerSettings, CustomDelimiter, Granularity, MarkdownSettings};
 
 /// Version of the chunker. Raised whenever the same blob and settings would give other chunks.
 const VERSION: &str = "5";

@@ -142,7 +142,7 @@ pub fn loaded(index: usize) -> &'static Loaded {
     LOADED[index].get_or_init(|| {
         let grammar = &GRAMMARS[index];
         let language = (grammar.language)();
-        let rules = Rules::of(grammar.name, &language);
+        let rules = Rules::new(grammar.name, &language);
         Loaded { index, language, rules }
     })
 }

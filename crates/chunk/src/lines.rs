@@ -2,8 +2,9 @@
 
 use std::ops::Range;
 
-use super::{LineSpan, tokens};
 use codeweaver_text::LineIndex;
+
+use super::{LineSpan, tokens};
 
 /// Longest run of changing punctuation that is usual in code.
 const LONG_RUN: u32 = 32;
@@ -36,7 +37,7 @@ impl<'a> TextIndex<'a> {
     pub fn new(bytes: &'a [u8]) -> Self {
         let lines = LineIndex::new(bytes);
         let tokens_before = tokens_before_lines(bytes, &lines);
-        let shape = TextShape::of(bytes, &lines);
+        let shape = TextShape::from_bytes(bytes, &lines);
         Self { bytes, lines, tokens_before, shape }
     }
 
@@ -154,7 +155,7 @@ pub(super) fn tokens_before_lines(bytes: &[u8], lines: &LineIndex) -> Vec<u32> {
 
 impl TextShape {
     /// Measures a text in one pass over its bytes.
-    fn of(bytes: &[u8], lines: &LineIndex) -> TextShape {
+    fn from_bytes(bytes: &[u8], lines: &LineIndex) -> TextShape {
         let (mut shape, mut indents) = (TextShape::default(), Indents::default());
         let (mut depth, mut run, mut last_mark) = (0u32, 0u32, 0u8);
 

@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use proptest::prelude::*;
 use proptest::sample::Index;
 
-use super::*;
 use codeweaver_config::{ChunkerSettings, Granularity};
+
+use super::*;
 
 fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/languages")

@@ -3,9 +3,10 @@
 
 use std::ops::Range;
 
+use codeweaver_config::ChunkerSettings;
+
 use super::pieces::{Piece, offset, trimmed};
 use super::tokens;
-use codeweaver_config::ChunkerSettings;
 
 /// Splits `text` into pieces of at most `limit_tokens`: at paragraphs, else lines, sentences, words,
 /// characters.

@@ -1,8 +1,9 @@
 //! The error type of the façade.
 
-use crate::query::QueryError;
 use codeweaver_git::GitError;
 use codeweaver_index::IndexError;
+
+use crate::query::QueryError;
 
 /// Any error of this library.
 ///

@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 
 use toml_edit::{DocumentMut, InlineTable, Item, Table, TableLike};
 
+use codeweaver_base::durable::Replacement;
+
 use super::error::{ConfigError, Problem};
 use super::files::{self, REPOSITORY_FILE_NAME};
 use super::keys::find;
@@ -14,7 +16,6 @@ use super::settings::Settings;
 use super::sources::Sources;
 use super::value::Value;
 use super::yaml;
-use codeweaver_base::durable::Replacement;
 
 /// Writes `key = value` into `file`, which is created if it does not exist.
 ///
@@ -230,7 +231,7 @@ fn write_atomically(file: &Path, target: &Path, bytes: &[u8]) -> Result<(), Conf
     let dir = target.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
     std::fs::create_dir_all(dir).map_err(write_error)?;
 
-    let replacement = Replacement::of(target).named(".codeweaver-", ".toml").mode(0o644);
+    let replacement = Replacement::new(target).named(".codeweaver-", ".toml").mode(0o644);
     let staged = replacement.stage(bytes).map_err(write_error)?;
     staged.sync().map_err(write_error)?;
 

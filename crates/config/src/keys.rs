@@ -2,9 +2,10 @@
 
 use std::fmt::Write as _;
 
+use KeyKind::{Bool, Choice, Delimiters, Integer, List, Number, Path, Table, Text};
+
 use super::settings::{GateMode, Granularity, HnswMode, HooksMode, Settings};
 use super::value::{Field, KeyKind, Value};
-use KeyKind::{Bool, Choice, Delimiters, Integer, List, Number, Path, Table, Text};
 
 /// A key: its name, kind, scope, and field in [`Settings`].
 pub struct KeySpec {

@@ -2,8 +2,9 @@
 
 use toml_edit::{Item, TableLike, Value};
 
-use super::tree::{Entry, Node, Position, SyntaxError, parser_message};
 use codeweaver_text::LineIndex;
+
+use super::tree::{Entry, Node, Position, SyntaxError, parser_message};
 
 /// Maximum nesting that is read, more than any setting has.
 const MAX_DEPTH: usize = 16;
@@ -38,7 +39,7 @@ struct Places<'a> {
 
 impl Places<'_> {
     fn position(&self, offset: usize) -> Position {
-        Position::of(self.text, &self.lines, offset)
+        Position::at(self.text, &self.lines, offset)
     }
 
     fn table(&self, table: &dyn TableLike, depth: usize) -> Vec<Entry> {

@@ -1,7 +1,8 @@
 //! A settings file as a tree of values with their positions, which is the same for every format.
 
-use super::error::excerpt;
 use codeweaver_text::LineIndex;
+
+use super::error::excerpt;
 
 /// A place in a file, counted from 1. The column is in characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,7 +15,7 @@ impl Position {
     pub const START: Position = Position { line: 1, column: 1 };
 
     /// Returns the position of a byte offset of `text`.
-    pub fn of(text: &str, lines: &LineIndex, offset: usize) -> Position {
+    pub fn at(text: &str, lines: &LineIndex, offset: usize) -> Position {
         let line = lines.editor_line(offset);
         let before = text.get(lines.start(line - 1)..offset);
         Position { line, column: before.map_or(0, |before| before.chars().count()) + 1 }

@@ -5,8 +5,9 @@
 //! terms too. Words and parts that are not entries count by their pieces. Numbers and characters of scripts
 //! without spaces count only if they are entries.
 
-use super::vocabulary::Vocabulary;
 use codeweaver_text::{TermCount, TermKind, TermTable, TermUse, visit_path_terms, visit_terms};
+
+use super::vocabulary::Vocabulary;
 
 /// Calls `visit` with the terms of `text` that enter its bag, in order and with repetitions, and with whether
 /// the term may be split into pieces. Used to choose the entries of a vocabulary.

@@ -9,12 +9,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{LazyLock, Mutex};
 use std::time::SystemTime;
 
+use codeweaver_base::sync;
+use codeweaver_config::ModelSettings;
+
 use super::known::{FAMILIES, KNOWN, KNOWN_STATIC, KnownModel, Pooling, UNKNOWN, is_matryoshka};
 use super::model_input::MODEL_INPUT_VERSION;
 use super::quantise::QUANTISATION;
 use super::{EmbedError, hub};
-use codeweaver_base::sync;
-use codeweaver_config::ModelSettings;
 
 /// Paths of the ONNX file in the folder of a model, in order of preference.
 const ONNX_FILES: &[&str] = &[

@@ -13,12 +13,13 @@ use std::path::Path;
 
 use fastembed::{InitOptionsUserDefined, TextEmbedding, TokenizerFiles, UserDefinedEmbeddingModel};
 
+use codeweaver_config::ModelSettings;
+
 use super::known::Pooling;
 use super::local::TransformerFiles;
 use super::pool::Pool;
 use super::quantise::{quantise, scale_for, shorten};
 use super::{EmbedCost, EmbedError, Embedder, known, ort_library};
-use codeweaver_config::ModelSettings;
 
 /// Maximum memory of the sessions of one model together. One session is always created.
 const MAX_SESSIONS_BYTES: usize = 1 << 30;

@@ -7,9 +7,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
+use codeweaver_base::sync;
+
 use super::local::ModelDirs;
 use super::{EmbedError, hub};
-use codeweaver_base::sync;
 
 /// Loads the library. A process loads it once; later calls do nothing, even with another path.
 pub(super) fn load(configured: Option<&Path>) -> Result<(), EmbedError> {

@@ -1,8 +1,10 @@
 //! A pool of sessions of a model, created on demand.
 
-use super::EmbedError;
-use codeweaver_base::sync;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use codeweaver_base::sync;
+
+use super::EmbedError;
 
 /// Up to `max` sessions.
 pub(super) struct Pool<T> {

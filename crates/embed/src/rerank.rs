@@ -4,19 +4,22 @@
 //! [`super::onnx`], and several sessions use the cores. So a score can be reused for a later query with the
 //! same words.
 
-use super::known::KNOWN_RERANKERS;
-use super::local::{self, ModelDirs, TransformerFiles};
-use super::pool::Pool;
-use super::{EmbedError, ort_library};
-use codeweaver_base::sync;
-use codeweaver_config::ModelSettings;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
 use fastembed::{
     OnnxSource, RerankInitOptionsUserDefined, TextRerank, TokenizerFiles, UserDefinedRerankingModel,
 };
 use rustc_hash::FxHashMap;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Instant;
+
+use codeweaver_base::sync;
+use codeweaver_config::ModelSettings;
+
+use super::known::KNOWN_RERANKERS;
+use super::local::{self, ModelDirs, TransformerFiles};
+use super::pool::Pool;
+use super::{EmbedError, ort_library};
 
 /// Maximum length of query and text together; the rest of the text is cut off.
 const MAX_TOKENS: usize = 512;

@@ -11,13 +11,14 @@
 
 use std::cell::RefCell;
 
+use codeweaver_base::sys::add_rows;
+use codeweaver_text::TERMS_VERSION;
+
 use super::bag::{bag_of, bag_of_path};
 use super::model_input::MODEL_INPUT_VERSION;
 use super::quantise::{QUANTISATION, quantise, scale_for};
 use super::vocabulary::{Vocabulary, VocabularyError};
 use super::{EmbedCost, EmbedError, Embedder};
-use codeweaver_base::sys::add_rows;
-use codeweaver_text::TERMS_VERSION;
 
 const MAGIC: [u8; 8] = *b"cw-table";
 /// Version of the format. Raised when the layout changes, or the ids of a text ([`super::bag`]).

@@ -1,11 +1,13 @@
 //! Ablation: runs the suite again with one weight of the ranking changed.
 
+use std::path::Path;
+
+use codeweaver::query::rank::{WEIGHTS, Weights};
+
 use super::error::EvalError;
 use super::metric::DEPTH;
 use super::report::Report;
 use super::runner::Runner;
-use codeweaver::query::rank::{WEIGHTS, Weights};
-use std::path::Path;
 
 /// NDCG@10 with one weight changed.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
@@ -19,27 +21,31 @@ pub struct Change {
 }
 
 impl Change {
-    fn of(weight: &str, value: f32, report: &Report) -> Change {
+    fn new(weight: &str, value: f32, report: &Report) -> Change {
         let ndcg = [report.overall, report.tuned, report.held_out].map(|scores| scores.ndcg);
         Change { weight: weight.to_owned(), value, overall: ndcg[0], tuned: ndcg[1], held_out: ndcg[2] }
     }
 }
 
-/// The names of all weights, in the order of the weight table.
+/// Returns the names of all weights, in the order of the weight table.
 pub fn names() -> Vec<String> {
     WEIGHTS.by_name().into_iter().map(|(name, _)| name).collect()
 }
 
-/// `weights` with the one called `name` set to `value`.
+/// Returns `weights` with the one called `name` set to `value`.
 pub fn with(weights: &Weights, name: &str, value: f32) -> Result<Weights, EvalError> {
-    let unknown = || EvalError::UnknownWeight { name: name.to_owned() };
-    let mut map = serde_json::to_value(weights).map_err(|_| unknown())?;
-    let slot = map.get_mut(name).ok_or_else(unknown)?;
+    let mut map = serde_json::to_value(weights).map_err(|_| unknown_weight(name))?;
+    let slot = map.get_mut(name).ok_or_else(|| unknown_weight(name))?;
     *slot = value.into();
+
     serde_json::from_value(map).map_err(|e| EvalError::format(Path::new("weights"), e))
 }
 
-/// The value of the weight called `name`.
+fn unknown_weight(name: &str) -> EvalError {
+    EvalError::UnknownWeight { name: name.to_owned() }
+}
+
+/// Returns the value of the weight called `name`; 0 if there is none.
 pub fn value(weights: &Weights, name: &str) -> f32 {
     let map = serde_json::to_value(weights).unwrap_or_default();
     map.get(name).and_then(serde_json::Value::as_f64).unwrap_or(0.0) as f32
@@ -54,19 +60,21 @@ pub fn sweep(
 ) -> Result<Vec<Change>, EvalError> {
     values
         .iter()
-        .map(|&value| Ok(Change::of(name, value, &runner.run(&with(weights, name, value)?, DEPTH))))
+        .map(|&value| Ok(Change::new(name, value, &runner.run(&with(weights, name, value)?, DEPTH))))
         .collect()
 }
 
 /// Runs the suite with each weight neutralised in turn: set to 0, or to 1 if it is a factor or a prior.
 pub fn leave_out(runner: &Runner, weights: &Weights) -> Result<Vec<Change>, EvalError> {
-    let mut changes = vec![Change::of("all", 0.0, &runner.run(weights, DEPTH))];
+    let mut changes = vec![Change::new("all", 0.0, &runner.run(weights, DEPTH))];
     for name in names() {
         let neutral = if name.starts_with("prior_") || name == "definition_in_own_file" { 1.0 } else { 0.0 };
+        // A weight that is neutral already would give the report of all weights again.
         if value(weights, &name) != neutral {
             changes.extend(sweep(runner, weights, &name, &[neutral])?);
         }
     }
+
     Ok(changes)
 }
 

@@ -65,7 +65,7 @@ impl EvalError {
     }
 }
 
-/// `path:line`, or the path alone.
+/// Formats a place as `path:line`, or as the path alone.
 pub fn at(path: &Path, line: Option<u64>) -> String {
     line.map_or_else(|| path.display().to_string(), |line| format!("{}:{line}", path.display()))
 }

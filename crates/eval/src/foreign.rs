@@ -1,10 +1,11 @@
-//! Foreign queries: queries that no code base answers. They measure how well relevance separates them from
-//! the queries of a suite.
+//! Foreign queries: queries that no code base answers. The relevance of their results, compared with that of
+//! the queries of a suite, measures how well relevance separates the two.
+
+use codeweaver::query::rank::Weights;
+use codeweaver::query::rank::calibration::Evidence;
 
 use super::metric::DEPTH;
 use super::runner::{OpenRepository, Runner};
-use codeweaver::query::rank::Weights;
-use codeweaver::query::rank::calibration::Evidence;
 
 /// Queries about cooking, gardening, travel, music, law, …; about software of other trades; names that do not
 /// exist, and nonsense. Some deliberately share words with code (`string`, `key`, `branch`, `thread`).
@@ -12,10 +13,11 @@ pub fn foreign_queries() -> impl Iterator<Item = &'static str> {
     include_str!("data/foreign_queries.txt").lines()
 }
 
-/// How well relevance separates the queries of a suite from foreign ones.
+/// The separation of the queries of a suite from foreign ones by relevance.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Separation {
-    /// Probability that the best result of a suite query has a higher relevance than that of a foreign query.
+    /// The probability that the best result of a suite query has a higher relevance than that of a foreign
+    /// query.
     pub auc: f64,
     pub thresholds: Vec<Threshold>,
 }
@@ -24,17 +26,17 @@ pub struct Separation {
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Threshold {
     pub min_score: f32,
-    /// Suite queries that have a result.
+    /// Share of the suite queries that have a result.
     pub real_answered: f64,
-    /// Correct first results that are kept.
+    /// Share of the correct first results that are kept.
     pub right_kept: f64,
-    /// Foreign queries without a result.
+    /// Share of the foreign queries that have no result.
     pub foreign_refused: f64,
 }
 
 const THRESHOLDS: &[f32] = &[0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.7];
 
-/// The evidence of the best results, by which relevance is calibrated.
+/// The evidence of the best result of one query, by which relevance is calibrated.
 #[derive(Debug, Clone)]
 pub struct Sample {
     /// Name of the repository.
@@ -44,23 +46,27 @@ pub struct Sample {
     pub is_answered: bool,
 }
 
-/// The best result of every query of the suite on its repository, and of every foreign query on each of them.
-/// Queries without a candidate are left out.
+/// Returns the best result of every query of the suite on its repository, and of every foreign query on every
+/// repository. Queries without a candidate are left out.
 pub fn samples(runner: &Runner, weights: &Weights) -> Vec<Sample> {
     let mut samples = Vec::new();
-    let mut add = |opened: &OpenRepository, query: &str, is_answered: bool| {
-        if let Some(best) = opened.rank(&opened.request(query), weights).first() {
-            let repository = opened.repository.name.clone();
-            samples.push(Sample { repository, evidence: best.evidence, is_answered });
-        }
-    };
     for opened in runner.repositories() {
-        opened.repository.queries.iter().for_each(|labelled| add(opened, &labelled.query, true));
+        let queries = opened.repository.queries.iter();
+        samples.extend(queries.filter_map(|labelled| sample(opened, &labelled.query, true, weights)));
     }
+    // Foreign queries run once on each repository, not on each of its revisions.
     for opened in first_of_each(runner.repositories()) {
-        foreign_queries().for_each(|query| add(opened, query, false));
+        samples.extend(foreign_queries().filter_map(|query| sample(opened, query, false, weights)));
     }
+
     samples
+}
+
+/// Runs a query; `None` if it has no candidate.
+fn sample(opened: &OpenRepository, query: &str, is_answered: bool, weights: &Weights) -> Option<Sample> {
+    let ranked = opened.rank(&opened.request(query), weights);
+    let evidence = ranked.first()?.evidence;
+    Some(Sample { repository: opened.repository.name.clone(), evidence, is_answered })
 }
 
 /// Runs the queries of the suite, and all foreign queries on each of its repositories.
@@ -73,55 +79,56 @@ pub fn separation(runner: &Runner, weights: &Weights) -> Separation {
         .filter(|result| result.scores.hit_at_1 == 1.0)
         .map(|result| result.relevance)
         .collect();
-    let of = |query: &'static str| {
-        first_of_each(runner.repositories())
-            .map(|opened| {
-                opened.rank(&opened.request(query), weights).first().map_or(0.0, |file| file.relevance)
-            })
-            .collect::<Vec<_>>()
-    };
-    let foreign: Vec<f32> = foreign_queries().flat_map(of).collect();
-    let share = |all: &[f32], min: f32| {
-        all.iter().filter(|&&one| one >= min).count() as f64 / all.len().max(1) as f64
-    };
+
+    let mut foreign: Vec<f32> = Vec::new();
+    for query in foreign_queries() {
+        for opened in first_of_each(runner.repositories()) {
+            let ranked = opened.rank(&opened.request(query), weights);
+            // Without a result the query is refused at any threshold.
+            foreign.push(ranked.first().map_or(0.0, |file| file.relevance));
+        }
+    }
+
     Separation {
         auc: auc(&real, &foreign),
         thresholds: THRESHOLDS
             .iter()
             .map(|&min_score| Threshold {
                 min_score,
-                real_answered: share(&real, min_score),
-                right_kept: share(&right, min_score),
-                foreign_refused: 1.0 - share(&foreign, min_score),
+                real_answered: share_of_at_least(min_score, &real),
+                right_kept: share_of_at_least(min_score, &right),
+                foreign_refused: 1.0 - share_of_at_least(min_score, &foreign),
             })
             .collect(),
     }
 }
 
-/// One revision of each repository.
-fn first_of_each(opened: &[OpenRepository]) -> impl Iterator<Item = &OpenRepository> {
-    let is_first = |i: usize| i == 0 || opened[i - 1].repository.name != opened[i].repository.name;
-    opened.iter().enumerate().filter(move |(i, _)| is_first(*i)).map(|(_, opened)| opened)
+/// Returns the share of `values` that are at least `min`; 0 if there are none.
+fn share_of_at_least(min: f32, values: &[f32]) -> f64 {
+    values.iter().filter(|&&value| value >= min).count() as f64 / values.len().max(1) as f64
 }
 
-/// Area under the ROC curve: the probability that one of `above` is larger than one of `below`, ties counting
-/// half.
+/// Returns one revision of each repository. The revisions of a repository stand next to each other.
+fn first_of_each(opened: &[OpenRepository]) -> impl Iterator<Item = &OpenRepository> {
+    opened.chunk_by(|a, b| a.repository.name == b.repository.name).map(|revisions| &revisions[0])
+}
+
+/// Returns the area under the ROC curve: the probability that one of `above` is larger than one of `below`,
+/// ties counting half.
 fn auc(above: &[f32], below: &[f32]) -> f64 {
-    let wins: f64 = above
-        .iter()
-        .flat_map(|a| {
-            below.iter().map(move |b| {
-                if a > b {
-                    1.0
-                } else if a == b {
-                    0.5
-                } else {
-                    0.0
-                }
-            })
-        })
-        .sum();
+    let wins: f64 = above.iter().flat_map(|a| below.iter().map(move |b| win(*a, *b))).sum();
     wins / ((above.len() * below.len()).max(1) as f64)
+}
+
+/// Returns 1 if `a` is larger than `b`, a half if they are equal.
+fn win(a: f32, b: f32) -> f64 {
+    if a > b {
+        1.0
+    } else if a == b {
+        0.5
+    } else {
+        0.0
+    }
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! Queries with the labels that answer them.
 
-use super::metric::{DEPTH, Label};
 use codeweaver::query::Intent;
+
+use super::metric::{DEPTH, Label};
 
 /// A query with its labels, in the one form that all suite files are read into.
 #[derive(Debug, Clone, PartialEq)]
@@ -11,13 +12,14 @@ pub struct LabelledQuery {
     /// Overrides the language of the repository.
     pub language: Option<String>,
     pub intent: Option<Intent>,
-    /// The revision that is searched, if not that of the repository.
+    /// The revision that is searched; that of the repository if `None`.
     pub rev: Option<String>,
-    /// All labels, from whichever key of the file.
+    /// All labels, from all keys of the file, each once.
     pub labels: Vec<Label>,
     /// The expectations of the reference form, by depth.
     pub expected: Vec<Expectation>,
-    /// Globs. A result within [`LabelledQuery::excluded_depth`] whose path matches one fails the query.
+    /// Globs. The query fails if a path among the first [`LabelledQuery::excluded_depth`] results matches
+    /// one.
     pub excluded: Vec<String>,
 }
 
@@ -29,8 +31,8 @@ pub struct Expectation {
 }
 
 impl LabelledQuery {
-    /// The number of results in which an excluded path is a failure: the greatest depth of an expectation, or
-    /// [`DEPTH`].
+    /// Returns the number of results in which an excluded path is a failure: the greatest depth of an
+    /// expectation, or [`DEPTH`] without expectations.
     pub fn excluded_depth(&self) -> usize {
         self.expected.iter().map(|expected| expected.depth).max().unwrap_or(DEPTH)
     }

@@ -6,10 +6,10 @@
 //! * [`metric`]: NDCG, precision, recall, MRR and hit rates of one query.
 //! * [`runner`]: indexes the repositories of a suite and runs its queries, in one process.
 //! * [`report`]: means by repository, category, language and intent; [`table`]: renders and compares reports.
-//! * [`tune`]: learns the weights from a suite; [`quality`]: the loop that finds out what the search misses.
+//! * [`tune`]: learns the weights from a suite; [`quality`]: the loop that measures what the search misses.
 //! * [`ablate`]: the effect of each weight; [`foreign`]: whether relevance separates foreign queries.
 //!
-//! Suites are data: no repository, path or query of one is known here.
+//! Suites are data: this module names no repository, path or query of any suite.
 
 pub mod ablate;
 pub mod error;

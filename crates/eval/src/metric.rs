@@ -62,21 +62,22 @@ impl Label {
 
     pub fn is_covered_by(&self, hit: &Hit) -> bool {
         let shares_line = self.lines.is_none_or(|(first, last)| hit.lines.0 <= last && first <= hit.lines.1);
-        let has = |symbol: &String| hit.symbols.iter().any(|name| name == symbol);
+
         shares_line
             && paths_match(&self.path, &hit.path)
-            && self.symbol.as_ref().is_none_or(has)
+            && self.symbol.as_ref().is_none_or(|symbol| hit.symbols.contains(symbol))
             && self.contains.as_ref().is_none_or(|text| hit.text.contains(text.as_str()))
             && self.min_score.is_none_or(|min| hit.relevance >= min)
     }
 }
 
+/// Returns whether the paths are equal, or one is a suffix of the other at a folder boundary.
 fn paths_match(a: &str, b: &str) -> bool {
     let (long, short) = if a.len() >= b.len() { (a, b) } else { (b, a) };
     long.strip_suffix(short).is_some_and(|head| head.is_empty() || head.ends_with('/'))
 }
 
-/// The best rank, 1-based, at which one of `labels` is covered.
+/// Returns the best rank, 1-based, at which one of `labels` is covered.
 pub fn best_rank(results: &[Hit], labels: &[Label]) -> Option<usize> {
     results.iter().position(|hit| labels.iter().any(|label| label.is_covered_by(hit))).map(|i| i + 1)
 }
@@ -85,15 +86,19 @@ pub fn best_rank(results: &[Hit], labels: &[Label]) -> Option<usize> {
 pub fn score(results: &[Hit], labels: &[Label], k: usize) -> Scores {
     let Some(best) = best_rank(results, labels) else { return Scores::default() };
     let first = &results[..results.len().min(k)];
-    let rank = |label: &Label| first.iter().position(|hit| label.is_covered_by(hit)).map(|i| i + 1);
-    let found: Vec<usize> = labels.iter().filter_map(rank).collect();
+    let found: Vec<usize> =
+        labels.iter().filter_map(|label| best_rank(first, std::slice::from_ref(label))).collect();
+
+    // One file that covers several labels is one gain: otherwise its rank would count several times.
     let mut ranks = found.clone();
     ranks.sort_unstable();
     ranks.dedup();
-    let gain = |rank: usize| 1.0 / (rank as f64 + 1.0).log2();
+
     let ideal: f64 = (1..=labels.len().min(k)).map(gain).sum();
     let covering = first.iter().filter(|hit| labels.iter().any(|label| label.is_covered_by(hit)));
+    // `best` may be beyond `k`: hit@3 and hit@5 have a depth of their own.
     let within = |depth: usize| f64::from(u8::from(best <= depth));
+
     Scores {
         ndcg: ranks.iter().map(|&rank| gain(rank)).sum::<f64>() / ideal,
         precision: covering.count() as f64 / k as f64,
@@ -105,8 +110,13 @@ pub fn score(results: &[Hit], labels: &[Label], k: usize) -> Scores {
     }
 }
 
+/// Returns the discounted gain of a label found at `rank`, 1-based.
+fn gain(rank: usize) -> f64 {
+    1.0 / (rank as f64 + 1.0).log2()
+}
+
 impl Scores {
-    /// The mean of `all`; zeros if it is empty.
+    /// Returns the mean of `all`; zeros if it is empty.
     pub fn mean(all: impl IntoIterator<Item = Scores>) -> Scores {
         let mut sum = [0.0; NAMES.len()];
         let mut n = 0.0;
@@ -114,10 +124,11 @@ impl Scores {
             sum.iter_mut().zip(one.values()).for_each(|(sum, value)| *sum += value);
             n += 1.0;
         }
+
         Scores::from_values(sum.map(|value| if n == 0.0 { 0.0 } else { value / n }))
     }
 
-    /// The metrics in the order of [`NAMES`].
+    /// Returns the metrics in the order of [`NAMES`].
     pub fn values(&self) -> [f64; NAMES.len()] {
         let Scores { ndcg, precision, recall, mrr, hit_at_1, hit_at_3, hit_at_5 } = *self;
         [ndcg, precision, recall, mrr, hit_at_1, hit_at_3, hit_at_5]
@@ -128,7 +139,7 @@ impl Scores {
         Scores { ndcg, precision, recall, mrr, hit_at_1, hit_at_3, hit_at_5 }
     }
 
-    /// The metric of that name.
+    /// Returns the metric called `name`, one of [`NAMES`].
     pub fn get(&self, name: &str) -> Option<f64> {
         NAMES.iter().position(|known| *known == name).map(|i| self.values()[i])
     }

@@ -4,10 +4,11 @@
 //! The score of a category, language or intent is the mean over repositories of the mean of the repository's
 //! queries in that group. [`super::table`] renders reports.
 
-use super::error::EvalError;
-use super::metric::{self, Scores};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+
+use super::error::EvalError;
+use super::metric::{self, Scores};
 
 /// One query with its results.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -21,7 +22,7 @@ pub struct QueryResult {
     pub intent: Option<String>,
     pub query: String,
     pub scores: Scores,
-    /// Rank of the first hit that covers a label, 1-based, if it is among `results`.
+    /// The rank of the first hit that covers a label, 1-based; `None` if no hit of `results` covers one.
     pub rank: Option<usize>,
     /// Whether the expectations of the query are met (`expected_top_3`, `expected_top_5`,
     /// `expected_excluded`); `None` if it has none.
@@ -41,9 +42,9 @@ pub struct Report {
     /// Depth of NDCG, precision, recall and MRR.
     pub k: usize,
     pub overall: Scores,
-    /// Over repositories that weights are tuned on.
+    /// Means over the repositories that weights are tuned on.
     pub tuned: Scores,
-    /// Over the held-out repositories.
+    /// Means over the held-out repositories.
     #[serde(rename = "kept_aside")]
     pub held_out: Scores,
     pub by_repository: BTreeMap<String, Scores>,
@@ -66,12 +67,11 @@ pub struct Threshold {
 }
 
 impl Report {
+    /// Computes all means of `queries`, measured to depth `k` with the model of that name.
     pub fn new(model: String, k: usize, queries: Vec<QueryResult>) -> Report {
         let mut micros: Vec<u64> = queries.iter().map(|result| result.micros).collect();
         micros.sort_unstable();
-        let percentile = |p: usize| {
-            micros.get((micros.len() * p / 100).min(micros.len().saturating_sub(1))).copied().unwrap_or(0)
-        };
+
         Report {
             model,
             k,
@@ -82,8 +82,8 @@ impl Report {
             by_language: means_by(&queries, |result| &result.language),
             by_category: means_by(&queries, |result| &result.category),
             by_intent: means_by(&queries, |result| result.intent.as_deref().unwrap_or("")),
-            micros_p50: percentile(50),
-            micros_p95: percentile(95),
+            micros_p50: percentile(&micros, 50),
+            micros_p95: percentile(&micros, 95),
             queries,
         }
     }
@@ -95,17 +95,16 @@ impl Report {
             .map_err(|e| EvalError::Baseline { path: path.to_path_buf(), why: e.to_string() })
     }
 
-    /// The thresholds that the overall metrics miss, with the value reached.
+    /// Returns the thresholds that the overall metrics miss, with the value reached.
     pub fn missed<'a>(&self, thresholds: &'a [Threshold]) -> Vec<(&'a Threshold, f64)> {
-        let reached = |threshold: &Threshold| self.overall.get(threshold.name).unwrap_or(0.0);
         thresholds
             .iter()
-            .map(|threshold| (threshold, reached(threshold)))
+            .map(|threshold| (threshold, self.overall.get(threshold.name).unwrap_or(0.0)))
             .filter(|(threshold, reached)| *reached < threshold.least)
             .collect()
     }
 
-    /// The number of queries whose expectations are met, and the number of queries that have expectations.
+    /// Returns the number of queries whose expectations are met, and the number that have expectations.
     pub fn expectations(&self) -> (usize, usize) {
         let all = self.queries.iter().filter_map(|result| result.expectation_met);
         (all.clone().filter(|met| *met).count(), all.count())
@@ -115,42 +114,57 @@ impl Report {
 impl std::str::FromStr for Threshold {
     type Err = String;
 
-    /// `NAME=VALUE`, the value between 0 and 1.
+    /// Parses `NAME=VALUE`, the value between 0 and 1.
     fn from_str(text: &str) -> Result<Threshold, String> {
-        let known = || format!("expected NAME=VALUE, where NAME is one of {}", metric::NAMES.join(", "));
-        let (name, value) = text.split_once('=').ok_or_else(known)?;
-        let name = metric::NAMES.into_iter().find(|known| *known == name.trim()).ok_or_else(known)?;
+        let (name, value) = text.split_once('=').ok_or_else(expected_threshold)?;
+        let name =
+            metric::NAMES.into_iter().find(|known| *known == name.trim()).ok_or_else(expected_threshold)?;
+
         let least = value.trim().parse().map_err(|_| format!("`{value}` is not a number"))?;
         if !(0.0..=1.0).contains(&least) {
             return Err(format!("{least} is not between 0 and 1"));
         }
+
         Ok(Threshold { name, least })
     }
 }
 
-/// Means by `key`, without queries for which it is empty.
+fn expected_threshold() -> String {
+    format!("expected NAME=VALUE, where NAME is one of {}", metric::NAMES.join(", "))
+}
+
+/// Returns the `p`th percentile of `sorted`, which is ascending; 0 if it is empty.
+fn percentile(sorted: &[u64], p: usize) -> u64 {
+    sorted.get((sorted.len() * p / 100).min(sorted.len().saturating_sub(1))).copied().unwrap_or(0)
+}
+
+/// Returns the means by `key`, without the queries for which it is empty.
 fn means_by<'a>(
     queries: &'a [QueryResult],
     key: impl Fn(&'a QueryResult) -> &'a str,
 ) -> BTreeMap<String, Scores> {
     let names: BTreeSet<&str> = queries.iter().map(&key).filter(|name| !name.is_empty()).collect();
+
     names
         .into_iter()
         .map(|name| (name.to_owned(), macro_mean(queries, |result| key(result) == name)))
         .collect()
 }
 
+/// Returns the means of each repository over those of its queries that `filter` accepts.
 fn by_repository<'a>(
     queries: &'a [QueryResult],
     filter: impl Fn(&'a QueryResult) -> bool,
 ) -> BTreeMap<String, Scores> {
-    let mut of: BTreeMap<String, Vec<Scores>> = BTreeMap::new();
+    let mut scores: BTreeMap<String, Vec<Scores>> = BTreeMap::new();
     for result in queries.iter().filter(|result| filter(result)) {
-        of.entry(result.repository.clone()).or_default().push(result.scores);
+        scores.entry(result.repository.clone()).or_default().push(result.scores);
     }
-    of.into_iter().map(|(name, scores)| (name, Scores::mean(scores))).collect()
+
+    scores.into_iter().map(|(name, scores)| (name, Scores::mean(scores))).collect()
 }
 
+/// Returns the mean over repositories of [`by_repository`].
 fn macro_mean<'a>(queries: &'a [QueryResult], filter: impl Fn(&'a QueryResult) -> bool) -> Scores {
     Scores::mean(by_repository(queries, filter).into_values())
 }
@@ -160,6 +174,8 @@ pub(super) mod tests {
     use super::*;
 
     pub fn result(repository: &str, category: &str, ndcg: f64, held_out: bool) -> QueryResult {
+        let scores = Scores { ndcg, ..Scores::default() };
+
         QueryResult {
             repository: repository.to_owned(),
             language: "c".to_owned(),
@@ -167,7 +183,7 @@ pub(super) mod tests {
             category: category.to_owned(),
             intent: (category == "y").then(|| "debug".to_owned()),
             query: format!("{repository} {category} {ndcg}"),
-            scores: Scores { ndcg, ..Scores::default() },
+            scores,
             rank: (ndcg > 0.0).then_some(1),
             expectation_met: (category == "y").then_some(ndcg > 0.5),
             relevance: 0.5,

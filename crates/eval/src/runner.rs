@@ -1,10 +1,12 @@
 //! Runs suites: indexes their repositories and ranks for their queries, in one process.
 
-use super::error::EvalError;
-use super::labelled::{Expectation, LabelledQuery};
-use super::metric::{Hit, Scores, best_rank, score};
-use super::report::{QueryResult, Report};
-use super::suite::{Suite, SuiteRepository};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use gix::glob::wildmatch;
+
 use codeweaver::query::rank::{RankedFile, Weights};
 use codeweaver::query::view::View;
 use codeweaver::query::{Request, Searcher, ViewRequest, WorktreeMode};
@@ -13,11 +15,12 @@ use codeweaver_git::{self as git, BStr, ByteSlice};
 use codeweaver_index::progress::Silent;
 use codeweaver_index::{Codebase, Target, updater};
 use codeweaver_store::StoreReader;
-use gix::glob::wildmatch;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+
+use super::error::EvalError;
+use super::labelled::{Expectation, LabelledQuery};
+use super::metric::{Hit, Scores, best_rank, score};
+use super::report::{QueryResult, Report};
+use super::suite::{Suite, SuiteRepository};
 
 /// Time limit of a query, so large that no query of a suite reaches it.
 const TIMEOUT: Duration = Duration::from_secs(600);
@@ -25,7 +28,7 @@ const TIMEOUT: Duration = Duration::from_secs(600);
 /// A suite whose repositories are indexed and open.
 pub struct Runner {
     repositories: Vec<OpenRepository>,
-    /// Revisions that do not exist, and the revision used instead.
+    /// A message for each revision that does not exist, with the revision used instead.
     pub warnings: Vec<String>,
 }
 
@@ -54,6 +57,7 @@ impl Runner {
         Ok(runner)
     }
 
+    /// Opens the repository at `path`, once for each revision that its queries name.
     fn open_repository(
         &mut self,
         repository: SuiteRepository,
@@ -65,33 +69,41 @@ impl Runner {
             // Only files below the root are indexed, so that the term statistics are those of the root.
             overrides.push(("policy.include".to_owned(), format!("{}/**", root.trim_end_matches('/'))));
         }
+
         let searcher = Arc::new(Searcher::new(Codebase::open(path, &overrides)?));
         let parts = by_revision(repository);
         if parts.len() > 1 {
-            // The base that the other revisions differ from.
+            // HEAD is indexed first: the other revisions differ little from it.
             open_view(&searcher, "HEAD")?;
         }
+
         for part in parts {
-            let spec = part.revision.as_deref().unwrap_or("HEAD");
-            let repo = &searcher.codebase.repo;
-            let spec = match repo.resolve(spec) {
-                Ok(_) => spec.to_owned(),
-                // Labels of a query that names its revision do not apply to another revision.
-                Err(e) if part.queries.iter().any(|labelled| labelled.rev.is_some()) => {
-                    return Err(e.into());
-                }
-                Err(e) => {
-                    self.warnings.push(format!(
-                        "{}: {spec} cannot be resolved ({e}); HEAD is used instead",
-                        part.name
-                    ));
-                    "HEAD".to_owned()
-                }
-            };
+            let spec = self.existing_revision(&searcher, &part)?;
             let view = open_view(&searcher, &spec)?;
             self.repositories.push(OpenRepository { repository: part, searcher: searcher.clone(), view });
         }
+
         Ok(())
+    }
+
+    /// Returns the revision of `repository`, or HEAD with a warning if it does not exist.
+    fn existing_revision(
+        &mut self,
+        searcher: &Searcher,
+        repository: &SuiteRepository,
+    ) -> Result<String, EvalError> {
+        let spec = repository.revision.as_deref().unwrap_or("HEAD");
+
+        match searcher.codebase.repo.resolve(spec) {
+            Ok(_) => Ok(spec.to_owned()),
+            // Labels of a query that names its revision do not apply to another revision.
+            Err(e) if repository.queries.iter().any(|labelled| labelled.rev.is_some()) => Err(e.into()),
+            Err(e) => {
+                let name = &repository.name;
+                self.warnings.push(format!("{name}: {spec} cannot be resolved ({e}); HEAD is used instead"));
+                Ok("HEAD".to_owned())
+            }
+        }
     }
 
     /// Runs all queries, ranking with `weights`. NDCG, precision, recall and MRR are computed to depth `k`.
@@ -101,20 +113,18 @@ impl Runner {
             .iter()
             .flat_map(|opened| opened.repository.queries.iter().map(move |labelled| (opened, labelled)))
             .collect();
+
+        // Queries are handed out one by one, since their costs differ.
         let next = AtomicUsize::new(0);
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        let work = || {
-            let mut answered = Vec::new();
-            loop {
-                let i = next.fetch_add(1, Ordering::Relaxed);
-                let Some((opened, labelled)) = queries.get(i) else { return answered };
-                answered.push((i, run_query(opened, labelled, weights, k)));
-            }
-        };
         let mut answered: Vec<(usize, QueryResult)> = std::thread::scope(|scope| {
-            let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+            let workers: Vec<_> =
+                (0..threads).map(|_| scope.spawn(|| run_queries(&queries, &next, weights, k))).collect();
+            // A thread that panicked has no results.
             workers.into_iter().flat_map(|worker| worker.join().unwrap_or_default()).collect()
         });
+
+        // Threads end in any order; the report has the order of the suite.
         answered.sort_by_key(|(i, _)| *i);
         Report::new(self.embedder(), k, answered.into_iter().map(|(_, result)| result).collect())
     }
@@ -123,6 +133,7 @@ impl Runner {
         &self.repositories
     }
 
+    /// Returns the name of the model of the first repository.
     fn embedder(&self) -> String {
         let embedder = self.repositories.first().and_then(|opened| opened.searcher.embedder());
         embedder.map_or("none", Embedder::name).to_owned()
@@ -134,6 +145,7 @@ impl Runner {
 fn by_revision(repository: SuiteRepository) -> Vec<SuiteRepository> {
     let mut parts: Vec<SuiteRepository> = Vec::new();
     let SuiteRepository { name, language, revision, root, queries } = repository;
+
     for labelled in queries {
         let revision = labelled.rev.clone().or_else(|| revision.clone());
         match parts.iter_mut().find(|part| part.revision == revision) {
@@ -147,27 +159,31 @@ fn by_revision(repository: SuiteRepository) -> Vec<SuiteRepository> {
             }),
         }
     }
+
     parts
 }
 
-/// A view of exactly the tree of `spec`, which is indexed first if necessary. The index of the worktree
+/// Opens a view of exactly the tree of `spec`, which is indexed first if necessary. The index of the worktree
 /// changes only if the tree is that of HEAD.
 fn open_view(searcher: &Searcher, spec: &str) -> Result<View, EvalError> {
     let codebase = &searcher.codebase;
     let revision = codebase.repo.resolve(spec)?;
     let head = Target::head(codebase)?;
+    // Only the target of HEAD changes the index of the worktree.
     let target = match head.tree == Some(revision.tree) {
         true => head,
         false => {
             Target { tree: Some(revision.tree), commit: revision.commit, reference: None, is_head: false }
         }
     };
+
     let key = codebase.snapshot_key(&revision.tree.to_string());
-    // What cannot be read, as a store of an earlier version, is repaired by the update.
+    // A store that cannot be read, such as one of an earlier version, is repaired by the update.
     let reader = StoreReader::open(&codebase.store()).ok().flatten();
     if !reader.is_some_and(|reader| matches!(reader.snapshot(&key), Ok(Some(_)))) {
         updater::run(codebase, &target, Default::default(), &Silent)?;
     }
+
     let committed = ViewRequest {
         revision: Some(spec.to_owned()),
         worktree: WorktreeMode::Exclude,
@@ -178,7 +194,7 @@ fn open_view(searcher: &Searcher, spec: &str) -> Result<View, EvalError> {
 }
 
 impl OpenRepository {
-    /// The ranked files for `request`, ranked with `weights`.
+    /// Ranks the files for `request` with `weights`.
     pub fn rank(&self, request: &Request, weights: &Weights) -> Vec<RankedFile> {
         self.searcher.rank(request, &self.view, weights, Instant::now() + TIMEOUT).files
     }
@@ -189,29 +205,33 @@ impl OpenRepository {
         request
     }
 
-    /// The hit for a ranked file; its text is read only if `with_text`.
+    /// Returns the hit of a ranked file. Its text costs a read of the blob, and is read only if `with_text`.
     pub fn hit(&self, file: &RankedFile, with_text: bool) -> Hit {
         let best = &file.chunks[0];
         let row = &self.view.reader.segments[best.id.segment as usize].rows()[best.id.row as usize];
-        let symbols = file.chunks.iter().flat_map(|chunk| {
+
+        let mut symbols = Vec::new();
+        for chunk in &file.chunks {
             let segment = &self.view.reader.segments[chunk.id.segment as usize];
-            let symbols = segment.symbols_of(&segment.rows()[chunk.id.row as usize]);
-            symbols.map(|symbol| segment.name(symbol.name).to_owned())
-        });
+            let of_chunk = segment.symbols_of(&segment.rows()[chunk.id.row as usize]);
+            symbols.extend(of_chunk.map(|symbol| segment.name(symbol.name).to_owned()));
+        }
+
         Hit {
             path: git::quoting::text(self.view.entry(file.entry).0),
             lines: (row.start_line, row.end_line),
-            symbols: symbols.collect(),
+            symbols,
             text: if with_text { self.text(file).unwrap_or_default() } else { String::new() },
             relevance: file.relevance,
         }
     }
 
-    /// The text of the best chunk.
+    /// Reads the text of the best chunk of `file`; `None` if its blob cannot be read.
     fn text(&self, file: &RankedFile) -> Option<String> {
         let best = file.chunks[0].id;
         let segment = &self.view.reader.segments[best.segment as usize];
         let row = &segment.rows()[best.row as usize];
+
         let oid = segment.blob_oid(segment.doc_of(best.row)?.1);
         let bytes = self.view.blob(&self.searcher.codebase, &oid).ok()??;
         let text = bytes.get(row.start_byte as usize..row.end_byte as usize)?;
@@ -219,23 +239,45 @@ impl OpenRepository {
     }
 }
 
+/// Runs queries until none is left. Threads share `next`, the number of the next query; each result comes
+/// with the number of its query.
+fn run_queries(
+    queries: &[(&OpenRepository, &LabelledQuery)],
+    next: &AtomicUsize,
+    weights: &Weights,
+    k: usize,
+) -> Vec<(usize, QueryResult)> {
+    let mut answered = Vec::new();
+
+    loop {
+        let i = next.fetch_add(1, Ordering::Relaxed);
+        let Some((opened, labelled)) = queries.get(i) else { return answered };
+        answered.push((i, run_query(opened, labelled, weights, k)));
+    }
+}
+
+/// Runs one query and scores its results. Only ranking is timed, not the reading of texts for labels.
 fn run_query(opened: &OpenRepository, labelled: &LabelledQuery, weights: &Weights, k: usize) -> QueryResult {
     let mut request = opened.request(&labelled.query);
     request.intent = labelled.intent;
+
     let started = Instant::now();
     let files = opened.rank(&request, weights);
     let took = started.elapsed();
+
     let with_text = labelled.labels.iter().any(|label| label.contains.is_some());
+    // An excluded path may be beyond `k` and still fail the query.
     let depth = k.max(labelled.excluded_depth());
     let hits: Vec<Hit> = files.iter().take(depth).map(|file| opened.hit(file, with_text)).collect();
+
     let shows_excluded = hits
         .iter()
         .take(labelled.excluded_depth())
         .any(|hit| labelled.excluded.iter().any(|glob| is_excluded(glob, &hit.path)));
     let scores = if shows_excluded { Scores::default() } else { score(&hits, &labelled.labels, k) };
-    let met = |expected: &Expectation| {
-        best_rank(&hits, &expected.labels).is_some_and(|rank| rank <= expected.depth)
-    };
+    let expectation_met = (!labelled.expected.is_empty())
+        .then(|| !shows_excluded && labelled.expected.iter().all(|expected| is_met(expected, &hits)));
+
     QueryResult {
         repository: opened.repository.name.clone(),
         language: labelled.language.clone().unwrap_or_else(|| opened.repository.language.clone()),
@@ -244,8 +286,7 @@ fn run_query(opened: &OpenRepository, labelled: &LabelledQuery, weights: &Weight
         intent: labelled.intent.map(|intent| intent.name().to_owned()),
         query: labelled.query.clone(),
         rank: best_rank(&hits, &labelled.labels),
-        expectation_met: (!labelled.expected.is_empty())
-            .then(|| !shows_excluded && labelled.expected.iter().all(met)),
+        expectation_met,
         scores,
         relevance: files.first().map_or(0.0, |file| file.relevance),
         micros: took.as_micros() as u64,
@@ -253,13 +294,18 @@ fn run_query(opened: &OpenRepository, labelled: &LabelledQuery, weights: &Weight
     }
 }
 
-/// Whether `glob` matches `path`. `*` crosses folders: `tests/*` matches everything below `tests`.
+/// Returns whether one of the expected labels is covered within the expected depth.
+fn is_met(expected: &Expectation, hits: &[Hit]) -> bool {
+    best_rank(hits, &expected.labels).is_some_and(|rank| rank <= expected.depth)
+}
+
+/// Returns whether `glob` matches `path`. `*` crosses folders: `tests/*` matches everything below `tests`.
 fn is_excluded(glob: &str, path: &str) -> bool {
     let pattern: &BStr = glob.into();
     gix::glob::wildmatch(pattern, path.as_bytes().as_bstr(), wildmatch::Mode::empty())
 }
 
-/// The folder of the repository `name`, as [`Runner::open`] finds it.
+/// Returns the folder of the repository called `name`, by the rule of [`Runner::open`].
 pub(super) fn repository_path(repos: &Path, name: &str, is_alone: bool) -> Result<PathBuf, EvalError> {
     let path = repos.join(name);
     match () {

@@ -3,17 +3,18 @@
 //! A suite has one of two forms, each in JSON or YAML:
 //! * a folder with `repos*` files (lists of name, language, url, revision, benchmark_root) and, for each
 //!   name, `annotations/NAME` (a list of queries);
-//! * one file with a list of queries, or `.jsonl` with one per line, about the repository that is given with
-//!   it.
+//! * one file with a list of queries, or `.jsonl` with one per line, about a repository that the caller
+//!   names.
 //!
 //! An entry has `query`, its labels (`relevant` and `secondary`, or `expected_top_3` and `expected_top_5`),
 //! and optionally `category`, `language`, `intent`, `rev` (the revision that is searched) and
 //! `expected_excluded`. Unknown keys are errors: a misspelt key would silently change what is measured.
 
+use std::path::{Path, PathBuf};
+
 use super::error::EvalError;
 use super::labelled::LabelledQuery;
 use super::suite_file::{self, SuiteFormat};
-use std::path::{Path, PathBuf};
 
 /// Repositories with their labelled queries.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,6 +38,7 @@ impl SuiteRepository {
     /// Whether the repository is held out: weights are not tuned on it. True for a third of all repositories,
     /// chosen by a hash of the name.
     pub fn is_held_out(&self) -> bool {
+        // The name alone decides, so that a repository is held out in every suite or in none.
         blake3::hash(self.name.as_bytes()).as_bytes()[0].is_multiple_of(3)
     }
 }
@@ -47,6 +49,7 @@ impl Suite {
         if path.is_dir() {
             return load_folder(path);
         }
+
         let repository = SuiteRepository {
             name: repository.to_owned(),
             language: String::new(),
@@ -54,11 +57,12 @@ impl Suite {
             root: None,
             queries: queries(path)?,
         };
+
         Ok(Suite { repositories: vec![repository] })
     }
 
-    /// Makes whole repositories searched, where the suite names a folder: tests, examples and documentation
-    /// included, as users search.
+    /// Removes the root folder of every repository, so that the whole repository is searched, including
+    /// tests, examples and documentation, as users do.
     pub fn widen(&mut self) {
         for repository in &mut self.repositories {
             repository.root = None;
@@ -70,30 +74,36 @@ impl Suite {
     }
 }
 
+/// Reads the queries in the file at `path`, of which there must be at least one.
 fn queries(path: &Path) -> Result<Vec<LabelledQuery>, EvalError> {
     let queries: Vec<LabelledQuery> = suite_file::read_list(path)?;
     if queries.is_empty() {
         return Err(EvalError::format(path, "it contains no query"));
     }
+
     Ok(queries)
 }
 
+/// Reads the folder form of a suite: all lists of repositories in it, in the order of their names.
 fn load_folder(folder: &Path) -> Result<Suite, EvalError> {
     let mut lists: Vec<PathBuf> = std::fs::read_dir(folder)
         .map_err(EvalError::read(folder))?
         .filter_map(|entry| entry.ok().map(|entry| entry.path()))
         .filter(|path| {
             let name = path.file_name().and_then(|name| name.to_str()).unwrap_or("");
-            name.starts_with("repos") && SuiteFormat::of(path).is_some()
+            name.starts_with("repos") && SuiteFormat::from_path(path).is_some()
         })
         .collect();
+    // Folders are read in no fixed order.
     lists.sort();
+
     if lists.is_empty() {
         return Err(EvalError::format(
             folder,
             "the folder has no repos*.json or repos*.yml, the list of repositories",
         ));
     }
+
     let mut repositories = Vec::new();
     for list in lists {
         for repository in suite_file::read_list::<suite_file::Repository>(&list)? {
@@ -106,19 +116,25 @@ fn load_folder(folder: &Path) -> Result<Suite, EvalError> {
             });
         }
     }
+
     Ok(Suite { repositories })
 }
 
-/// The file with the queries for the repository called `name`.
+/// Returns the path of the file with the queries for the repository called `name`.
 fn annotations(folder: &Path, name: &str) -> Result<PathBuf, EvalError> {
-    let at = |extension| folder.join("annotations").join(format!("{name}.{extension}"));
-    let mut places = ["json", "jsonl", "yml", "yaml"].into_iter().map(at);
-    places.find(|path| path.is_file()).ok_or_else(|| {
-        EvalError::format(
-            folder,
-            format!("there are no queries for {name}: {} is missing", at("json").display()),
-        )
-    })
+    let annotations = folder.join("annotations");
+    for extension in ["json", "jsonl", "yml", "yaml"] {
+        let path = annotations.join(format!("{name}.{extension}"));
+        if path.is_file() {
+            return Ok(path);
+        }
+    }
+
+    let expected = annotations.join(format!("{name}.json"));
+    Err(EvalError::format(
+        folder,
+        format!("there are no queries for {name}: {} is missing", expected.display()),
+    ))
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! Settings of git's configuration for the display of output.
 
-use super::{ByteSlice, Repo};
 use gix::config::source::Kind;
+
+use super::{ByteSlice, Repo};
 
 /// Colours and pager.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

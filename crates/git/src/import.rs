@@ -3,10 +3,11 @@
 //! For documents outside of any repository: once their contents are in an object database they are indexed,
 //! updated and quoted like those of a repository. The branch moves only when everything is written.
 
-use super::error::{GitError, one_line};
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
+
+use super::error::{GitError, one_line};
 
 /// The branch of a private repository.
 const BRANCH: &str = "refs/heads/main";

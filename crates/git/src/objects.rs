@@ -1,9 +1,11 @@
 //! Reading objects: those of the repository, and in a catalogue those of its members.
 
+use std::sync::Arc;
+
+use gix::objs::{Data, Exists as _, Find as _, FindHeader as _, Header, Kind};
+
 use super::members::MemberStores;
 use super::{BStr, Oid, Repo};
-use gix::objs::{Data, Exists as _, Find as _, FindHeader as _, Header, Kind};
-use std::sync::Arc;
 
 /// A handle on the objects of a repository, for one thread.
 ///

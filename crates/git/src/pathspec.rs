@@ -3,11 +3,13 @@
 //! A path is relative to the current directory, or to the root after `:/`, or absolute. Repository paths are
 //! relative to the root, with `/`, and without `.` and `..`.
 
-use super::{Repo, quoting};
+use std::path::{Path, PathBuf};
+
 use gix::bstr::{BString, ByteSlice};
 use gix::glob::wildmatch;
 use gix::pathspec::{MagicSignature, SearchMode};
-use std::path::{Path, PathBuf};
+
+use super::{Repo, quoting};
 
 /// The directory that typed and shown paths are relative to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -96,7 +98,7 @@ impl PathspecError {
 impl Prefix {
     /// The prefix for the directory `dir`. Outside the worktree, inside the git directory and in a bare
     /// repository it is the root.
-    pub fn of(repo: &Repo, dir: &Path) -> Prefix {
+    pub fn new(repo: &Repo, dir: &Path) -> Prefix {
         let root = repo.work_dir();
         let below = std::fs::canonicalize(dir).ok().and_then(|dir| {
             let is_git_dir = dir.starts_with(repo.git_dir()) || dir.starts_with(repo.common_dir());
@@ -566,7 +568,7 @@ mod tests {
     #[test]
     fn files_are_relative_to_the_current_directory() {
         let repo = repo();
-        let prefix = |dir: &str| Prefix::of(&repo.open(), &repo.path(dir));
+        let prefix = |dir: &str| Prefix::new(&repo.open(), &repo.path(dir));
         let root = repo.root().to_str().unwrap();
         for (dir, typed, expected) in [
             ("lib", "a/b.rs", "lib/a/b.rs"),
@@ -599,7 +601,7 @@ mod tests {
         let repo = repo();
         let link = repo.beside("link");
         std::os::unix::fs::symlink(repo.root(), &link).unwrap();
-        let prefix = Prefix::of(&repo.open(), repo.root());
+        let prefix = Prefix::new(&repo.open(), repo.root());
         let typed = link.join("lib/a/none.rs");
         assert_eq!(prefix.file(typed.to_str().unwrap()).as_deref(), Ok("lib/a/none.rs"));
     }
@@ -609,7 +611,7 @@ mod tests {
         let repo = repo();
         repo.git(["clone", "-q", "--bare", ".", "../bare.git"]);
         let bare = repo.open_at("../bare.git");
-        let prefix = Prefix::of(&bare, &bare.git_dir().join("refs/heads"));
+        let prefix = Prefix::new(&bare, &bare.git_dir().join("refs/heads"));
         assert_eq!(prefix.file("src/c.rs").as_deref(), Ok("src/c.rs"));
         assert_eq!(prefix.on_disk("src/c.rs"), None);
         let inside = bare.git_dir().join("src/c.rs");
@@ -620,7 +622,7 @@ mod tests {
     fn shown_paths_name_the_same_file_from_here() {
         let repo = repo();
         for dir in [".", "lib", "lib/a", "src"] {
-            let prefix = Prefix::of(&repo.open(), &repo.path(dir));
+            let prefix = Prefix::new(&repo.open(), &repo.path(dir));
             for path in [
                 "lib/a/b.rs",
                 "lib/[id]/page.ts",
@@ -636,7 +638,7 @@ mod tests {
                 assert_eq!(prefix.file(&prefix.shown(path)).as_deref(), Ok(path), "{path} in {dir}");
             }
         }
-        let shown = |dir: &str, path| Prefix::of(&repo.open(), &repo.path(dir)).shown(path);
+        let shown = |dir: &str, path| Prefix::new(&repo.open(), &repo.path(dir)).shown(path);
         assert_eq!(shown("lib/a", "lib/a/b.rs"), "b.rs");
         assert_eq!(shown("lib/a", "src/c.rs"), "../../src/c.rs");
         assert_eq!(shown("lib", "library.rs"), "../library.rs");
@@ -685,7 +687,7 @@ mod tests {
             ("lib/[id]", "*.ts", "lib/i/page.ts", false),
         ];
         for (dir, typed, path, expected) in cases {
-            let spec = Prefix::of(&repo.open(), &repo.path(dir)).pathspec(typed).unwrap();
+            let spec = Prefix::new(&repo.open(), &repo.path(dir)).pathspec(typed).unwrap();
             assert_eq!(spec.matches(path.as_bytes()), expected, "{typed} in {dir} on {path}");
         }
     }
@@ -693,7 +695,7 @@ mod tests {
     #[test]
     fn exclusion_is_part_of_the_pathspec() {
         let repo = repo();
-        let prefix = Prefix::of(&repo.open(), &repo.path("lib"));
+        let prefix = Prefix::new(&repo.open(), &repo.path("lib"));
         for typed in [":!a", ":^a", ":(exclude)a"] {
             let spec = prefix.pathspec(typed).unwrap();
             assert!(spec.is_exclude() && spec.matches(b"lib/a/b.rs"), "{typed}");

@@ -5,10 +5,12 @@
 //! quotes paths with quotes, control characters or invisible ones, as git does with `core.quotePath=false`.
 //! [`bytes`] reads both, so that every path that was shown can be passed back.
 
-use super::{BString, ByteSlice as _};
-use codeweaver_text::is_unprintable;
 use std::borrow::Cow;
 use std::fmt::Write as _;
+
+use codeweaver_text::is_unprintable;
+
+use super::{BString, ByteSlice as _};
 
 /// Returns the path as text: as it is, or quoted if it is not UTF-8 or begins with a quote.
 pub fn text(path: &[u8]) -> String {

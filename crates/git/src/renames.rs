@@ -47,7 +47,7 @@ pub fn find_renames(
             }
 
             for (side, at) in [(0, o), (1, n)] {
-                sketches[side].entry(at).or_insert_with(|| Sketch::of(&read(side, at)?));
+                sketches[side].entry(at).or_insert_with(|| Sketch::from_text(&read(side, at)?));
             }
             let (Some(Some(before)), Some(Some(after))) = (sketches[0].get(&o), sketches[1].get(&n)) else {
                 continue;
@@ -118,7 +118,7 @@ struct Sketch {
 
 impl Sketch {
     /// Sketches a text; `None` if it is empty or too large.
-    fn of(text: &[u8]) -> Option<Sketch> {
+    fn from_text(text: &[u8]) -> Option<Sketch> {
         if text.is_empty() || text.len() > MAX_BYTES {
             return None;
         }

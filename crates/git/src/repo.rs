@@ -3,10 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
+use codeweaver_base::sync;
+
 use super::error::one_line;
 use super::members::{self, MemberStores};
 use super::{BlobReader, GitError, Oid};
-use codeweaver_base::sync;
 
 /// Variables that git sets for hooks and aliases, which name the repository.
 const LOCAL_VARIABLES: [&str; 6] =

@@ -1,8 +1,8 @@
 //! Library types of the repositories that `codeweaver_testkit` makes, for unit tests.
 
-pub use codeweaver_testkit::{Run, TestRepo};
-
 use crate::{GitError, Oid, Repo};
+
+pub use codeweaver_testkit::{Run, TestRepo};
 
 /// What unit tests read from a [`TestRepo`] through the library.
 pub trait OpenRepo {

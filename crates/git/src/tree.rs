@@ -25,7 +25,7 @@ pub enum Mode {
 }
 
 impl Mode {
-    fn of(kind: EntryKind) -> Option<Mode> {
+    fn from_kind(kind: EntryKind) -> Option<Mode> {
         match kind {
             EntryKind::Blob => Some(Mode::File),
             EntryKind::BlobExecutable => Some(Mode::Executable),
@@ -224,7 +224,7 @@ impl Reader {
                 Ok(entry) => Ok(Entry {
                     name: entry.filename,
                     oid: entry.oid.to_owned(),
-                    mode: Mode::of(entry.mode.kind()),
+                    mode: Mode::from_kind(entry.mode.kind()),
                 }),
                 Err(error) => Err(bad(error.to_string())),
             })

@@ -3,11 +3,13 @@
 //! The key is sent in one header and appears in no message. A redirect is not followed: it could carry the
 //! request to another host.
 
-use super::{Limits, agent, check_base, header, pause_of};
-use serde_json::Value;
 use std::io::Read;
 use std::process::{Command, Stdio};
 use std::time::Duration;
+
+use serde_json::Value;
+
+use super::{Limits, agent, check_base, header, pause_of};
 
 /// Maximum number of bytes that are read of the body of an error.
 const MAX_ERROR_BYTES: u64 = 1024 * 1024;

@@ -9,6 +9,7 @@
 pub mod api;
 
 use std::time::Duration;
+
 use ureq::tls::{PemItem, RootCerts, TlsConfig, parse_pem};
 
 /// Maximum time to connect.

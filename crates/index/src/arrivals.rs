@@ -9,17 +9,20 @@
 //! compared with those of the last look that found nothing. Only if they differ, the tree is walked and each
 //! missing blob is looked up.
 
-use super::codebase::Codebase;
-use super::error::IndexError;
-use super::plan::skipped_number;
-use crate::policy::SkipReason;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use rustc_hash::FxHashMap;
+
 use codeweaver_base::durable::Replacement;
 use codeweaver_git::{self as git, BString, Oid, TreeFile};
 use codeweaver_store::StoreReader;
 use codeweaver_store::snapshot::Snapshot;
-use rustc_hash::FxHashMap;
-use std::collections::BTreeMap;
-use std::path::PathBuf;
+
+use super::codebase::Codebase;
+use super::error::IndexError;
+use super::plan::skipped_number;
+use crate::policy::SkipReason;
 
 /// Number of paths up to which each is looked up in the tree on its own.
 const FEW_PATHS: usize = 50;
@@ -128,7 +131,7 @@ impl Looks {
     /// Best effort: a reader may not be allowed to write.
     fn write(&self, codebase: &Codebase) {
         let bytes = serde_json::to_vec(self).unwrap_or_default();
-        let written = Replacement::of(&Looks::path(codebase))
+        let written = Replacement::new(&Looks::path(codebase))
             .inheriting()
             .stage(&bytes)
             .and_then(|staged| staged.commit());

@@ -5,10 +5,12 @@
 //! to a second for each question. Most revisions are asked about once, and storing each would let the store
 //! grow.
 
+use std::io;
+
+use codeweaver_base::durable::{Replacement, create_directory};
+
 use super::background;
 use super::codebase::Codebase;
-use codeweaver_base::durable::{Replacement, create_directory};
-use std::io;
 
 /// Name of the file in the cache directory: the object ids of trees, one a line, the latest last.
 const FILE_NAME: &str = "asked-revisions";
@@ -43,7 +45,7 @@ fn try_note(codebase: &Codebase, tree: &str) -> io::Result<()> {
 
     create_directory(&folder)?;
     let lines: String = trees.iter().map(|tree| format!("{tree}\n")).collect();
-    Replacement::of(&path).inheriting().stage(lines.as_bytes())?.commit()?;
+    Replacement::new(&path).inheriting().stage(lines.as_bytes())?.commit()?;
 
     if is_again {
         background::spawn(codebase, &["index".into(), "--quiet".into(), "--detached".into(), tree.into()])?;

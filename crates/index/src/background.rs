@@ -1,16 +1,18 @@
 //! Updater processes started by readers, which never write to the store themselves.
 
-use super::{Codebase, Target, hnsw};
-use codeweaver_base::process::{self, SHORT_LIVED_VARIABLES};
-use codeweaver_config::HnswMode;
-use codeweaver_store::lock;
-use codeweaver_store::state::State;
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
+
+use codeweaver_base::process::{self, SHORT_LIVED_VARIABLES};
+use codeweaver_config::HnswMode;
+use codeweaver_store::lock;
+use codeweaver_store::state::State;
+
+use super::{Codebase, Target, hnsw};
 
 /// Poll interval for a running child.
 const POLL: Duration = Duration::from_millis(10);

@@ -4,12 +4,13 @@
 //! removed, and garbage collection removes the content that only this head reached. The directory and its
 //! binding to the repository stay, so the index is not rebuilt before the next hook or `create`.
 
+use codeweaver_store::lock::{self, Lock};
+use codeweaver_store::{StoreError, StoreLayout};
+
 use super::codebase::Codebase;
 use super::error::IndexError;
 use super::publish::{read_state, write_state};
 use super::updater;
-use codeweaver_store::lock::{self, Lock};
-use codeweaver_store::{StoreError, StoreLayout};
 
 /// Removes the index of this worktree, of any model. Returns false if there was none.
 ///

@@ -1,9 +1,7 @@
 //! A codebase: one worktree of a repository with its settings and the store that answers for it.
 
-use super::error::IndexError;
-use super::status::Checkpoint;
-use super::update::Target;
-use crate::policy;
+use std::path::{Path, PathBuf};
+
 use codeweaver_chunk::{self as chunk, LanguageId};
 use codeweaver_config::{Loaded, Settings, Sources};
 use codeweaver_embed::{self as embed, EmbedError};
@@ -11,7 +9,11 @@ use codeweaver_git::Repo;
 use codeweaver_store::layout::Trust;
 use codeweaver_store::state::{Head, MARKER_KIND, Marker, Phase, State};
 use codeweaver_store::{Layout, StoreLayout, StoreReader, lock};
-use std::path::{Path, PathBuf};
+
+use super::error::IndexError;
+use super::status::Checkpoint;
+use super::update::Target;
+use crate::policy;
 
 /// One worktree of a repository, with its settings and its place in the store. Fixed while one command runs.
 #[derive(Clone)]
@@ -67,16 +69,16 @@ impl Codebase {
     /// [`IndexError`] if there is no repository, if it uses an unsupported format, or if a setting is
     /// invalid.
     pub fn open(dir: &Path, overrides: &[(String, String)]) -> Result<Codebase, IndexError> {
-        Codebase::of(Repo::discover(dir)?, overrides)
+        Codebase::from_repo(Repo::discover(dir)?, overrides)
     }
 
     /// As [`Self::open`], but ignores `GIT_DIR` and the other variables that git sets: the directory was
     /// named by the user.
     pub fn open_named(dir: &Path, overrides: &[(String, String)]) -> Result<Codebase, IndexError> {
-        Codebase::of(Repo::discover_named(dir)?, overrides)
+        Codebase::from_repo(Repo::discover_named(dir)?, overrides)
     }
 
-    fn of(repo: Repo, overrides: &[(String, String)]) -> Result<Codebase, IndexError> {
+    fn from_repo(repo: Repo, overrides: &[(String, String)]) -> Result<Codebase, IndexError> {
         let mut sources = Sources::discover(repo.work_dir());
         sources.overrides.extend_from_slice(overrides);
         let loaded = Settings::load(&sources)?;
@@ -115,7 +117,7 @@ impl Codebase {
     /// # Errors
     /// As [`Self::open`], but for [`IndexError::Config`] and [`IndexError::Embed`].
     pub fn open_despite_settings(repo: Repo) -> Result<(Codebase, Option<IndexError>), IndexError> {
-        let problem = match Codebase::of(repo.clone(), &[]) {
+        let problem = match Codebase::from_repo(repo.clone(), &[]) {
             Ok(mut codebase) => {
                 let problem = codebase.model_problem.take().map(IndexError::from);
                 return Ok((codebase, problem));
@@ -139,7 +141,7 @@ impl Codebase {
 
         let settings = loaded.settings.clone();
         let settings_fingerprint = settings_fingerprint(&settings);
-        let layout = Layout::of(&repo);
+        let layout = Layout::new(&repo);
         let worktree_key = repo.worktree_key();
 
         Codebase {

@@ -4,16 +4,18 @@
 //! readers are not affected. Files at the end are merged while each is at most twice as large as everything
 //! behind it, so the amortised work per commit is logarithmic.
 
-use super::build::{SEAL_ROWS, write_segment};
-use super::codebase::Codebase;
-use super::error::IndexError;
-use super::publish::{read_state, write_state};
+use std::ops::Range;
+
 use codeweaver_store::layout::write_content_addressed;
 use codeweaver_store::lock::Lock;
 use codeweaver_store::segment::SegmentBuilder;
 use codeweaver_store::state::{EntriesRef, SegmentRef, State};
 use codeweaver_store::{StoreReader, entries, shard};
-use std::ops::Range;
+
+use super::build::{SEAL_ROWS, write_segment};
+use super::codebase::Codebase;
+use super::error::IndexError;
+use super::publish::{read_state, write_state};
 
 /// Number of small files that may exist before a merge.
 const SLACK: usize = 6;

@@ -1,9 +1,10 @@
 //! Errors that end an update.
 
-use crate::policy::PolicyError;
 use codeweaver_embed::EmbedError;
 use codeweaver_git::GitError;
 use codeweaver_store::StoreError;
+
+use crate::policy::PolicyError;
 
 /// An error that ends an update without a new snapshot. The old snapshot keeps answering.
 #[derive(Debug, thiserror::Error)]

@@ -3,15 +3,17 @@
 //! The MCP server and the command line render the same [`Gate`], so that their reasons agree. A gate concerns
 //! one codebase: a repository that is being indexed does not block requests about others.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use codeweaver_config::GateMode;
+use codeweaver_store::state::{Phase, State};
+use codeweaver_store::time;
+
 use super::background;
 use super::codebase::{Codebase, Lifecycle};
 use super::error::IndexError;
 use super::status;
-use codeweaver_config::GateMode;
-use codeweaver_store::state::{Phase, State};
-use codeweaver_store::time;
-use schemars::JsonSchema;
-use serde::Serialize;
 
 /// The reason why a codebase does not answer. The set is closed, since clients match on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
@@ -74,7 +76,7 @@ pub struct Gate {
 pub fn check(codebase: &Codebase) -> Result<Option<Gate>, IndexError> {
     codebase.check_trust()?;
     let (state, _) = State::read_permitted(&codebase.store())?;
-    Ok(Gate::of(codebase, &codebase.lifecycle_in(state.as_ref()), state.as_ref()))
+    Ok(Gate::check(codebase, &codebase.lifecycle_in(state.as_ref()), state.as_ref()))
 }
 
 /// Returns whether a codebase without an answer had an index that was deleted or damaged. The next run then
@@ -94,7 +96,7 @@ pub fn is_lost(codebase: &Codebase) -> bool {
 
 impl Gate {
     /// The gate of a codebase in this lifecycle state; `None` if it is indexed.
-    pub fn of(codebase: &Codebase, lifecycle: &Lifecycle, state: Option<&State>) -> Option<Gate> {
+    pub fn check(codebase: &Codebase, lifecycle: &Lifecycle, state: Option<&State>) -> Option<Gate> {
         let reason = match lifecycle {
             Lifecycle::Indexed => return None,
             Lifecycle::RequiresReindex { .. } => NonOkReason::RequiresReindex,

@@ -4,10 +4,12 @@
 //! long as its snapshot exists. Files are unlinked only after a grace period, since a reader of an older
 //! state may still open them. A mapped file survives its unlinking.
 
-use super::build::write_segment;
-use super::codebase::Codebase;
-use super::error::IndexError;
-use super::publish::{read_state, write_state};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::time::Duration;
+
+use roaring::RoaringBitmap;
+
 use codeweaver_store::entries::{self, NO_DOC, NewEntry};
 use codeweaver_store::layout::write_content_addressed;
 use codeweaver_store::lock::Lock;
@@ -15,10 +17,11 @@ use codeweaver_store::segment::SegmentBuilder;
 use codeweaver_store::snapshot::Snapshot;
 use codeweaver_store::state::{EntriesRef, SegmentRef, SnapshotRef, State};
 use codeweaver_store::{StoreError, StoreLayout, StoreReader, fault, shard};
-use roaring::RoaringBitmap;
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
-use std::time::Duration;
+
+use super::build::write_segment;
+use super::codebase::Codebase;
+use super::error::IndexError;
+use super::publish::{read_state, write_state};
 
 /// Age at which files that no state names are removed. Readers of older states may open them until then.
 pub const GRACE: Duration = Duration::from_secs(2 * 3600);

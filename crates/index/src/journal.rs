@@ -6,14 +6,6 @@
 //! if that child is ended by a fault. Such blobs are remembered. A killed process (`kill -9`) therefore never
 //! removes a file from the index, and a crash costs one run or one answer.
 
-use super::background;
-use super::codebase::Codebase;
-use super::error::IndexError;
-use codeweaver_base::durable;
-use codeweaver_base::sync;
-use codeweaver_chunk::{self as chunk, LanguageId};
-use codeweaver_git::Oid;
-use codeweaver_store::{StoreError, fault};
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
@@ -23,6 +15,16 @@ use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
+
+use codeweaver_base::durable;
+use codeweaver_base::sync;
+use codeweaver_chunk::{self as chunk, LanguageId};
+use codeweaver_git::Oid;
+use codeweaver_store::{StoreError, fault};
+
+use super::background;
+use super::codebase::Codebase;
+use super::error::IndexError;
 
 /// Stack size of a parsing thread: grammars recurse in C code on hostile input.
 pub const PARSER_STACK: usize = 16 << 20;

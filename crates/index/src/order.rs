@@ -4,11 +4,14 @@
 //! The order decides only in which segment a doc is stored. It depends on the commit alone, so the same
 //! commit gives the same files.
 
+use std::ops::ControlFlow;
+
+use rustc_hash::FxHashMap;
+
+use codeweaver_git::{BString, History, Oid, Repo, TreeComparer};
+
 use super::error::IndexError;
 use super::plan::{Plan, PlannedDoc};
-use codeweaver_git::{BString, History, Oid, Repo, TreeComparer};
-use rustc_hash::FxHashMap;
-use std::ops::ControlFlow;
 
 /// Below this number of jobs, the run ends before a query could use the order.
 const MIN_JOBS: usize = 2_000;

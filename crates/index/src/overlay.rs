@@ -8,14 +8,11 @@
 //! time in proportion to their bytes, so the budget is one of bytes and not of files. A budget of time would
 //! make the answer depend on the load of the machine. Files beyond the budget are left to the updater
 
-use super::build::{self, BuildContext};
-use super::codebase::Codebase;
-use super::error::IndexError;
-use super::plan::{self, KnownDoc, KnownFile, Plan, PlannedDoc, PlannedFile};
-use super::progress::Progress;
-use super::publish;
-use super::update::Target;
-use crate::policy::{Policy, SkipReason};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
 use codeweaver_embed::{Absent, EmbedCost, Embedder};
 use codeweaver_git::worktree::{FileState, WorktreeChange, WorktreeFile, WorktreeReader, WorktreeStatus};
 use codeweaver_git::{self as git, BStr, BString, GitError, Oid};
@@ -25,9 +22,15 @@ use codeweaver_store::reader::{OpenFiles, OverlaySegment};
 use codeweaver_store::rows::DocKey;
 use codeweaver_store::segment::{Segment, SegmentBuilder};
 use codeweaver_store::snapshot::Snapshot;
-use rustc_hash::{FxHashMap, FxHashSet};
-use std::collections::BTreeSet;
-use std::sync::Arc;
+
+use super::build::{self, BuildContext};
+use super::codebase::Codebase;
+use super::error::IndexError;
+use super::plan::{self, KnownDoc, KnownFile, Plan, PlannedDoc, PlannedFile};
+use super::progress::Progress;
+use super::publish;
+use super::update::Target;
+use crate::policy::{Policy, SkipReason};
 
 /// Maximum number of new blobs in the difference to a tree. With more, a request waits for the updater.
 const MAX_BLOBS: usize = 200;

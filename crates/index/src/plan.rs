@@ -3,17 +3,20 @@
 //! The cost is that of the difference between the wanted tree and the base snapshot. If no base fits or a
 //! policy file changed, the affected paths are decided again.
 
-use super::arrivals;
-use super::codebase::Codebase;
-use super::error::IndexError;
-use crate::policy::{self, Exempt, PathDecision, Policy, SkipReason};
+use std::collections::BTreeMap;
+
+use rustc_hash::FxHashMap;
+
 use codeweaver_chunk::{self as chunk, LanguageId};
 use codeweaver_git::{self as git, BString, BlobReader, ByteSlice, Mode, Oid};
 use codeweaver_store::StoreReader;
 use codeweaver_store::rows::{self, DocKey};
 use codeweaver_store::snapshot::Snapshot;
-use rustc_hash::FxHashMap;
-use std::collections::BTreeMap;
+
+use super::arrivals;
+use super::codebase::Codebase;
+use super::error::IndexError;
+use crate::policy::{self, Exempt, PathDecision, Policy, SkipReason};
 
 /// The origin of the doc of a planned entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,10 +3,10 @@
 //! All large files are on disk before the publish lock is taken. Under the lock the state is read again, so a
 //! publication by another worktree is built upon and not overwritten. Doc and entry ids are assigned here.
 
-use super::codebase::Codebase;
-use super::error::IndexError;
-use super::plan::{PlannedDoc, PlannedEntry, skipped_number};
-use crate::policy::SkipReason;
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
 use codeweaver_store::entries::{self, NO_DOC, NewEntry};
 use codeweaver_store::fault;
 use codeweaver_store::layout::{write_atomically, write_content_addressed};
@@ -16,8 +16,11 @@ use codeweaver_store::reader::OpenFiles;
 use codeweaver_store::snapshot::{Snapshot, Totals};
 use codeweaver_store::state::{EntriesRef, Head, Rebuild, SegmentRef, SnapshotRef, State};
 use codeweaver_store::{StoreLayout, StoreReader, time};
-use rustc_hash::FxHashMap;
-use std::sync::Arc;
+
+use super::codebase::Codebase;
+use super::error::IndexError;
+use super::plan::{PlannedDoc, PlannedEntry, skipped_number};
+use crate::policy::SkipReason;
 
 /// Maximum number of complete snapshots, and the time for which unused ones are kept.
 const KEEP_SNAPSHOTS: usize = 64;

@@ -1,12 +1,8 @@
 //! Derives a sample of the index again from git and compares it with the stored one. A hash proves that a
 //! shard is unchanged, not that it was ever right.
 
-use super::build::{ChunkedBlob, Terms, embed_chunks};
-use super::codebase::Codebase;
-use super::error::IndexError;
-use super::plan::doc_variant;
-use super::repair::Finding;
-use crate::policy::Exempt;
+use std::ops::Range;
+
 use codeweaver_chunk::{self as chunk, LanguageId};
 use codeweaver_embed::{EmbedCost, Embedder};
 use codeweaver_git::BlobReader;
@@ -14,7 +10,13 @@ use codeweaver_store::rows::DocMeta;
 use codeweaver_store::shard::{self, ShardData};
 use codeweaver_store::{StoreLayout, StoreReader};
 use codeweaver_text as text;
-use std::ops::Range;
+
+use super::build::{ChunkedBlob, Terms, embed_chunks};
+use super::codebase::Codebase;
+use super::error::IndexError;
+use super::plan::doc_variant;
+use super::repair::Finding;
+use crate::policy::Exempt;
 
 /// Minimum cosine between stored and new vectors: those of a transformer may differ in the last bits between
 /// machines.

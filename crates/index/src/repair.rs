@@ -4,11 +4,9 @@
 //! missing or damaged shard is given up, and its blobs are indexed again. A damaged state, entry file or
 //! snapshot is rebuilt from the shards that exist, at the cost of one walk of the tree.
 
-use super::build::write_segment;
-use super::codebase::Codebase;
-use super::error::IndexError;
-use super::publish::write_state;
-use super::words;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
 use codeweaver_git::Oid;
 use codeweaver_store::entries::Entries;
 use codeweaver_store::hnsw::HnswIndex;
@@ -20,8 +18,12 @@ use codeweaver_store::snapshot::Totals;
 use codeweaver_store::state::{SegmentRef, State};
 use codeweaver_store::{StoreError, StoreReader, fault, shard};
 use codeweaver_text as text;
-use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+
+use super::build::write_segment;
+use super::codebase::Codebase;
+use super::error::IndexError;
+use super::publish::write_state;
+use super::words;
 
 /// A defect of the store.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]

@@ -3,9 +3,10 @@
 //! Without it, one slow unit (a huge generated file) lets the other threads finish any number of later units,
 //! which all wait in memory.
 
-use codeweaver_base::sync;
 use std::sync::{Condvar, Mutex};
 use std::time::Duration;
+
+use codeweaver_base::sync;
 
 /// Number of units that may be started before the oldest unfinished one is merged: tens of megabytes.
 const MAX_AHEAD: usize = 32;

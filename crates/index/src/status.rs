@@ -1,10 +1,8 @@
 //! The status of an index: its content, how current it is, and what is running. Reads only and takes no lock.
 
-use super::arrivals;
-use super::codebase::{Codebase, Lifecycle};
-use super::error::IndexError;
-use super::plan::skip_reason;
-use crate::policy::SkipReason;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
 use codeweaver_embed as embed;
 use codeweaver_git::hooks::{self, Event, EventState, HookSite, Method, Scope};
 use codeweaver_git::{self as git, Head, Oid};
@@ -12,8 +10,12 @@ use codeweaver_store::reader::OpenFiles;
 use codeweaver_store::snapshot::{Snapshot, Totals};
 use codeweaver_store::state::{Phase, RunRecord, State};
 use codeweaver_store::{StoreReader, time};
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+
+use super::arrivals;
+use super::codebase::{Codebase, Lifecycle};
+use super::error::IndexError;
+use super::plan::skip_reason;
+use crate::policy::SkipReason;
 
 /// Commits are counted up to this number; a larger lag is reported without a count.
 const MAX_LAG: usize = 1000;
@@ -516,7 +518,7 @@ fn hooks_info(codebase: &Codebase) -> HooksInfo {
         Err(e) => HooksInfo {
             installed: false,
             method: None,
-            events: Event::of(&hook_site(codebase))
+            events: Event::for_site(&hook_site(codebase))
                 .iter()
                 .map(|event| (event.name(), "unknown".to_owned()))
                 .collect(),

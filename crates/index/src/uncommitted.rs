@@ -5,6 +5,14 @@
 //! only has to name them. Committing the files later embeds nothing. Garbage collection removes docs that
 //! were never committed, like those of any tree that is no longer kept.
 
+use std::sync::Arc;
+use std::time::Duration;
+
+use codeweaver_embed::{self as embed, Embedder};
+use codeweaver_git as git;
+use codeweaver_git::worktree::{StatusEngine, WorktreeBlob, WorktreeChange, WorktreeReader};
+use codeweaver_store::StoreReader;
+
 use super::build::{self, BuildContext};
 use super::codebase::Codebase;
 use super::compact;
@@ -15,12 +23,6 @@ use super::progress::Progress;
 use super::publish;
 use super::update::Target;
 use crate::policy::Policy;
-use codeweaver_embed::{self as embed, Embedder};
-use codeweaver_git as git;
-use codeweaver_git::worktree::{StatusEngine, WorktreeBlob, WorktreeChange, WorktreeReader};
-use codeweaver_store::StoreReader;
-use std::sync::Arc;
-use std::time::Duration;
 
 /// Time limit of the status run. Files that it does not reach are left to the next update.
 const STATUS_BUDGET: Duration = Duration::from_secs(60);

@@ -1,5 +1,17 @@
 //! One update: from a wanted tree to a published snapshot.
 
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use codeweaver_base::random;
+use codeweaver_embed::{EmbedCost, Embedder};
+use codeweaver_git::{self as git, Oid};
+use codeweaver_store::reader::OpenFiles;
+use codeweaver_store::segment::Segment;
+use codeweaver_store::snapshot::{Snapshot, Totals};
+use codeweaver_store::state::{Head, MARKER_KIND, Marker, Phase, RunRecord, SegmentRef, State};
+use codeweaver_store::{StoreReader, time};
+
 use super::arrivals;
 use super::build::{self, BuildContext, Built, Estimate, Tuning};
 use super::codebase::Codebase;
@@ -11,16 +23,6 @@ use super::progress::{Counters, Meter, Progress};
 use super::publish::{self, Publication, Published};
 use super::vector_cache;
 use crate::policy::Policy;
-use codeweaver_base::random;
-use codeweaver_embed::{EmbedCost, Embedder};
-use codeweaver_git::{self as git, Oid};
-use codeweaver_store::reader::OpenFiles;
-use codeweaver_store::segment::Segment;
-use codeweaver_store::snapshot::{Snapshot, Totals};
-use codeweaver_store::state::{Head, MARKER_KIND, Marker, Phase, RunRecord, SegmentRef, State};
-use codeweaver_store::{StoreReader, time};
-use std::collections::BTreeMap;
-use std::time::Instant;
 
 /// Numbers of files in a first index above which a run warns, and above which it is refused.
 const WARN_FILES: usize = 50_000;

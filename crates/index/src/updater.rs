@@ -5,20 +5,22 @@
 //! written between its last look and the release would otherwise be lost. Hooks only save time: every query
 //! compares HEAD with the snapshot itself.
 
-use super::codebase::Codebase;
-use super::error::IndexError;
-use super::progress::Progress;
-use super::uncommitted;
-use super::update::{Target, UpdateContext, UpdateOptions, UpdateReport, update};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
 use codeweaver_base::durable;
 use codeweaver_embed::{self as embed, Embedder};
 use codeweaver_git::worktree;
 use codeweaver_store::lock::{self, Lock};
 use codeweaver_store::reader::OpenFiles;
 use codeweaver_store::{StoreError, fault, layout};
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+
+use super::codebase::Codebase;
+use super::error::IndexError;
+use super::progress::Progress;
+use super::uncommitted;
+use super::update::{Target, UpdateContext, UpdateOptions, UpdateReport, update};
 
 /// Time limit of the status run after an update.
 const COMPARE_BUDGET: Duration = Duration::from_secs(5);

@@ -11,15 +11,18 @@
 //! ```
 //! Reading ends at the first record that is cut or has a wrong checksum; the rest is overwritten.
 
-use super::codebase::Codebase;
-use codeweaver_base::durable;
-use codeweaver_base::sync;
-use codeweaver_embed::Embedder;
-use rustc_hash::FxHashMap;
 use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom, Write};
 use std::path::PathBuf;
 use std::sync::Mutex;
+
+use rustc_hash::FxHashMap;
+
+use codeweaver_base::durable;
+use codeweaver_base::sync;
+use codeweaver_embed::Embedder;
+
+use super::codebase::Codebase;
 
 const MAGIC: &[u8; 8] = b"cwvecs1\n";
 const HEADER_BYTES: u64 = 8 + 32;

@@ -1,9 +1,10 @@
 //! Decides which blobs have their words stored, and reads them for a segment that is rebuilt.
 
-use super::plan::skip_reason;
-use crate::policy::SkipReason;
 use codeweaver_git::BlobReader;
 use codeweaver_store::rows::DocMeta;
+
+use super::plan::skip_reason;
+use crate::policy::SkipReason;
 
 /// Maximum size of blobs that are read for their words alone.
 pub(super) const MAX_BYTES: u64 = 32 << 20;

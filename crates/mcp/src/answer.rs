@@ -1,18 +1,21 @@
 //! Results of calls: a compact text and, if the call asks for it, structured content; a gate envelope; a
 //! failure; or a protocol error.
 
-use super::arguments::Format;
-use super::envelope::Envelope;
+use std::path::PathBuf;
+
+use rmcp::model::{CallToolResult, ContentBlock, ErrorData};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
+
 use codeweaver::query::QueryError;
 use codeweaver_chunk::tokens;
 use codeweaver_git::GitError;
 use codeweaver_index::{Codebase, IndexError};
 use codeweaver_store::StoreError;
-use rmcp::model::{CallToolResult, ContentBlock, ErrorData};
-use schemars::JsonSchema;
-use serde::Serialize;
-use serde_json::Value;
-use std::path::PathBuf;
+
+use super::arguments::Format;
+use super::envelope::Envelope;
 
 /// An answer in both forms, with the same facts in each. A call gets one of them: the text, or the structured
 /// content together with its own text, since some clients show a model only one of the two.
@@ -129,7 +132,7 @@ impl CallError {
     }
 
     /// Converts an error of the library. The caller handles gates.
-    pub fn of(error: QueryError, codebase: &Codebase) -> CallError {
+    pub fn from_query(error: QueryError, codebase: &Codebase) -> CallError {
         let root = Some(codebase.root());
 
         match error {

@@ -5,11 +5,13 @@
 //! Everything else that the schema does not allow is an error that names the argument and what it may be:
 //! ignoring a misspelt filter would return unfiltered results.
 
-use super::answer::CallError;
-use codeweaver_config::did_you_mean;
 use rmcp::model::JsonObject;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+
+use codeweaver_config::did_you_mean;
+
+use super::answer::CallError;
 
 /// Argument of every tool that selects the form of the answer.
 pub const FORMAT: &str = "format";
@@ -28,7 +30,7 @@ impl Format {
     const NAMES: [&str; 2] = ["text", "json"];
 
     /// The form that `arguments` ask for, valid or not.
-    pub fn of(arguments: &JsonObject) -> Format {
+    pub fn from_arguments(arguments: &JsonObject) -> Format {
         match arguments.get(FORMAT).and_then(Value::as_str) {
             Some(name) if name.eq_ignore_ascii_case("json") => Format::Json,
             _ => Format::Text,

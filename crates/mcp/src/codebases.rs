@@ -3,15 +3,17 @@
 //! A call names any directory of a repository; the codebase of its worktree answers. The settings of an open
 //! codebase are fixed, so it is reopened when a file from which they were read has changed.
 
-use super::answer::CallError;
-use super::trust::{Purpose, Trust};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::SystemTime;
+
 use codeweaver::query::{Filters, Searcher};
 use codeweaver_base::sync;
 use codeweaver_git::Prefix;
 use codeweaver_index::{Codebase, IndexError};
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
-use std::time::SystemTime;
+
+use super::answer::CallError;
+use super::trust::{Purpose, Trust};
 
 /// Maximum number of open codebases. The least recently used one is closed first.
 const MAX_OPEN: usize = 8;
@@ -250,7 +252,7 @@ impl Codebases {
         // Removed and pushed again, since the list is in order of use.
         let found = open.remove(at);
 
-        if found.stamps.iter().any(|stamp| *stamp != Stamp::of(stamp.path.clone())) {
+        if found.stamps.iter().any(|stamp| *stamp != Stamp::new(stamp.path.clone())) {
             return None;
         }
 
@@ -281,11 +283,11 @@ fn stamps(codebase: &Codebase) -> Vec<Stamp> {
     let sources = codeweaver_config::Sources::discover(codebase.repo.work_dir());
     let mut paths = sources.paths();
     paths.extend(codebase.repo.config_files());
-    paths.into_iter().map(Stamp::of).collect()
+    paths.into_iter().map(Stamp::new).collect()
 }
 
 impl Stamp {
-    fn of(path: PathBuf) -> Stamp {
+    fn new(path: PathBuf) -> Stamp {
         let version =
             std::fs::metadata(&path).ok().and_then(|meta| Some((meta.modified().ok()?, meta.len())));
         Stamp { path, version }

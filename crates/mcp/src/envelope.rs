@@ -2,11 +2,13 @@
 //!
 //! Every tool and `search --json` use this one form.
 
-use codeweaver_index::Codebase;
-use codeweaver_index::gate::{Gate, GateStatus, IndexingProgress, NonOkReason};
+use std::path::{Path, PathBuf};
+
 use schemars::JsonSchema;
 use serde::Serialize;
-use std::path::{Path, PathBuf};
+
+use codeweaver_index::Codebase;
+use codeweaver_index::gate::{Gate, GateStatus, IndexingProgress, NonOkReason};
 
 /// The response to a request that a gate blocks.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]

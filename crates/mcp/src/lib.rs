@@ -39,13 +39,15 @@ pub mod trust;
 pub mod uri;
 pub mod user;
 
-pub use request_id::RequestId;
-use server::Server;
-use shutdown::Shutdown;
 use std::io::{BufRead, Write};
 use std::path::PathBuf;
 use std::time::Duration;
+
+use server::Server;
+use shutdown::Shutdown;
 use transport::{LineTransport, StreamEnds};
+
+pub use request_id::RequestId;
 
 /// Maximum number of threads that run tools. Most are needed for calls that wait; idle threads cost nothing.
 const MAX_THREADS: usize = transport::MAX_REQUESTS + 8;

@@ -9,17 +9,19 @@
     reason = "the next revision of the protocol drops log notifications; clients of today have no other"
 )]
 
-use super::request_id::RequestId;
-use rmcp::model::LoggingLevel;
-use serde_json::{Map, Value};
 use std::fmt::Debug;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
+
+use rmcp::model::LoggingLevel;
+use serde_json::{Map, Value};
 use tokio::sync::mpsc;
 use tracing::field::{Field, Visit};
 use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::Layer;
 use tracing_subscriber::layer::Context;
+
+use super::request_id::RequestId;
 
 const QUEUE: usize = 256;
 

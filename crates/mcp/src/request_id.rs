@@ -3,9 +3,10 @@
 //! The id is kept by the thread that works on the request. It is not a field of a span, since a span that the
 //! log filter excludes has no fields.
 
-use codeweaver_base::random;
 use std::cell::RefCell;
 use std::fmt;
+
+use codeweaver_base::random;
 
 /// A random UUID (version 4).
 #[derive(Debug, Clone, PartialEq, Eq)]

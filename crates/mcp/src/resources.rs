@@ -1,13 +1,16 @@
 //! Resources: the status of an index, for clients that display or attach resources, and the schemas of
 //! structured content, for clients that validate it.
 
+use std::path::Path;
+
+use rmcp::model::{ErrorData, ReadResourceResult, Resource, ResourceContents, ResourceTemplate};
+
+use codeweaver_index::status;
+
 use super::codebases::Codebases;
 use super::tools;
 use super::trust::Purpose;
 use super::uri as uris;
-use codeweaver_index::status;
-use rmcp::model::{ErrorData, ReadResourceResult, Resource, ResourceContents, ResourceTemplate};
-use std::path::Path;
 
 const SCHEME: &str = "codeweaver://status";
 const SCHEMA_SCHEME: &str = "codeweaver://schema/";

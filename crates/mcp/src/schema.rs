@@ -4,12 +4,13 @@
 //! clients pass schemas to models that support nothing else. Every word in the list of tools costs tokens, so
 //! its schemas contain only what models need.
 
-use super::answer::Failure;
-use super::arguments::{FORMAT, Format};
-use super::envelope::Envelope;
 use schemars::generate::{Contract, SchemaSettings};
 use schemars::{JsonSchema, Schema};
 use serde_json::{Map, Value, json};
+
+use super::answer::Failure;
+use super::arguments::{FORMAT, Format};
+use super::envelope::Envelope;
 
 /// Returns the schema of arguments, with their ranges.
 pub fn input<T: JsonSchema>() -> Map<String, Value> {

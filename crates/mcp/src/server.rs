@@ -8,15 +8,10 @@
     reason = "the next revision of the protocol drops log notifications; clients of today have no other"
 )]
 
-use super::answer;
-use super::arguments::Format;
-use super::codebases::Codebases;
-use super::log::{Records, Threshold};
-use super::request_id::RequestId;
-use super::resources;
-use super::tools::{self, Call, ProgressStep, ToolSpec};
-use super::transport::LineTransport;
-use super::user::{Folders, User};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, CustomRequest, CustomResult, ErrorCode,
     ErrorData, Implementation, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
@@ -26,10 +21,17 @@ use rmcp::model::{
 };
 use rmcp::service::{NotificationContext, Peer, RequestContext, ServiceExt};
 use rmcp::{RoleServer, ServerHandler};
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use tokio::sync::{Notify, Semaphore, mpsc};
+
+use super::answer;
+use super::arguments::Format;
+use super::codebases::Codebases;
+use super::log::{Records, Threshold};
+use super::request_id::RequestId;
+use super::resources;
+use super::tools::{self, Call, ProgressStep, ToolSpec};
+use super::transport::LineTransport;
+use super::user::{Folders, User};
 
 /// Instructions sent at the handshake: when to use the tools, and when not to.
 const INSTRUCTIONS: &str = include_str!("instructions.md");
@@ -189,9 +191,9 @@ impl Server {
             debug: self.debug,
             is_cancelled: Arc::default(),
             is_ending: self.stopping.flag.clone(),
-            user: User::of(&context.peer),
+            user: User::new(&context.peer),
             steps: context.meta.get_progress_token().is_some().then_some(steps),
-            format: Format::of(&arguments),
+            format: Format::from_arguments(&arguments),
         };
 
         let is_cancelled = call.is_cancelled.clone();

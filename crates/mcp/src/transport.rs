@@ -4,19 +4,22 @@
 //! length of lines and the number of concurrent requests are bounded: a client that sends faster than it
 //! reads is slowed down, and no input can exhaust memory.
 
-use super::message::{self, Incoming, MAX_MESSAGE_BYTES, Rejection, reject};
-use codeweaver_base::sync;
+use std::collections::{HashSet, VecDeque};
+use std::io::{self, BufRead, Write};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::thread::JoinHandle;
+
 use rmcp::RoleServer;
 use rmcp::model::{
     ClientNotification, ClientRequest, ErrorCode, GetMeta, JsonRpcMessage, ProtocolVersion, RequestId,
 };
 use rmcp::service::TxJsonRpcMessage;
 use rmcp::transport::Transport;
-use std::collections::{HashSet, VecDeque};
-use std::io::{self, BufRead, Write};
-use std::sync::{Arc, Mutex, MutexGuard};
-use std::thread::JoinHandle;
 use tokio::sync::{Notify, mpsc};
+
+use codeweaver_base::sync;
+
+use super::message::{self, Incoming, MAX_MESSAGE_BYTES, Rejection, reject};
 
 /// Maximum number of concurrent requests; further ones are answered with an error.
 pub const MAX_REQUESTS: usize = 64;

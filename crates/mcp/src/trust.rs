@@ -12,18 +12,21 @@
 //! that announces no folders may also read repositories that are already indexed: their owner has indexed
 //! them. Nothing outside is ever indexed, updated on demand or deleted without consent.
 
-use super::answer::CallError;
-use super::codebases::checkout_of;
-use super::uri;
-use codeweaver_base::sync;
-use codeweaver_git::{ByteSlice as _, Repo};
-use codeweaver_index::Codebase;
-use codeweaver_store::layout::Trust as StoreTrust;
-use gix::glob::wildmatch;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Condvar, Mutex};
 use std::time::Duration;
+
+use gix::glob::wildmatch;
+
+use codeweaver_base::sync;
+use codeweaver_git::{ByteSlice as _, Repo};
+use codeweaver_index::Codebase;
+use codeweaver_store::layout::Trust as StoreTrust;
+
+use super::answer::CallError;
+use super::codebases::checkout_of;
+use super::uri;
 
 /// Maximum time that a call waits for the client to name its workspace folders.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -115,7 +118,7 @@ impl Trust {
 
     /// Decides whether `codebase` may be used for `purpose`. Waits for the client's folders if they matter.
     pub fn check(&self, codebase: &Codebase, purpose: Purpose) -> Result<(), Refusal> {
-        let place = Place::of(codebase);
+        let place = Place::new(codebase);
 
         let allow = &codebase.settings.mcp.allow;
 
@@ -261,7 +264,7 @@ struct Place {
 }
 
 impl Place {
-    fn of(codebase: &Codebase) -> Place {
+    fn new(codebase: &Codebase) -> Place {
         let repo = &codebase.repo;
         Place {
             root: canonical(&codebase.root()),

@@ -8,17 +8,19 @@
     reason = "the next revision of the protocol drops roots; clients of today have nothing else"
 )]
 
-use super::codebases::Codebases;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
 use rmcp::RoleServer;
 use rmcp::model::{
     ClientResult, ElicitRequest, ElicitRequestParams, ElicitationAction, ElicitationSchema, ServerRequest,
 };
 use rmcp::service::Peer;
-use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 use tokio::runtime::Handle;
+
+use super::codebases::Codebases;
 
 /// Time limit of the client for naming its folders.
 const FOLDERS_TIMEOUT: Duration = Duration::from_secs(30);
@@ -74,7 +76,7 @@ pub struct User {
 
 impl User {
     /// The user of `peer`. Must be called in the runtime.
-    pub fn of(peer: &Peer<RoleServer>) -> User {
+    pub fn new(peer: &Peer<RoleServer>) -> User {
         let info = peer.peer_info();
         let elicitation = info.as_ref().and_then(|client| client.capabilities.elicitation.as_ref());
 

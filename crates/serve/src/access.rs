@@ -1,11 +1,13 @@
 //! Access: the tokens of clients with the repositories that they open, and the accepted host names.
 
-use axum::http::{HeaderMap, Uri, header};
-use codeweaver_base::sync;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
+
+use axum::http::{HeaderMap, Uri, header};
+
+use codeweaver_base::sync;
 
 /// Name of the cookie of a browser that has presented a token.
 pub const COOKIE: &str = "codeweaver";

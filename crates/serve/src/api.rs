@@ -1,9 +1,7 @@
 //! Api: the JSON of the command line over HTTP, described by [`super::openapi`].
 
-use super::job::{Failure, Job, Work};
-use super::search::{self, Search};
-use super::stream::{Lines, stream};
 use axum::response::Response;
+
 use codeweaver::ask;
 use codeweaver::query::changes::ChangesRequest;
 use codeweaver::query::grep::{GrepFile, Page};
@@ -12,6 +10,10 @@ use codeweaver::query::{Filters, QueryError, SimilarRequest};
 use codeweaver_git::{Prefix, quoting};
 use codeweaver_index::status;
 use codeweaver_xref::{CallGraphRequest, Direction, Xref};
+
+use super::job::{Failure, Job, Work};
+use super::search::{self, Search};
+use super::stream::{Lines, stream};
 
 /// Maximum value of `limit` of lists.
 const MAX_LIMIT: usize = 1000;
@@ -26,12 +28,12 @@ pub async fn search(job: Job) -> Result<Response, Failure> {
         return stream(job, stream_lines).await;
     }
 
-    job.json(|work| Search::of(work)?.answer(work)).await
+    job.json(|work| Search::new(work)?.answer(work)).await
 }
 
 /// Sends the files with matching lines as they are found, then the totals.
 fn stream_lines(work: &Work, lines: &Lines) -> Result<(), Failure> {
-    let search = Search::of(work)?;
+    let search = Search::new(work)?;
     let Some(pattern) = search.pattern(&work.params)? else {
         return Err(Failure::parameter("stream", "left out, unless lines are searched for"));
     };

@@ -1,18 +1,21 @@
 //! App: the state that all requests of a server share.
 
-use super::access::{Names, Tokens};
-use super::job::Work;
-use super::metrics::Metrics;
-use super::{Options, ServeError};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use tokio::sync::Semaphore;
+
 use codeweaver_base::sync;
 use codeweaver_index::status::{self, StatusReport};
 use codeweaver_index::{Codebase, IndexError};
 use codeweaver_mcp::codebases::{CallTarget, Codebases};
 use codeweaver_store::StoreReader;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
-use tokio::sync::Semaphore;
+
+use super::access::{Names, Tokens};
+use super::job::Work;
+use super::metrics::Metrics;
+use super::{Options, ServeError};
 
 /// Maximum number of waiting requests per slot; further ones are refused.
 const WAITING_PER_SLOT: usize = 32;

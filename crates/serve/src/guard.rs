@@ -1,16 +1,19 @@
 //! Guard: the checks that every request passes before its handler, and the headers of every response.
 
-use super::access::Access;
-use super::app::App;
-use super::job::Failure;
-use super::page;
+use std::sync::Arc;
+use std::time::Instant;
+
 use axum::extract::{Request, State};
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
+
 use codeweaver_mcp::RequestId;
-use std::sync::Arc;
-use std::time::Instant;
+
+use super::access::Access;
+use super::app::App;
+use super::job::Failure;
+use super::page;
 
 /// Headers of every response: pages load nothing from other hosts, and other sites cannot frame them.
 const HEADERS: [(HeaderName, &str); 6] = [

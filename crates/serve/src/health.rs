@@ -1,12 +1,13 @@
 //! Health: whether the server and the services that it depends on work, as a document for monitors.
 
-use super::app::App;
-use super::job::{Failure, Work};
-use super::metrics::MetricsReport;
 use codeweaver_config::ModelSettings;
 use codeweaver_embed::ApiFigures;
 use codeweaver_index::status::StatusReport;
 use codeweaver_store::time;
+
+use super::app::App;
+use super::job::{Failure, Work};
+use super::metrics::MetricsReport;
 
 /// The answer to `GET /health/`.
 #[derive(Debug, Clone, serde::Serialize, schemars::JsonSchema)]

@@ -4,16 +4,18 @@
 //! index, pushes to a repository without hooks, and updates that no query has triggered. Each run is a
 //! process of its own, so killing the server loses nothing and a failed run does not end the server.
 
-use super::app::App;
-use super::repositories;
-use super::{Event, Options};
+use std::io::Read as _;
+use std::process::Child;
+use std::time::{Duration, Instant};
+
 use codeweaver::query::view::Freshness;
 use codeweaver::query::view::freshness;
 use codeweaver_index::{Codebase, Lifecycle, background};
 use codeweaver_store::state::State;
-use std::io::Read as _;
-use std::process::Child;
-use std::time::{Duration, Instant};
+
+use super::app::App;
+use super::repositories;
+use super::{Event, Options};
 
 /// Time between two checks of HEAD.
 const INTERVAL: Duration = Duration::from_secs(1);

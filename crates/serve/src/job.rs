@@ -1,22 +1,25 @@
 //! Job: the work of one request, on a thread of the pool.
 
-use super::access::Access;
-use super::app::App;
-use super::params::Params;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
 use axum::Json;
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
+
 use codeweaver::query::view::freshness::RequestUpdate;
 use codeweaver::query::{Cancel, FileText, Outline, QueryError, Searcher};
 use codeweaver_git::GitError;
 use codeweaver_index::{Codebase, IndexError, Target, background};
 use codeweaver_mcp::RequestId;
 use codeweaver_mcp::codebases::CallTarget;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+
+use super::access::Access;
+use super::app::App;
+use super::params::Params;
 
 /// Time after which the work of a request is cancelled. The wait for a slot does not count.
 const TIME_LIMIT: Duration = Duration::from_secs(30);
@@ -65,7 +68,7 @@ impl Failure {
     }
 
     /// The failure for an error of the library in `codebase`.
-    pub fn of(error: QueryError, codebase: &Codebase) -> Failure {
+    pub fn from_query(error: QueryError, codebase: &Codebase) -> Failure {
         match error {
             QueryError::Parameter { .. }
             | QueryError::Pattern { .. }
@@ -144,7 +147,7 @@ impl FromRequestParts<Arc<App>> for Job {
     type Rejection = Failure;
 
     async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Job, Failure> {
-        let params = Params::of(&parts.uri)?;
+        let params = Params::parse(&parts.uri)?;
         let id = parts.extensions.get::<RequestId>().cloned().unwrap_or_else(RequestId::random);
         let access =
             parts.extensions.get::<Access>().cloned().unwrap_or_else(|| Access::Repositories(Arc::new([])));
@@ -190,7 +193,7 @@ impl Work {
             answer => answer,
         };
 
-        answer.map_err(|error| Failure::of(error, codebase))
+        answer.map_err(|error| Failure::from_query(error, codebase))
     }
 
     /// Reads `lines` of a file (all if `None`) in `rev`, or in the working tree; or the contents `blob`.

@@ -39,15 +39,17 @@ mod search;
 mod stream;
 mod window;
 
-pub use access::{TokenError, Tokens};
-
-use app::App;
-use codeweaver_index::IndexError;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
+
+use codeweaver_index::IndexError;
+
+use app::App;
+
+pub use access::{TokenError, Tokens};
 
 /// Default port.
 pub const PORT: u16 = 9328;

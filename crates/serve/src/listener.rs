@@ -1,17 +1,19 @@
 //! Listener: connections, their limits, and the shutdown of the server.
 
-use super::ServeError;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
 use axum::Router;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
-use std::io;
-use std::net::{IpAddr, SocketAddr};
-use std::sync::Arc;
-use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
+
+use super::ServeError;
 
 /// Maximum number of open connections; further ones wait in the queue of the operating system.
 const MAX_CONNECTIONS: usize = 1024;

@@ -2,11 +2,14 @@
 //!
 //! It is the same server as over stdio, but a call cannot name a repository that is not served here.
 
-use super::app::App;
-use codeweaver_mcp::server::Server;
+use std::sync::Arc;
+
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
-use std::sync::Arc;
+
+use codeweaver_mcp::server::Server;
+
+use super::app::App;
 
 /// The service of `/mcp`.
 pub fn service(app: &Arc<App>) -> StreamableHttpService<Server, LocalSessionManager> {

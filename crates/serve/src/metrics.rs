@@ -3,20 +3,23 @@
 //! Durations are milliseconds in the health document, and seconds in histograms for Prometheus, as its
 //! conventions require. `docs/serve.md` has a table of both names.
 
-use super::window::{Percentiles, Window};
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use prometheus::{
+    Gauge, Histogram, HistogramOpts, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts, Registry,
+    TextEncoder,
+};
+
 use codeweaver::query::Response;
 use codeweaver::query::grep::Found;
 use codeweaver::query::parse::intent::Intent;
 use codeweaver_base::sync;
 use codeweaver_embed::ApiFigures;
 use codeweaver_index::status::StatusReport;
-use prometheus::{
-    Gauge, Histogram, HistogramOpts, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts, Registry,
-    TextEncoder,
-};
-use std::collections::BTreeMap;
-use std::sync::Mutex;
-use std::time::Duration;
+
+use super::window::{Percentiles, Window};
 
 /// Upper bounds of the histograms of durations, in seconds.
 const SECONDS: [f64; 13] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
@@ -304,7 +307,7 @@ fn index_seconds(status: &StatusReport) -> Option<f64> {
 }
 
 fn api_latency(api: &ApiFigures) -> Percentiles {
-    Window::of(api.latencies.iter().map(|time| time.as_secs_f64() * 1000.0)).percentiles()
+    Window::new(api.latencies.iter().map(|time| time.as_secs_f64() * 1000.0)).percentiles()
 }
 
 /// Makes metrics and registers them.

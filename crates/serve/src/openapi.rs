@@ -1,18 +1,20 @@
 //! Openapi: the description of the API, made from the types of its answers.
 
-use super::api::{CommitItems, FileList, StreamEnd};
-use super::health::Health;
-use super::job::Failure;
-use super::repositories::Repositories;
-use super::search::Answer;
+use schemars::SchemaGenerator;
+use schemars::generate::SchemaSettings;
+use serde_json::{Map, Value, json};
+
 use codeweaver::ask::answer;
 use codeweaver::query::grep::GrepFile;
 use codeweaver::query::{FileText, Outline, Response};
 use codeweaver_index::status::StatusReport;
 use codeweaver_xref::CallGraphResponse;
-use schemars::SchemaGenerator;
-use schemars::generate::SchemaSettings;
-use serde_json::{Map, Value, json};
+
+use super::api::{CommitItems, FileList, StreamEnd};
+use super::health::Health;
+use super::job::Failure;
+use super::repositories::Repositories;
+use super::search::Answer;
 
 /// A parameter of the query string: its name, type and meaning.
 type Parameter = (&'static str, &'static str, &'static str);

@@ -1,9 +1,11 @@
 //! Params: the query string of a request.
 
-use super::job::Failure;
+use std::str::FromStr;
+
 use axum::extract::Query;
 use axum::http::Uri;
-use std::str::FromStr;
+
+use super::job::Failure;
 
 /// Maximum number of parameters of a request.
 const MAX_PARAMS: usize = 200;
@@ -18,7 +20,7 @@ impl Params {
     ///
     /// # Errors
     /// The query string is not URL-encoded, or has too many parameters.
-    pub fn of(uri: &Uri) -> Result<Params, Failure> {
+    pub fn parse(uri: &Uri) -> Result<Params, Failure> {
         let Query(mut pairs) = Query::<Vec<(String, String)>>::try_from_uri(uri)
             .map_err(|error| Failure::bad_request(format!("the query string cannot be read: {error}")))?;
         if pairs.len() > MAX_PARAMS {
@@ -105,7 +107,7 @@ mod tests {
     use super::*;
 
     fn params(query: &str) -> Params {
-        Params::of(&format!("/?{query}").parse().unwrap()).unwrap()
+        Params::parse(&format!("/?{query}").parse().unwrap()).unwrap()
     }
 
     #[test]

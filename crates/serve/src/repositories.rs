@@ -1,15 +1,18 @@
 //! Repositories: the members of a catalogue, and the access of clients to them.
 
-use super::access::Access;
-use super::job::{Failure, Job, Work};
+use std::ffi::OsString;
+use std::io;
+
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Response};
+
 use codeweaver::query::Filters;
 use codeweaver::query::request::{RepoSet, matches_name};
 use codeweaver_index::catalogue::{Catalogue, CatalogueError, Listed};
 use codeweaver_index::{Codebase, background, updater};
-use std::ffi::OsString;
-use std::io;
+
+use super::access::Access;
+use super::job::{Failure, Job, Work};
 
 /// The repositories that are served.
 #[derive(Debug, serde::Serialize, schemars::JsonSchema)]
@@ -129,7 +132,7 @@ pub fn sync(codebase: &Codebase, names: &[&str]) -> io::Result<()> {
 }
 
 fn catalogue(codebase: &Codebase) -> Result<Catalogue, Failure> {
-    Catalogue::of(codebase.repo.clone()).map_err(|error: CatalogueError| Failure::internal(error))
+    Catalogue::from_repo(codebase.repo.clone()).map_err(|error: CatalogueError| Failure::internal(error))
 }
 
 impl Access {
@@ -176,7 +179,7 @@ impl Work {
             return Err(Failure::not_found(format!("no repository matches {}", globs.join(" or "))));
         }
 
-        filters.repos = Some(RepoSet::of(members, is_wanted));
+        filters.repos = Some(RepoSet::new(members, is_wanted));
         Ok(())
     }
 

@@ -1,10 +1,7 @@
 //! Routes: paths and their handlers.
 
-use super::app::App;
-use super::guard;
-use super::health;
-use super::job::{Failure, Job};
-use super::{api, mcp, openapi, page, repositories};
+use std::sync::Arc;
+
 use axum::body::Bytes;
 use axum::extract::{DefaultBodyLimit, State};
 use axum::http::{StatusCode, Uri, header};
@@ -12,7 +9,12 @@ use axum::middleware;
 use axum::response::{IntoResponse as _, Redirect, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
-use std::sync::Arc;
+
+use super::app::App;
+use super::guard;
+use super::health;
+use super::job::{Failure, Job};
+use super::{api, mcp, openapi, page, repositories};
 
 /// Maximum size of the body of a request.
 const MAX_BODY_BYTES: usize = 1 << 20;
@@ -94,7 +96,7 @@ async fn metrics(job: Job) -> Result<Response, Failure> {
 async fn login(State(app): State<Arc<App>>, body: Bytes) -> Response {
     // The body of a form is encoded like a query string.
     let form = std::str::from_utf8(&body).ok().and_then(|body| format!("/?{body}").parse::<Uri>().ok());
-    let params = form.and_then(|form| super::params::Params::of(&form).ok()).unwrap_or_default();
+    let params = form.and_then(|form| super::params::Params::parse(&form).ok()).unwrap_or_default();
     let typed = params.text("token").unwrap_or_default();
 
     let Some(tokens) = &app.tokens else { return Redirect::to("/").into_response() };

@@ -1,13 +1,14 @@
 //! Search: the answer to a query line, by meaning or by lines.
 
-use super::job::{Failure, Work};
-use super::params::Params;
-use super::query_line::QueryLine;
 use codeweaver::query::grep::{self, Found, GrepRequest, LineAnswer, Page, Pattern};
 use codeweaver::query::listing::ListRequest;
 use codeweaver::query::view::MatchState;
 use codeweaver::query::{Filters, Intent, Mode, QueryError, Request, Response, ViewRequest, WorktreeMode};
 use codeweaver_git::{Prefix, quoting};
+
+use super::job::{Failure, Work};
+use super::params::Params;
+use super::query_line::QueryLine;
 
 /// Maximum value of `limit`.
 const MAX_LIMIT: usize = 500;
@@ -60,7 +61,7 @@ impl Search {
     ///
     /// # Errors
     /// A parameter is missing or cannot be used.
-    pub fn of(work: &Work) -> Result<Search, Failure> {
+    pub fn new(work: &Work) -> Result<Search, Failure> {
         let params = &work.params;
         let mut line = QueryLine::parse(params.required("q")?);
 

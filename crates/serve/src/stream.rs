@@ -1,14 +1,16 @@
 //! Stream: an answer that is sent as it is found, as JSON lines.
 
-use super::job::{Failure, Job, Work};
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
 use axum::body::{Body, Bytes};
 use axum::http::header;
 use axum::response::{IntoResponse as _, Response};
 use hyper::body::Frame;
-use std::convert::Infallible;
-use std::pin::Pin;
-use std::task::{Context, Poll};
 use tokio::sync::mpsc;
+
+use super::job::{Failure, Job, Work};
 
 /// Maximum number of lines that wait for a slow client.
 const QUEUE: usize = 64;

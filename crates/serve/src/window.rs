@@ -18,7 +18,7 @@ pub struct Percentiles {
 }
 
 impl Window {
-    pub fn of(values: impl IntoIterator<Item = f64>) -> Window {
+    pub fn new(values: impl IntoIterator<Item = f64>) -> Window {
         let mut window = Window::default();
         values.into_iter().for_each(|value| window.push(value));
         window
@@ -61,10 +61,10 @@ mod tests {
 
     #[test]
     fn percentiles_are_of_the_last_hundred_by_nearest_rank() {
-        let window = Window::of((1..=200).map(f64::from));
+        let window = Window::new((1..=200).map(f64::from));
         assert_eq!(window.percentiles(), Percentiles { p50: 150.0, p95: 195.0, p99: 199.0 });
         assert_eq!(window.mean(), 150.5);
-        let window = Window::of([3.0, 1.0, 2.0]);
+        let window = Window::new([3.0, 1.0, 2.0]);
         assert_eq!(window.percentiles(), Percentiles { p50: 2.0, p95: 3.0, p99: 3.0 });
         assert_eq!(Window::default().percentiles(), Percentiles::default());
         assert_eq!(Window::default().mean(), 0.0);

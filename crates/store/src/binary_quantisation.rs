@@ -5,8 +5,9 @@
 //! estimation techniques from rounding algorithms", 2002), so a large scan can skip nearly all vectors
 //! without reading them.
 
-use codeweaver_base::sys::SIGN_BLOCK;
 use std::ops::Range;
+
+use codeweaver_base::sys::SIGN_BLOCK;
 
 /// The sign bits of a segment's vectors.
 #[derive(Debug, Clone, Copy)]
@@ -18,7 +19,7 @@ pub struct SignBits<'a> {
 
 impl<'a> SignBits<'a> {
     /// The blocks of `rows`, which must exist and begin with a block.
-    pub fn of(&self, rows: Range<u32>) -> &'a [u8] {
+    pub fn rows(&self, rows: Range<u32>) -> &'a [u8] {
         let (start, end) = (rows.start as usize, rows.end as usize);
         let row_bytes = self.dim.div_ceil(8);
         &self.blocks[start * row_bytes..end.next_multiple_of(SIGN_BLOCK) * row_bytes]

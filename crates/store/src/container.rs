@@ -14,9 +14,11 @@
 //! our own because sections are searched in place through a memory map, which serialisation crates do not
 //! offer.
 
-use super::error::StoreError;
-use codeweaver_base::sys::Mapped;
 use std::path::{Path, PathBuf};
+
+use codeweaver_base::sys::Mapped;
+
+use super::error::StoreError;
 
 const HEADER_LEN: usize = 16;
 const ENTRY_LEN: usize = 24;
@@ -84,15 +86,15 @@ impl Container {
     /// Maps `path` and checks its table.
     pub fn open(path: &Path, magic: [u8; 8], version: u32) -> Result<Container, StoreError> {
         let map = Mapped::open(path).map_err(StoreError::io("open", path))?;
-        Container::of(map, magic, version, path)
+        Container::new(map, magic, version, path)
     }
 
     /// As [`Self::open`], for a file that is only in memory.
     pub fn in_memory(bytes: &[u8], magic: [u8; 8], version: u32) -> Result<Container, StoreError> {
-        Container::of(Mapped::owned(bytes), magic, version, Path::new("(in memory)"))
+        Container::new(Mapped::owned(bytes), magic, version, Path::new("(in memory)"))
     }
 
-    fn of(map: Mapped, magic: [u8; 8], version: u32, path: &Path) -> Result<Container, StoreError> {
+    fn new(map: Mapped, magic: [u8; 8], version: u32, path: &Path) -> Result<Container, StoreError> {
         let sections = parse_table(&map, magic, version, path)?;
         Ok(Container { map, path: path.to_path_buf(), sections })
     }

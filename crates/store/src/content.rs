@@ -11,16 +11,19 @@
 //!
 //! Losing the record costs time only. An attacker who can forge it can also forge the store.
 
-use super::error::StoreError;
-use super::layout::StoreLayout;
+use std::path::Path;
+use std::sync::Mutex;
+
+use rustc_hash::FxHashMap;
+
 use codeweaver_base::sync;
 use codeweaver_base::sys::Mapped;
 use codeweaver_git::worktree::cache_file::{self, put_path, take_path};
 use codeweaver_git::worktree::stat::{FileStat, Time};
 use codeweaver_git::{BStr, ByteSlice as _};
-use rustc_hash::FxHashMap;
-use std::path::Path;
-use std::sync::Mutex;
+
+use super::error::StoreError;
+use super::layout::StoreLayout;
 
 const MAGIC: &[u8; 8] = b"CWHASHD1";
 
@@ -38,18 +41,18 @@ pub fn verify(path: &Path, bytes: &[u8], name: &str) -> Result<(), StoreError> {
 /// # Errors
 /// If there is no such file, or it cannot be inspected.
 pub fn is_unchanged(path: &Path, map: &Mapped) -> std::io::Result<bool> {
-    let now = FileStat::of(&std::fs::metadata(path)?);
-    Ok(!map.has_failed() && map.metadata().is_some_and(|then| FileStat::of(then) == now))
+    let now = FileStat::from_metadata(&std::fs::metadata(path)?);
+    Ok(!map.has_failed() && map.metadata().is_some_and(|then| FileStat::from_metadata(then) == now))
 }
 
 /// Returns whether the bytes of `map` may have been changed since it was opened from `path`. A file that is
 /// gone or was replaced by another keeps its bytes while it is mapped.
 pub fn may_be_overwritten(path: &Path, map: &Mapped) -> bool {
-    let (Some(then), Ok(now)) = (map.metadata().map(FileStat::of), std::fs::metadata(path)) else {
+    let (Some(then), Ok(now)) = (map.metadata().map(FileStat::from_metadata), std::fs::metadata(path)) else {
         return map.has_failed();
     };
 
-    let now = FileStat::of(&now);
+    let now = FileStat::from_metadata(&now);
     map.has_failed() || now.inode == then.inode && now != then
 }
 
@@ -76,7 +79,9 @@ impl HashedFiles {
     ) -> Result<(), StoreError> {
         let stats: Vec<_> = files
             .iter()
-            .filter_map(|(path, map)| Some((path_below(layout, path)?, FileStat::of(map.metadata()?))))
+            .filter_map(|(path, map)| {
+                Some((path_below(layout, path)?, FileStat::from_metadata(map.metadata()?)))
+            })
             .collect();
         let has_all = sync::lock(&self.0).get_or_insert_with(|| Known::load(layout)).has_all(&stats);
         // A file without stat data is always hashed.

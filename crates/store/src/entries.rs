@@ -4,14 +4,17 @@
 //! files are merged by concatenation, so ids stay until `gc` renumbers them. Sections: 1 [`EntryRecord`]s, 2
 //! paths, 3 local ids sorted by path (u32), 4 and 5 path terms → local ids (see [`super::postings`]).
 
+use std::path::Path;
+
+use bytemuck::{Pod, Zeroable};
+
+use codeweaver_base::sys::Mapped;
+use codeweaver_text as text;
+
 use super::container::{Container, ContainerWriter};
 use super::content;
 use super::error::StoreError;
 use super::postings::{Field, PostingList, Postings, PostingsBuilder};
-use bytemuck::{Pod, Zeroable};
-use codeweaver_base::sys::Mapped;
-use codeweaver_text as text;
-use std::path::Path;
 
 pub const MAGIC: [u8; 8] = *b"CWENT\0\0\0";
 /// 1: first version. 2: frequencies of one are not written. 3: lists of one posting without a length.
@@ -103,15 +106,15 @@ pub struct Entries {
 impl Entries {
     /// Opens the file, checking lengths and bounds.
     pub fn open(path: &Path) -> Result<Entries, StoreError> {
-        Entries::of(Container::open(path, MAGIC, VERSION)?)
+        Entries::new(Container::open(path, MAGIC, VERSION)?)
     }
 
     /// Makes entries that are never written, for uncommitted files.
     pub fn in_memory(entries: &[NewEntry]) -> Result<Entries, StoreError> {
-        Entries::of(Container::in_memory(&encode(entries), MAGIC, VERSION)?)
+        Entries::new(Container::in_memory(&encode(entries), MAGIC, VERSION)?)
     }
 
-    fn of(file: Container) -> Result<Entries, StoreError> {
+    fn new(file: Container) -> Result<Entries, StoreError> {
         let n_records = file.records::<EntryRecord>(RECORDS)?.len();
         if file.records::<u32>(BY_PATH)?.len() != n_records {
             return Err(StoreError::damaged(file.path(), "its sections do not fit together"));
@@ -125,7 +128,7 @@ impl Entries {
     }
 
     pub fn path(&self, record: &EntryRecord) -> &[u8] {
-        self.paths().of(record)
+        self.paths().get(record)
     }
 
     /// The paths, for repeated access.
@@ -142,7 +145,7 @@ impl Entries {
     pub fn find(&self, path: &[u8]) -> &[u32] {
         let by_path: &[u32] = self.file.records(BY_PATH).unwrap_or(&[]);
         let (records, paths) = (self.records(), self.paths());
-        let path_of = |&id: &u32| records.get(id as usize).map_or(&[][..], |record| paths.of(record));
+        let path_of = |&id: &u32| records.get(id as usize).map_or(&[][..], |record| paths.get(record));
         let from = &by_path[by_path.partition_point(|id| path_of(id) < path)..];
 
         // Few entries have the same path: comparing the next ones is faster than a second binary search.
@@ -154,7 +157,7 @@ impl Entries {
     pub fn below(&self, prefix: &[u8]) -> impl Iterator<Item = u32> + use<'_> {
         let by_path = self.by_path();
         let (records, paths) = (self.records(), self.paths());
-        let path_of = move |id: u32| records.get(id as usize).map_or(&[][..], |record| paths.of(record));
+        let path_of = move |id: u32| records.get(id as usize).map_or(&[][..], |record| paths.get(record));
 
         let start = by_path.partition_point(|&id| path_of(id) < prefix);
         let prefix = prefix.to_vec();
@@ -201,7 +204,7 @@ pub struct Paths<'a>(&'a [u8]);
 
 impl<'a> Paths<'a> {
     /// The path of a record; empty for a damaged one.
-    pub fn of(self, record: &EntryRecord) -> &'a [u8] {
+    pub fn get(self, record: &EntryRecord) -> &'a [u8] {
         let start = record.path_at as usize;
         self.0.get(start..start + usize::from(record.path_len)).unwrap_or(&[])
     }

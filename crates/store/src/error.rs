@@ -1,7 +1,8 @@
 //! Errors of the store.
 
-use super::permission;
 use std::path::{Path, PathBuf};
+
+use super::permission;
 
 /// An error about a path in `.codeweaver/`. The command line renders it as what, why and fix.
 #[derive(Debug, thiserror::Error)]

@@ -94,7 +94,7 @@ fn replace(path: &Path, text: &[u8]) -> std::io::Result<()> {
         return std::fs::write(path, text);
     }
 
-    let staged = Replacement::of(path).stage(text)?;
+    let staged = Replacement::new(path).stage(text)?;
     staged.set_permissions(metadata.permissions())?;
     staged.commit()
 }

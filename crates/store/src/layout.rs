@@ -15,16 +15,18 @@
 //!     graphs/<blake3>.hnsw      derived from the leading shards
 //! ```
 
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use codeweaver_base::durable::{self, Replacement};
+use codeweaver_base::random;
+use codeweaver_git::{self as git, Repo};
+
 use super::error::StoreError;
 use super::exclude::{ExcludeError, add_exclude};
 use super::fault;
 use super::state::SegmentRef;
 use super::trust::{Inputs, TrustMemo};
-use codeweaver_base::durable::{self, Replacement};
-use codeweaver_base::random;
-use codeweaver_git::{self as git, Repo};
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// Name of the directory of this program in a repository.
 pub const DIR: &str = ".codeweaver";
@@ -50,7 +52,7 @@ pub struct Layout {
 impl Layout {
     /// Locates `.codeweaver/`: at the root of the main worktree, or inside the git directory of a bare
     /// repository. Creates nothing.
-    pub fn of(repo: &Repo) -> Layout {
+    pub fn new(repo: &Repo) -> Layout {
         let parent = repo.main_root().unwrap_or_else(|| repo.common_dir().to_path_buf());
         Layout {
             root: parent.join(DIR),
@@ -336,7 +338,7 @@ impl Layout {
 
     fn try_new_nonce(&self, path: &Path, nonce: &str) -> std::io::Result<String> {
         fault::step()?;
-        let new = Replacement::of(path).named(TEMPORARY_PREFIX, "").inheriting();
+        let new = Replacement::new(path).named(TEMPORARY_PREFIX, "").inheriting();
         let staged = new.stage(nonce.as_bytes())?;
         // The git directory itself may admit more users.
         #[cfg(unix)]
@@ -463,7 +465,7 @@ fn replace(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
 
 fn try_replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     fault::step()?;
-    let staged = Replacement::of(path).named(TEMPORARY_PREFIX, "").inheriting().stage(bytes)?;
+    let staged = Replacement::new(path).named(TEMPORARY_PREFIX, "").inheriting().stage(bytes)?;
 
     fault::step()?;
     staged.sync()?;

@@ -4,13 +4,15 @@
 //! file (PID, start time) is only for messages. Safety does not depend on the locks: publication reads the
 //! state again before replacing it.
 
-use super::error::StoreError;
-use super::fault;
-use codeweaver_base::durable;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::time::Duration;
+
+use codeweaver_base::durable;
+
+use super::error::StoreError;
+use super::fault;
 
 /// Number of attempts to take a lock. [`holder`] locks a free file for an instant, which must not count as
 /// contention.

@@ -4,8 +4,9 @@
 //! New files inherit owner and permissions ([`codeweaver_base::durable`]), so these files come from elsewhere: a copy
 //! made by root, another version of this program, a changed umask.
 
-use super::layout::{DIR, Layout};
 use std::path::{Path, PathBuf};
+
+use super::layout::{DIR, Layout};
 
 /// Files and directories of the store that a user of the repository cannot read or write.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -18,10 +18,11 @@
 //! deleted rows in document frequencies. Here dead rows belong to other branches and must not influence
 //! scores, which is why this is our own code.
 
-use super::container::read_u32;
-use super::varint;
 use bitpacking::{BitPacker, BitPacker4x};
 use rustc_hash::FxHashMap;
+
+use super::container::read_u32;
+use super::varint;
 
 /// Maximum number of postings that are decoded at once.
 pub const BLOCK: usize = BitPacker4x::BLOCK_LEN;

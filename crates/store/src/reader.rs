@@ -1,5 +1,16 @@
 //! An opened state with all of its files, from which queries and updates read.
 
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::sync::{Arc, Mutex};
+
+use roaring::RoaringBitmap;
+
+use codeweaver_base::sync;
+use codeweaver_base::sys::{self, Mapped};
+use codeweaver_git::Oid;
+
 use super::content::{self, HashedFiles};
 use super::entries::{Entries, EntryRecord};
 use super::error::StoreError;
@@ -11,14 +22,6 @@ use super::rows::DocKey;
 use super::segment::Segment;
 use super::snapshot::Snapshot;
 use super::state::{EntriesRef, SegmentRef, SnapshotRef, State};
-use codeweaver_base::sync;
-use codeweaver_base::sys::{self, Mapped};
-use codeweaver_git::Oid;
-use roaring::RoaringBitmap;
-use std::collections::HashMap;
-use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
-use std::sync::{Arc, Mutex};
 
 /// Number of times the state is read again if a file that it names was collected in the meantime.
 const RETRIES: usize = 3;
@@ -261,7 +264,7 @@ impl StoreReader {
             let (records, paths) = (e.records(), e.paths());
             e.below(prefix)
                 .filter(move |local| live.contains(r.entry_base + local))
-                .filter_map(move |local| Some(paths.of(records.get(local as usize)?)))
+                .filter_map(move |local| Some(paths.get(records.get(local as usize)?)))
         })
     }
 
@@ -276,7 +279,7 @@ impl StoreReader {
             let (records, paths) = (e.records(), e.paths());
             live.range(r.entry_base..r.entry_base + r.n_entries).filter_map(move |id| {
                 let record = records.get((id - r.entry_base) as usize)?;
-                Some((id, record, paths.of(record)))
+                Some((id, record, paths.get(record)))
             })
         })
     }
@@ -459,7 +462,7 @@ mod tests {
     fn live_paths_are_found_by_their_beginning_in_all_files() {
         let repo = TestRepo::init();
         let mut reader =
-            StoreReader::empty(&Layout::of(&Repo::open_isolated(repo.root()).unwrap()).store("test"));
+            StoreReader::empty(&Layout::new(&Repo::open_isolated(repo.root()).unwrap()).store("test"));
         let new = |path: &str| NewEntry { path: path.into(), doc: entries::NO_DOC, skipped: 0, flags: 0 };
         for paths in [["src/a.h", "src/a.c", "src/ab.c"], ["src/a.cc", "src/a.d/x.c", "b.c"]] {
             reader.push_entries(Entries::in_memory(&paths.map(new)).unwrap());

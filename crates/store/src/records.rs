@@ -1,10 +1,12 @@
 //! Fixed-size records of a segment file, read in place. Their layouts are part of the format of
 //! [`super::segment`].
 
+use std::ops::Range;
+
+use bytemuck::{Pod, Zeroable};
+
 use super::postings::N_FIELDS;
 use super::strings::TextRef;
-use bytemuck::{Pod, Zeroable};
-use std::ops::Range;
 
 /// A chunk, 56 bytes.
 #[derive(Debug, Clone, Copy, Pod, Zeroable)]

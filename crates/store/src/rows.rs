@@ -1,8 +1,9 @@
 //! Rows (chunks) and docs (blobs in one language) as they enter the store.
 
+use std::ops::Range;
+
 use codeweaver_chunk::{Chunk, Degradation, Symbol};
 use codeweaver_git::Oid;
-use std::ops::Range;
 
 /// Identity of a doc: a blob, and everything else that its chunks depend on (language and chunker
 /// fingerprint).
@@ -77,11 +78,11 @@ pub struct RowMeta {
 impl RowMeta {
     /// The stored form of `chunk`; without signatures and documentation if `excerpts` is false.
     pub fn new(key: &DocKey, chunk: &Chunk, input_hash: [u8; 16], excerpts: bool) -> RowMeta {
-        RowMeta::of(key, chunk.clone(), input_hash, excerpts)
+        RowMeta::from_chunk(key, chunk.clone(), input_hash, excerpts)
     }
 
     /// As [`Self::new`], without copies of the texts.
-    pub fn of(key: &DocKey, chunk: Chunk, input_hash: [u8; 16], excerpts: bool) -> RowMeta {
+    pub fn from_chunk(key: &DocKey, chunk: Chunk, input_hash: [u8; 16], excerpts: bool) -> RowMeta {
         let detail = detail(&chunk);
 
         RowMeta {

@@ -9,12 +9,14 @@
 //! The totals are maintained by adding and subtracting the changes of a diff. A doc counts once, however many
 //! live entries it has: it is added with its first and subtracted with its last.
 
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use roaring::RoaringBitmap;
+
 use super::content;
 use super::error::StoreError;
 use super::postings::N_FIELDS;
-use roaring::RoaringBitmap;
-use std::collections::BTreeMap;
-use std::path::Path;
 
 const MAGIC: [u8; 8] = *b"CWSNAP\0\0";
 /// 1: first version.

@@ -4,11 +4,13 @@
 //! First line `codeweaver-state 1 <BLAKE3 of the rest>`, then JSON. Everything that a state names stays
 //! readable for at least the grace period of garbage collection.
 
-use super::error::StoreError;
-use super::layout::StoreLayout;
-use codeweaver_base::random;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+
+use codeweaver_base::random;
+
+use super::error::StoreError;
+use super::layout::StoreLayout;
 
 const FORMAT: u32 = 1;
 

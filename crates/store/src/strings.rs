@@ -12,11 +12,13 @@
 //! Equal strings are stored once. Declarations repeat strings often: registers of a family of devices,
 //! overridden methods.
 
-use bytemuck::{Pod, Zeroable};
-use codeweaver_base::sync;
-use rustc_hash::{FxBuildHasher, FxHashMap};
 use std::hash::BuildHasher;
 use std::sync::Mutex;
+
+use bytemuck::{Pod, Zeroable};
+use rustc_hash::{FxBuildHasher, FxHashMap};
+
+use codeweaver_base::sync;
 
 /// Length at which a block of texts ends; the text that reaches it is the last one.
 const BLOCK: usize = 4 * 1024;

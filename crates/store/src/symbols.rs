@@ -161,7 +161,7 @@ pub struct Symbols<'a> {
 
 impl<'a> Symbols<'a> {
     /// The definitions of the chunk `row`; `bytes` are those of all chunks.
-    pub fn of(bytes: &'a [u8], row: &RowRecord) -> Symbols<'a> {
+    pub fn new(bytes: &'a [u8], row: &RowRecord) -> Symbols<'a> {
         let bytes = bytes.get(row.symbols_at as usize..).unwrap_or(&[]);
         Symbols { bytes, at: 0, n_left: row.n_symbols, near: Near::start(row) }
     }
@@ -295,17 +295,17 @@ mod tests {
             chunks.push((row, symbols));
         }
         for (row, symbols) in &chunks {
-            assert_eq!(Symbols::of(&bytes, row).collect::<Vec<_>>(), *symbols);
+            assert_eq!(Symbols::new(&bytes, row).collect::<Vec<_>>(), *symbols);
             // Truncated bytes, and an offset beyond the end.
             let cut = &bytes[..(row.symbols_at as usize + 3).min(bytes.len())];
-            assert!(Symbols::of(cut, row).count() <= 1);
-            assert_eq!(Symbols::of(&[], row).next(), None);
+            assert!(Symbols::new(cut, row).count() <= 1);
+            assert_eq!(Symbols::new(&[], row).next(), None);
         }
         for _ in 0..2_000 {
             let at = random.usize(0..bytes.len());
             bytes[at] = random.u8(..);
             let (row, symbols) = random.choice(&chunks).unwrap();
-            assert!(Symbols::of(&bytes, row).count() <= symbols.len());
+            assert!(Symbols::new(&bytes, row).count() <= symbols.len());
         }
     }
 
@@ -332,14 +332,14 @@ mod tests {
             .collect();
         let mut bytes = Vec::new();
         put(&mut bytes, &row, &symbols);
-        assert_eq!(Symbols::of(&bytes, &row).collect::<Vec<_>>(), symbols);
+        assert_eq!(Symbols::new(&bytes, &row).collect::<Vec<_>>(), symbols);
         // Flags, three lengths, start byte, length and line; the kind once.
         assert_eq!(bytes.len(), 20 * 7 + 3);
         symbols.iter_mut().for_each(|symbol| symbol.signature = TextRef { offset: 900, len: 20 });
         symbols.iter_mut().for_each(|symbol| symbol.doc = TextRef::EMPTY);
         bytes.clear();
         put(&mut bytes, &row, &symbols);
-        assert_eq!(Symbols::of(&bytes, &row).collect::<Vec<_>>(), symbols);
+        assert_eq!(Symbols::new(&bytes, &row).collect::<Vec<_>>(), symbols);
         // Flags, length of the name, start byte, length and line; kind and signature once.
         assert_eq!(bytes.len(), 20 * 5 + 3 + 3);
     }

@@ -1,7 +1,8 @@
 //! Wall-clock seconds, for messages and for garbage collection by age. No search result depends on them.
 
-use jiff::Timestamp;
 use std::time::{SystemTime, UNIX_EPOCH};
+
+use jiff::Timestamp;
 
 /// Seconds since 1970; 0 for a clock before that.
 pub fn now() -> u64 {

@@ -4,10 +4,11 @@
 //! link cannot appear in a directory, nor another nonce in its file, without a change of their stat data. A
 //! check that found the store to be ours therefore holds as long as the stat data is the same.
 
-use codeweaver_base::sync;
-use codeweaver_git::worktree::stat::{FileStat, Time};
 use std::path::PathBuf;
 use std::sync::Mutex;
+
+use codeweaver_base::sync;
+use codeweaver_git::worktree::stat::{FileStat, Time};
 
 /// The last check that found the store to be ours.
 #[derive(Debug, Default)]
@@ -53,7 +54,7 @@ impl TrustMemo {
 }
 
 fn stat(path: &std::path::Path) -> Option<FileStat> {
-    std::fs::symlink_metadata(path).ok().map(|meta| FileStat::of(&meta))
+    std::fs::symlink_metadata(path).ok().map(|meta| FileStat::from_metadata(&meta))
 }
 
 #[cfg(test)]

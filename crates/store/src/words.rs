@@ -22,13 +22,15 @@
 //! A list is the varint of `doc << 1 | 1` if there is one doc, otherwise that of `length << 1` and the gaps
 //! between the docs as varints, `length` bytes in all. A length of zero means a bitmap of all docs.
 
-use super::varint;
+use std::cell::RefCell;
+use std::ops::Range;
+
 use memchr::{memchr, memmem};
 use regex::bytes::{Regex, RegexBuilder};
 use rustc_hash::FxHashMap;
-use std::cell::RefCell;
-use std::ops::Range;
 use zstd::bulk::{Compressor, Decompressor};
+
+use super::varint;
 
 /// Length at which a block ends; the word that reaches it is the last one.
 const BLOCK: usize = 4 * 1024;

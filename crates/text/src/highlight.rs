@@ -1,8 +1,9 @@
 //! Finds the words of a query in a line of text.
 
-use super::{TermKind, query_terms, visit_terms};
 use std::collections::HashSet;
 use std::ops::Range;
+
+use super::{TermKind, query_terms, visit_terms};
 
 /// Finds the words of a query and the name of the symbol that was found.
 #[derive(Debug, Clone, Default)]

@@ -9,8 +9,9 @@ pub struct Mention {
     pub line: Option<u32>,
 }
 
-use super::query::head_and_tail;
 use std::collections::HashSet;
+
+use super::query::head_and_tail;
 
 /// Maximum number of mentions. The first and the last frames of a longer trace are kept.
 const MAX_MENTIONS: usize = 48;

@@ -3,9 +3,11 @@
 //! Words of code repeat, and a look-up of a word costs much less than its terms. The postings of a chunk and
 //! the vector of the built-in model are made from the same counts.
 
-use super::terms::{Run, TermKind, visit_run, visit_runs};
-use rustc_hash::FxHashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
+
+use rustc_hash::FxHashMap;
+
+use super::terms::{Run, TermKind, visit_run, visit_runs};
 
 /// Maximum length of words in the table. Longer words, mostly text in scripts without spaces, are taken apart
 /// each time.

@@ -1,10 +1,7 @@
 //! Everything about one definition: its text, its callers and callees, its tests and its documentation.
 
-use super::definitions::{Definitions, terms_of};
-use super::dialect;
-use super::request::{CallGraphRequest, Direction};
-use super::response::{CallGraphResponse, EdgeKind, Grade, Node};
-use super::walk::Xref;
+use std::collections::{BTreeMap, BTreeSet};
+
 use codeweaver::query::symbol_scan::{self, FoundSymbol};
 use codeweaver::query::view::View;
 use codeweaver::query::view::freshness::RequestUpdate;
@@ -13,7 +10,12 @@ use codeweaver_chunk::{LanguageId, SymbolKind};
 use codeweaver_git::{ByteSlice as _, quoting};
 use codeweaver_index::policy::PathFlags;
 use codeweaver_store::postings::Field;
-use std::collections::{BTreeMap, BTreeSet};
+
+use super::definitions::{Definitions, terms_of};
+use super::dialect;
+use super::request::{CallGraphRequest, Direction};
+use super::response::{CallGraphResponse, EdgeKind, Grade, Node};
+use super::walk::Xref;
 
 /// Time limit for the references, and for the callees, in milliseconds.
 const TIME_LIMIT_MS: u64 = 4000;
@@ -110,7 +112,7 @@ impl About {
     ///
     /// # Errors
     /// [`QueryError::Cancelled`], and those of reading the repository.
-    pub fn of(
+    pub fn new(
         searcher: &Searcher,
         view: &View,
         symbol: &FoundSymbol,
@@ -129,7 +131,7 @@ impl About {
             ..CallGraphRequest::new(&id, Direction::References)
         };
 
-        let is_supported = dialect::of(&symbol.language).is_some();
+        let is_supported = dialect::for_language(&symbol.language).is_some();
         about.has_references = is_supported && has_references(symbol.kind);
         if has_references(symbol.kind) && !is_supported {
             let (name, language) = (&symbol.name, &symbol.language);

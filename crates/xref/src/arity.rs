@@ -1,7 +1,7 @@
 //! The number of arguments that a definition takes, from its signature.
 
 /// Minimum and maximum number of arguments, without receivers; `None` if the signature has no parameter list.
-pub(crate) fn of(signature: &str, name: &str) -> Option<(u32, u32)> {
+pub(crate) fn from_signature(signature: &str, name: &str) -> Option<(u32, u32)> {
     let after = signature.find(name)? + name.len();
     let rest = &signature[after..];
 
@@ -106,7 +106,7 @@ mod tests {
             ("struct S", "S", None),
             ("", "x", None),
         ] {
-            assert_eq!(of(signature, name), expected, "{signature}");
+            assert_eq!(from_signature(signature, name), expected, "{signature}");
         }
     }
 }

@@ -1,8 +1,9 @@
 //! Decides whether a member of an interface or object may hold a function (TypeScript).
 
+use codeweaver_chunk::SymbolKind;
+
 use super::definitions::{Def, Definitions, FileDefs};
 use super::sources::Sources;
-use codeweaver_chunk::SymbolKind;
 
 /// Types that have no call signature.
 const DATA_TYPES: &[&str] = &[

@@ -1,12 +1,13 @@
 //! Filters candidate definitions by kind, number of parameters and presence of a body.
 
+use codeweaver_chunk::SymbolKind;
+
 use super::arity;
 use super::definitions::{Def, DefId, Definitions, FileDefs};
 use super::dialect::Dialect;
 use super::facts::Form;
 use super::site::SiteContext;
 use super::sources::Sources;
-use codeweaver_chunk::SymbolKind;
 
 /// Reduces the definitions of a name to those that a site can refer to.
 #[derive(Clone, Copy)]
@@ -41,7 +42,8 @@ impl CandidateFilter<'_, '_> {
     /// Returns whether a definition takes `n` arguments, as far as its signature shows.
     fn takes(&self, ctx: SiteContext<'_>, id: DefId, n: u32) -> bool {
         self.defs.satisfies(id, |_, def| {
-            let range = if def.kind.is_callable() { arity::of(&def.signature, &def.name) } else { None };
+            let range =
+                if def.kind.is_callable() { arity::from_signature(&def.signature, &def.name) } else { None };
             // A method of Rust that is called by its path has its receiver as the first argument.
             let method_by_path = ctx.dialect.language == "rust" && ctx.site.form == Form::Path;
             range.is_none_or(|(least, most)| {

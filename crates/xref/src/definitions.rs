@@ -6,13 +6,14 @@ use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
 
-use super::dialect::{self, Dialect};
 use codeweaver::query::locate;
 use codeweaver::query::view::View;
 use codeweaver_chunk::SymbolKind;
 use codeweaver_git::{Oid, quoting};
 use codeweaver_store::postings::{Field, Postings};
 use codeweaver_text as text;
+
+use super::dialect::{self, Dialect};
 
 /// Identifies a definition: a live entry, and the position of the symbol in its file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -243,7 +244,7 @@ impl<'a> Definitions<'a> {
         let (segment, ordinal) = self.view.reader.locate_doc(record.doc)?;
         let segment = &self.view.reader.segments[segment];
         let doc = segment.docs().get(ordinal as usize)?;
-        dialect::of(segment.language(doc.language)).map(|dialect| dialect.family)
+        dialect::for_language(segment.language(doc.language)).map(|dialect| dialect.family)
     }
 
     /// Reads the definitions of a live entry from the index.
@@ -285,7 +286,7 @@ impl<'a> Definitions<'a> {
         Some(FileDefs {
             entry,
             path: quoting::text(path),
-            dialect: dialect::of(&language),
+            dialect: dialect::for_language(&language),
             language,
             oid: segment.blob_oid(doc),
             blob_bytes: doc.blob_bytes,

@@ -229,7 +229,7 @@ const fn jvm(language: &'static str, arity: bool, constructs: bool) -> Dialect {
 }
 
 /// The dialect of a language, by the name that the index stores; `None` if the language is not supported.
-pub(crate) fn of(language: &str) -> Option<&'static Dialect> {
+pub(crate) fn for_language(language: &str) -> Option<&'static Dialect> {
     let grammar = codeweaver_chunk::grammar::index_of(language)?;
     let name = codeweaver_chunk::grammar::GRAMMARS[grammar].name;
     DIALECTS.iter().find(|dialect| dialect.language == name)

@@ -2,12 +2,13 @@
 //!
 //! The result depends only on the bytes and the language, so it may be cached under the blob oid.
 
+use codeweaver_chunk::lines::TextIndex;
+use codeweaver_chunk::readable;
+
 use super::dialect::Dialect;
 use super::facts::{Facts, Form, Reference, Unparsed};
 use super::queries::Capture;
 use super::reader::{MAX_FACTS, Reader, each_match, node_of, parsed, path_text};
-use codeweaver_chunk::lines::TextIndex;
-use codeweaver_chunk::readable;
 
 /// Extracts the facts of a file.
 pub(crate) fn read(bytes: &[u8], dialect: &'static Dialect) -> Result<Facts, Unparsed> {
@@ -95,7 +96,7 @@ mod tests {
     use super::*;
 
     fn facts(language: &str, text: &str) -> Facts {
-        read(text.as_bytes(), dialect::of(language).unwrap()).unwrap()
+        read(text.as_bytes(), dialect::for_language(language).unwrap()).unwrap()
     }
 
     fn uses(language: &str, text: &str) -> Vec<String> {
@@ -136,7 +137,8 @@ mod tests {
     #[test]
     fn comments_and_strings_are_not_references() {
         let text = "# parse in a comment\nparse = 1\nx.parse('parse')\nparser = parse\n";
-        let found = references_to(text.as_bytes(), dialect::of("python").unwrap(), "parse").unwrap();
+        let found =
+            references_to(text.as_bytes(), dialect::for_language("python").unwrap(), "parse").unwrap();
         let lines: Vec<_> = found.iter().map(|u| (u.line, u.form)).collect();
         assert_eq!(lines, [(2, Form::Mention), (3, Form::Member), (4, Form::Mention)]);
     }

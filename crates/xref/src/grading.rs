@@ -4,6 +4,8 @@ use std::cell::RefCell;
 
 use rustc_hash::FxHashMap;
 
+use codeweaver_chunk::SymbolKind;
+
 use super::callable_values::may_be_called;
 use super::candidates::CandidateFilter;
 use super::definitions::{Def, DefId, Definitions, FileDefs, segments};
@@ -13,7 +15,6 @@ use super::name_lookup::NameLookup;
 use super::resolution::{NO_DEFINITION, Resolution};
 use super::response::Grade;
 use super::site::SiteContext;
-use codeweaver_chunk::SymbolKind;
 
 /// Language, name, form and number of arguments.
 type MemberKey = (&'static str, String, Form, Option<u32>);

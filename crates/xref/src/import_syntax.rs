@@ -245,7 +245,7 @@ mod tests {
             let is_static = if i.is_static { " static" } else { "" };
             format!("{}{alias}{all}{is_static}", i.path)
         };
-        read(text, dialect::of(language).unwrap()).iter().map(shown).collect()
+        read(text, dialect::for_language(language).unwrap()).iter().map(shown).collect()
     }
 
     #[test]

@@ -11,6 +11,8 @@ use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
 
+use codeweaver_chunk::SymbolKind;
+
 use super::candidates::CandidateFilter;
 use super::definitions::{Def, DefId, Definitions, FileDefs};
 use super::facts::Form;
@@ -19,7 +21,6 @@ use super::resolution::{NO_DEFINITION, Resolution};
 use super::response::Grade;
 use super::site::SiteContext;
 use super::sources::Sources;
-use codeweaver_chunk::SymbolKind;
 
 /// Maximum number of headers followed from one file.
 const MAX_HEADERS: usize = 400;

@@ -4,6 +4,8 @@ use std::cell::RefCell;
 
 use rustc_hash::FxHashMap;
 
+use codeweaver_chunk::SymbolKind;
+
 use super::definitions::{DefId, Definitions, FileDefs, segments};
 use super::dialect::Modules;
 use super::facts::Facts;
@@ -11,7 +13,6 @@ use super::resolution::Resolution;
 use super::response::Grade;
 use super::site::SiteContext;
 use super::sources::Sources;
-use codeweaver_chunk::SymbolKind;
 
 /// Maximum number of bases above a type that are followed.
 const MAX_BASES: usize = 32;

@@ -4,12 +4,13 @@ use std::cell::{OnceCell, RefCell};
 
 use rustc_hash::FxHashMap;
 
-use super::definitions::{Definitions, FileDefs};
-use super::dialect::Modules;
-use super::sources::Sources;
 use codeweaver::query::view::View;
 use codeweaver_git::quoting;
 use codeweaver_store::entries::NO_DOC;
+
+use super::definitions::{Definitions, FileDefs};
+use super::dialect::Modules;
+use super::sources::Sources;
 
 /// The target of an import path.
 #[derive(Debug, Clone, PartialEq, Eq)]

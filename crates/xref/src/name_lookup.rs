@@ -1,5 +1,7 @@
 //! Looks up names that come from other files: imports, re-exports, packages, headers.
 
+use codeweaver_chunk::SymbolKind;
+
 use super::definitions::{Def, DefId, Definitions, FileDefs, segments};
 use super::dialect::Modules;
 use super::facts::Import;
@@ -8,7 +10,6 @@ use super::resolution::Lookup;
 use super::rust_paths::RustPaths;
 use super::site::SiteContext;
 use super::sources::Sources;
-use codeweaver_chunk::SymbolKind;
 
 /// Maximum number of re-exports followed.
 pub(super) const MAX_HOPS: u32 = 4;

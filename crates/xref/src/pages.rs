@@ -5,10 +5,11 @@
 //! definition, edge and note is in exactly one part, and the most certain edges are in the first. A part is
 //! self-contained: it repeats the nodes that its edges and notes refer to.
 
-use super::notes;
-use super::response::{CallGraphResponse, EDGES_TRUNCATED, NOTES_TRUNCATED, Node, Note};
 use std::collections::BTreeSet;
 use std::ops::Range;
+
+use super::notes;
+use super::response::{CallGraphResponse, EDGES_TRUNCATED, NOTES_TRUNCATED, Node, Note};
 
 /// An element of the sequence, as an index into the response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -34,8 +34,9 @@ use std::sync::OnceLock;
 
 use tree_sitter::{Language, Query};
 
-use super::dialect::Dialect;
 use codeweaver_chunk::grammar;
+
+use super::dialect::Dialect;
 
 const SEPARATOR: &str = "; references\n";
 
@@ -97,7 +98,7 @@ pub(crate) enum Capture {
 }
 
 impl Capture {
-    fn of(name: &str) -> Option<Capture> {
+    fn from_name(name: &str) -> Option<Capture> {
         Some(match name {
             "call" => Capture::Call,
             "call.bare" => Capture::CallBare,
@@ -162,7 +163,7 @@ sources! {
 static COMPILED: [OnceLock<Option<Queries>>; SOURCES.len()] = [const { OnceLock::new() }; SOURCES.len()];
 
 /// The queries of a dialect, compiled on first use.
-pub(crate) fn of(dialect: &Dialect) -> Option<&'static Queries> {
+pub(crate) fn for_dialect(dialect: &Dialect) -> Option<&'static Queries> {
     let at = SOURCES.iter().position(|(language, _)| *language == dialect.language)?;
     COMPILED[at]
         .get_or_init(|| {
@@ -190,7 +191,7 @@ fn compile_query(language: &Language, text: &str) -> Result<CompiledQuery, Strin
     let captures = query
         .capture_names()
         .iter()
-        .map(|name| Capture::of(name).ok_or_else(|| format!("unknown capture @{name}")))
+        .map(|name| Capture::from_name(name).ok_or_else(|| format!("unknown capture @{name}")))
         .collect::<Result<_, _>>()?;
     Ok(CompiledQuery { query, captures })
 }

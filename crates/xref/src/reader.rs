@@ -4,12 +4,13 @@ use std::ops::Range;
 
 use tree_sitter::{Node, QueryCursor, StreamingIterator, Tree};
 
+use codeweaver_chunk::lines::TextIndex;
+use codeweaver_chunk::{grammar, semantic};
+
 use super::dialect::{Dialect, Modules};
 use super::facts::{Binding, Facts, Field, Form, Import, Reference, Unparsed};
 use super::import_syntax;
 use super::queries::{self, Capture, CompiledQuery};
-use codeweaver_chunk::lines::TextIndex;
-use codeweaver_chunk::{grammar, semantic};
 
 /// Maximum length of a receiver, type or path; longer text is treated as an expression.
 const MAX_PATH_BYTES: usize = 200;
@@ -24,7 +25,7 @@ pub(super) fn parsed(
     dialect: &'static Dialect,
 ) -> Result<(Tree, &'static queries::Queries), Unparsed> {
     let grammar = grammar::by_language(dialect.language).ok_or(Unparsed)?;
-    let queries = queries::of(dialect).ok_or(Unparsed)?;
+    let queries = queries::for_dialect(dialect).ok_or(Unparsed)?;
     let tree = semantic::parse(index, grammar).map_err(|_| Unparsed)?;
     Ok((tree, queries))
 }

@@ -1,5 +1,7 @@
 //! Resolves members through their receiver: `self`, a value of a declared type, a module or a type.
 
+use codeweaver_chunk::SymbolKind;
+
 use super::definitions::DefId;
 use super::dialect::Modules;
 use super::grading::Grader;
@@ -8,7 +10,6 @@ use super::modules::Module;
 use super::name_lookup::{MAX_HOPS, NameLookup};
 use super::resolution::{EXTERNAL_BASE, FROM_LIBRARY, Lookup, NO_DEFINITION, NOT_IMPORTED, Resolution};
 use super::site::SiteContext;
-use codeweaver_chunk::SymbolKind;
 
 /// Resolves qualified names by the meaning of their receiver.
 #[derive(Clone, Copy)]

@@ -1,7 +1,8 @@
 //! Requests for cross-references of a symbol.
 
-use super::symbol_spec;
 use codeweaver::query::{Cancel, QueryError};
+
+use super::symbol_spec;
 
 /// Maximum number of levels; each multiplies the work.
 pub const MAX_DEPTH: u32 = 5;

@@ -1,7 +1,8 @@
 //! Responses with cross-references of a symbol. JSON keys are in camel case.
 
-use super::request::Direction;
 use codeweaver::query::view::{Freshness, MatchState};
+
+use super::request::Direction;
 
 /// Warning: no definition was found, which does not prove that there is none.
 pub const NOT_FOUND: &str = "CALL_GRAPH_NOT_FOUND: no definition was found in what is indexed; a library, a file that is \

@@ -3,6 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
+use codeweaver::query::view::View;
+use codeweaver_git::quoting;
+use codeweaver_index::policy::PathFlags;
+
 use super::definitions::{DefId, Definitions, FileDefs, segments};
 use super::facts::{Form, Reference};
 use super::notes;
@@ -14,9 +18,6 @@ use super::response::{
 };
 use super::sources::Sources;
 use super::symbol_spec;
-use codeweaver::query::view::View;
-use codeweaver_git::quoting;
-use codeweaver_index::policy::PathFlags;
 
 /// Maximum number of definitions listed for one ambiguous call.
 pub(super) const MAX_CANDIDATES: usize = 12;

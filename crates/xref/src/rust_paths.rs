@@ -1,5 +1,10 @@
 //! Resolves paths of Rust to definitions: crates, modules, and the files that hold them.
 
+use std::rc::Rc;
+use std::sync::Arc;
+
+use codeweaver_chunk::SymbolKind;
+
 use super::definitions::{DefId, Definitions, FileDefs, segments};
 use super::dialect::Modules;
 use super::facts::{Facts, Import};
@@ -7,9 +12,6 @@ use super::modules::Paths;
 use super::resolution::Lookup;
 use super::site::SiteContext;
 use super::sources::Sources;
-use codeweaver_chunk::SymbolKind;
-use std::rc::Rc;
-use std::sync::Arc;
 
 /// Maximum number of `use` re-exports followed.
 const MAX_HOPS: u32 = 5;

@@ -1,11 +1,12 @@
 //! Lexical scopes around a site: local bindings and the definitions of enclosing scopes.
 
+use codeweaver_chunk::SymbolKind;
+
 use super::definitions::{Def, DefId};
 use super::dialect::Modules;
 use super::facts::Binding;
 use super::members::{MemberLookup, TypeMembers};
 use super::site::SiteContext;
-use codeweaver_chunk::SymbolKind;
 
 /// Definitions of `name` in the innermost enclosing scope that has any. The flag is false if a base that is
 /// not known may define the name as well.

@@ -1,9 +1,10 @@
 //! A reference with the file, the facts and the language around it.
 
+use codeweaver_chunk::SymbolKind;
+
 use super::definitions::{Def, FileDefs};
 use super::dialect::Dialect;
 use super::facts::{Facts, Form, Reference};
-use codeweaver_chunk::SymbolKind;
 
 /// A reference in its context: the input of every stage of resolution.
 #[derive(Clone, Copy)]

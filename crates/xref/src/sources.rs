@@ -9,15 +9,16 @@ use std::time::Instant;
 
 use rustc_hash::FxHashMap;
 
-use super::definitions::FileDefs;
-use super::dialect::Dialect;
-use super::extract;
-use super::facts::Facts;
 use codeweaver::query::view::View;
 use codeweaver::query::{Cancel, QueryError};
 use codeweaver_base::sync;
 use codeweaver_git::Oid;
 use codeweaver_index::Codebase;
+
+use super::definitions::FileDefs;
+use super::dialect::Dialect;
+use super::extract;
+use super::facts::Facts;
 
 /// Stack size of parsing threads: parsers recurse in C code on hostile input.
 pub(crate) const PARSER_STACK: usize = 16 << 20;
@@ -111,7 +112,7 @@ impl<'a> Sources<'a> {
             return loaded.as_ref().ok().cloned();
         }
 
-        self.load(std::slice::from_ref(&ReadJob::of(file)?), &[]);
+        self.load(std::slice::from_ref(&ReadJob::new(file)?), &[]);
         self.loaded.borrow().get(&file.entry)?.as_ref().ok().cloned()
     }
 
@@ -130,7 +131,7 @@ impl<'a> Sources<'a> {
         let wanted: Vec<ReadJob> = files
             .iter()
             .filter(|file| !self.loaded.borrow().contains_key(&file.entry))
-            .filter_map(|file| ReadJob::of(file))
+            .filter_map(|file| ReadJob::new(file))
             .collect();
         self.load(&wanted, words);
     }
@@ -213,7 +214,7 @@ struct ReadJob {
 }
 
 impl ReadJob {
-    fn of(file: &FileDefs) -> Option<ReadJob> {
+    fn new(file: &FileDefs) -> Option<ReadJob> {
         Some(ReadJob { entry: file.entry, oid: file.oid, bytes: file.blob_bytes, dialect: file.dialect? })
     }
 }

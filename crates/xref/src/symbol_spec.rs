@@ -1,9 +1,10 @@
 //! Notation of symbols: a name, a qualified name, `path:line`, or a `symbolId`.
 
-use super::definitions::{Def, DefId, Definitions, FileDefs, segments};
-use super::modules::Paths;
 use codeweaver::query::locate;
 use codeweaver_git::quoting;
+
+use super::definitions::{Def, DefId, Definitions, FileDefs, segments};
+use super::modules::Paths;
 
 /// Parses `path:line`, or an id that begins with it (`path:line#name`), into path, line and name.
 pub fn parse_location(symbol: &str) -> Option<(&str, u32, Option<&str>)> {

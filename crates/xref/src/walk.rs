@@ -8,6 +8,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
+use codeweaver::query::locate;
+use codeweaver::query::view::View;
+use codeweaver::query::view::freshness::RequestUpdate;
+use codeweaver::query::{Cancel, QueryError, Searcher, ViewRequest, WorktreeMode};
+use codeweaver_chunk::SymbolKind;
+use codeweaver_git::quoting;
+use codeweaver_store::StoreError;
+
 use super::call_sites::{self, CallSite};
 use super::candidates::CandidateFilter;
 use super::definitions::{DefId, Definitions, FileDefs, segments};
@@ -20,13 +28,6 @@ use super::response::{CallGraphResponse, EdgeKind, Grade};
 use super::response_builder::{Endpoint, MAX_CANDIDATES, NewEdge, NoteSubject, ResponseBuilder};
 use super::sources::{Limits, PARSER_STACK, Sources, limit};
 use super::symbol_spec::{self, parse_location};
-use codeweaver::query::locate;
-use codeweaver::query::view::View;
-use codeweaver::query::view::freshness::RequestUpdate;
-use codeweaver::query::{Cancel, QueryError, Searcher, ViewRequest, WorktreeMode};
-use codeweaver_chunk::SymbolKind;
-use codeweaver_git::quoting;
-use codeweaver_store::StoreError;
 
 /// Maximum number of definitions that one symbol stands for.
 const MAX_ROOTS: usize = 50;

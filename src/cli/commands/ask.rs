@@ -1,5 +1,20 @@
 //! `ask`: answers a question from the documents of the repository.
 
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Args;
+
+use codeweaver::ask;
+use codeweaver::ask::answer::{Answer, NOTHING_FOUND, Quote};
+use codeweaver::ask::api::{Api, KEY_VARIABLE, NAMES};
+use codeweaver::ask::collection::{self, Collections};
+use codeweaver::query::Searcher;
+use codeweaver_config::QaSettings;
+use codeweaver_index::progress::Silent;
+use codeweaver_index::{Codebase, background};
+
 use super::ask_server::Connection;
 use super::docs::absolute;
 use super::search::{Format, report_error, run_query};
@@ -9,18 +24,6 @@ use crate::cli::exit;
 use crate::cli::places::Places;
 use crate::cli::prompt::Prompt;
 use crate::cli::render::{self, Paint, safe, safe_lines};
-use clap::Args;
-use codeweaver::ask;
-use codeweaver::ask::answer::{Answer, NOTHING_FOUND, Quote};
-use codeweaver::ask::api::{Api, KEY_VARIABLE, NAMES};
-use codeweaver::ask::collection::{self, Collections};
-use codeweaver::query::Searcher;
-use codeweaver_config::QaSettings;
-use codeweaver_index::progress::Silent;
-use codeweaver_index::{Codebase, background};
-use std::io::Write;
-use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 const EXAMPLES: &str = "\
 Examples:

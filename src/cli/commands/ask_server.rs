@@ -1,14 +1,16 @@
 //! `ask --server`: a client of `serve --ask`.
 
+use std::io::Write;
+use std::process::ExitCode;
+
+use codeweaver::ask::answer::NOTHING_FOUND;
+use codeweaver::ask::client::{Client, ClientError, Heard};
+use codeweaver::ask::serve::protocol::Readiness;
+
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::cli::exit;
 use crate::cli::render::{safe, safe_lines};
-use codeweaver::ask::answer::NOTHING_FOUND;
-use codeweaver::ask::client::{Client, ClientError, Heard};
-use codeweaver::ask::serve::protocol::Readiness;
-use std::io::Write;
-use std::process::ExitCode;
 
 /// A connection to a server. Its state is shown to the user.
 pub struct Connection<'a> {

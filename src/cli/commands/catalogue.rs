@@ -1,13 +1,14 @@
 //! `catalogue`: many repositories, indexed and searched as one.
 
-use crate::cli::context::{Context, shown_path};
-use crate::cli::downloads;
-use crate::cli::error::CliError;
-use crate::cli::estimate;
-use crate::cli::progress::{self, Style};
-use crate::cli::render::{self, plural, safe};
-use crate::cli::{exit, width};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
 use clap::{Args, Subcommand, ValueEnum};
+
 use codeweaver_git::NameError;
 use codeweaver_index::IndexError;
 use codeweaver_index::catalogue::{
@@ -15,12 +16,14 @@ use codeweaver_index::catalogue::{
 };
 use codeweaver_index::progress::{Counters, Progress};
 use codeweaver_store::time;
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
-use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+
+use crate::cli::context::{Context, shown_path};
+use crate::cli::downloads;
+use crate::cli::error::CliError;
+use crate::cli::estimate;
+use crate::cli::progress::{self, Style};
+use crate::cli::render::{self, plural, safe};
+use crate::cli::{exit, width};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -128,7 +131,7 @@ fn open(context: &Context) -> Result<Catalogue, CliError> {
         return Err(CliError::no_such_directory(&context.dir));
     }
 
-    Ok(Catalogue::of(context.repo()?)?)
+    Ok(Catalogue::from_repo(context.repo()?)?)
 }
 
 fn init(dir: &Path, context: &Context) -> Result<ExitCode, CliError> {
@@ -366,7 +369,7 @@ fn list(format: ListFormat, context: &Context) -> Result<ExitCode, CliError> {
 
 fn table(out: &mut impl std::io::Write, listed: &[Listed], context: &Context) -> Result<(), CliError> {
     let names: Vec<String> = listed.iter().map(|it| safe(&it.name).into_owned()).collect();
-    let wide = names.iter().map(|name| width::of(name)).max().unwrap_or(0).max("NAME".len());
+    let wide = names.iter().map(|name| width::measure(name)).max().unwrap_or(0).max("NAME".len());
     let heading = format!(
         "{:<wide$}  {:<10}  {:<8}  {:>7}  {:<14}  PATH",
         "NAME", "STATE", "COMMIT", "FILES", "CHANGED"
@@ -375,7 +378,7 @@ fn table(out: &mut impl std::io::Write, listed: &[Listed], context: &Context) ->
     writeln!(out, "{}", context.paint.bold(heading))?;
 
     for (name, it) in names.iter().zip(listed) {
-        let pad = " ".repeat(wide - width::of(name));
+        let pad = " ".repeat(wide - width::measure(name));
         let state = format!("{:<10}", it.state.name());
         let state = match it.state {
             ListedState::Current => context.paint.good(state),

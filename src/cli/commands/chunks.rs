@@ -1,11 +1,10 @@
 //! `chunks`: the chunks of a file, or chunking statistics of a tree.
 
-use crate::cli::args::place;
-use crate::cli::chunk_stats::{self, LanguageStats, Report};
-use crate::cli::context::Context;
-use crate::cli::error::CliError;
-use crate::cli::render::{self, count, safe};
+use std::io::Write;
+use std::process::ExitCode;
+
 use clap::Args;
+
 use codeweaver::query::locate;
 use codeweaver_chunk::{self as chunk, ChunkedBlob};
 use codeweaver_git::worktree::read_worktree_file;
@@ -13,8 +12,12 @@ use codeweaver_git::{ByteSlice, quoting};
 use codeweaver_index::Codebase;
 use codeweaver_index::policy::Policy;
 use codeweaver_text as text;
-use std::io::Write;
-use std::process::ExitCode;
+
+use crate::cli::args::place;
+use crate::cli::chunk_stats::{self, LanguageStats, Report};
+use crate::cli::context::Context;
+use crate::cli::error::CliError;
+use crate::cli::render::{self, count, safe};
 
 /// Show the chunks of a file, or chunking statistics of a tree
 #[derive(Debug, Args)]

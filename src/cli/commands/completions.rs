@@ -1,16 +1,18 @@
 //! `completions`: prints or installs the completion script of a shell; `complete`, which the scripts call.
 
+use std::ffi::OsString;
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, ValueEnum as _};
+use clap_complete::Shell;
+
 use crate::cli::completion::{self, PROGRAM};
 use crate::cli::context::{Context, shown_path};
 use crate::cli::error::CliError;
 use crate::cli::render;
 use crate::cli::user_files;
-use clap::{Args, ValueEnum as _};
-use clap_complete::Shell;
-use std::ffi::OsString;
-use std::io::Write as _;
-use std::path::PathBuf;
-use std::process::ExitCode;
 
 /// Print or install the completion script of a shell
 #[derive(Debug, Args)]

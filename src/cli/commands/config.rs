@@ -1,17 +1,20 @@
 //! `config`: shows and changes settings.
 
-use super::init::install_hooks;
-use crate::cli::context::{Context, shown_path};
-use crate::cli::error::CliError;
-use crate::cli::render::{self, safe};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
 use clap::{Args, Subcommand};
+
 use codeweaver_config::{self as config, Origin, Settings, Sources};
 use codeweaver_git::GitError;
 use codeweaver_git::hooks::{self, Outcome};
 use codeweaver_index::status::hook_site;
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+
+use super::init::install_hooks;
+use crate::cli::context::{Context, shown_path};
+use crate::cli::error::CliError;
+use crate::cli::render::{self, safe};
 
 /// The only setting that is also written into hook scripts.
 const HOOKS_MODE: &str = "hooks.mode";

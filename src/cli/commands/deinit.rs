@@ -1,15 +1,18 @@
 //! `deinit`: undoes `init`.
 
-use crate::cli::context::{Context, shown_path};
-use crate::cli::error::CliError;
+use std::io::Write as _;
+use std::process::ExitCode;
+
 use clap::Args;
+
 use codeweaver_git::GitError;
 use codeweaver_git::hooks;
 use codeweaver_index::status::hook_site;
 use codeweaver_index::updater;
 use codeweaver_store::exclude;
-use std::io::Write as _;
-use std::process::ExitCode;
+
+use crate::cli::context::{Context, shown_path};
+use crate::cli::error::CliError;
 
 /// Undo `init`: remove the hooks and the index
 #[derive(Debug, Args)]

@@ -1,14 +1,17 @@
 //! `docs`: collections of documents outside of repositories.
 
-use crate::cli::context::{Context, shown_path};
-use crate::cli::error::CliError;
-use crate::cli::render;
-use clap::{Args, Subcommand};
-use codeweaver::ask::collection::{Collection, CollectionError, CollectionReport, Collections};
-use codeweaver_index::progress::Silent;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+
+use codeweaver::ask::collection::{Collection, CollectionError, CollectionReport, Collections};
+use codeweaver_index::progress::Silent;
+
+use crate::cli::context::{Context, shown_path};
+use crate::cli::error::CliError;
+use crate::cli::render;
 
 const EXAMPLES: &str = "\
 Examples:

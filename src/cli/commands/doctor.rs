@@ -1,9 +1,11 @@
 //! `doctor`: checks the installation and the repository, and names a fix for each problem.
 
-use crate::cli::context::{Context, shown_path};
-use crate::cli::error::CliError;
-use crate::cli::{exit, render};
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
 use clap::Args;
+
 use codeweaver_embed as embed;
 use codeweaver_git::hooks::{self, EventState, GitVersion, HooksDirLocation, Method};
 use codeweaver_index::status::hook_site;
@@ -13,9 +15,10 @@ use codeweaver_mcp::clients::places::Environment;
 use codeweaver_mcp::clients::registered;
 use codeweaver_store::permission::{self, Unusable};
 use codeweaver_store::{StoreReader, lock};
-use std::io::Write as _;
-use std::path::PathBuf;
-use std::process::ExitCode;
+
+use crate::cli::context::{Context, shown_path};
+use crate::cli::error::CliError;
+use crate::cli::{exit, render};
 
 /// Free disk space below which a warning is shown.
 const LOW_DISK_BYTES: u64 = 200 << 20;

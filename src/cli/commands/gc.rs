@@ -1,13 +1,16 @@
 //! `gc`: removes stored data that no snapshot needs.
 
+use std::io::Write as _;
+use std::process::ExitCode;
+
+use clap::Args;
+
+use codeweaver_index::gc::{self, Keep};
+use codeweaver_index::updater;
+
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::cli::render::{self, bytes, count, plural};
-use clap::Args;
-use codeweaver_index::gc::{self, Keep};
-use codeweaver_index::updater;
-use std::io::Write as _;
-use std::process::ExitCode;
 
 /// Remove stored data that no worktree and no recent snapshot uses
 #[derive(Debug, Args)]

@@ -1,5 +1,17 @@
 //! `graph`: callers, callees, references and definitions of a symbol.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write;
+use std::process::ExitCode;
+
+use clap::{Args, ValueEnum};
+
+use codeweaver::query::Searcher;
+use codeweaver_index::background;
+use codeweaver_xref::{
+    self, CallGraphRequest, CallGraphResponse, CallGraphStatus, Direction, Edge, EdgeKind, Grade, Node, Xref,
+};
+
 use super::search::{Format, report_error, run_query};
 use crate::cli::args::place;
 use crate::cli::context::Context;
@@ -8,15 +20,6 @@ use crate::cli::exit;
 use crate::cli::places::Places;
 use crate::cli::render::{self, Paint, count, plural, safe};
 use crate::cli::width;
-use clap::{Args, ValueEnum};
-use codeweaver::query::Searcher;
-use codeweaver_index::background;
-use codeweaver_xref::{
-    self, CallGraphRequest, CallGraphResponse, CallGraphStatus, Direction, Edge, EdgeKind, Grade, Node, Xref,
-};
-use std::collections::{BTreeMap, BTreeSet};
-use std::io::Write;
-use std::process::ExitCode;
 
 /// Maximum number of unresolved edges of one node that are printed.
 const MAX_UNRESOLVED: usize = 12;
@@ -244,7 +247,7 @@ fn label(node: &Node, places: &Places, used: usize, paint: Paint) -> String {
     let linked = places.link(&node.file, line, &paint.title(&location));
 
     let signature = if node.signature.is_empty() { &node.qualified_name } else { &node.signature };
-    let columns = places.screen.columns_after(used + width::of(&location) + 2);
+    let columns = places.screen.columns_after(used + width::measure(&location) + 2);
     format!("{linked}  {}", width::fit_words(&safe(&width::excerpt(signature)), columns))
 }
 
@@ -283,7 +286,7 @@ impl<'a> Tree<'a> {
             }
 
             let sites = sites(edge);
-            let used = indent.len() + GRADE_WIDTH + 3 + width::of(&sites);
+            let used = indent.len() + GRADE_WIDTH + 3 + width::measure(&sites);
             let label = match far.and_then(|far| self.nodes.get(far)) {
                 Some(node) => label(node, self.places, used, self.paint),
                 None => safe(&edge.name).into_owned(),

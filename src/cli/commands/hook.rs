@@ -1,10 +1,13 @@
 //! `hook`: the command that git hooks run. It never fails and never prints, so that it cannot disturb a git
 //! command.
 
-use crate::cli::context::Context;
-use crate::cli::error::CliError;
-use crate::cli::exit;
+use std::ffi::OsString;
+use std::io::Write as _;
+use std::path::Path;
+use std::process::ExitCode;
+
 use clap::Args;
+
 use codeweaver_base::durable;
 use codeweaver_config::HooksMode;
 use codeweaver_git::hooks::HookCall;
@@ -13,10 +16,10 @@ use codeweaver_index::updater::{self, Uncommitted};
 use codeweaver_index::{Codebase, IndexError, background, hnsw, journal};
 use codeweaver_store::layout::Trust;
 use codeweaver_store::{Layout, time};
-use std::ffi::OsString;
-use std::io::Write as _;
-use std::path::Path;
-use std::process::ExitCode;
+
+use crate::cli::context::Context;
+use crate::cli::error::CliError;
+use crate::cli::exit;
 
 /// Size above which the older half of the log is removed.
 const MAX_LOG_BYTES: u64 = 256 << 10;
@@ -62,7 +65,7 @@ pub fn run(args: HookArgs, context: &Context) -> Result<ExitCode, CliError> {
         return Ok(ExitCode::SUCCESS);
     }
 
-    let layout = Layout::of(&repo);
+    let layout = Layout::new(&repo);
     if !layout.was_initialised() {
         return Ok(ExitCode::SUCCESS);
     }

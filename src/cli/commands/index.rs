@@ -1,5 +1,14 @@
 //! `index`: updates the index to HEAD or another revision.
 
+use std::io::Write as _;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::Args;
+
+use codeweaver_index::{Codebase, Target, UpdateOptions, UpdateReport, background, updater};
+use codeweaver_store::lock;
+
 use crate::cli::checkpoint::{self, Unfinished};
 use crate::cli::context::Context;
 use crate::cli::downloads;
@@ -7,12 +16,6 @@ use crate::cli::error::CliError;
 use crate::cli::estimate;
 use crate::cli::progress::{self, Style};
 use crate::cli::render;
-use clap::Args;
-use codeweaver_index::{Codebase, Target, UpdateOptions, UpdateReport, background, updater};
-use codeweaver_store::lock;
-use std::io::Write as _;
-use std::process::ExitCode;
-use std::time::Duration;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -110,7 +113,7 @@ fn dry_run(
     options: UpdateOptions,
     context: &Context,
 ) -> Result<ExitCode, CliError> {
-    let estimate = estimate::of(codebase, target, options)?;
+    let estimate = estimate::estimate(codebase, target, options)?;
 
     if args.json {
         progress::event(&estimate);

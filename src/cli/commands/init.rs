@@ -1,14 +1,10 @@
 //! `init`: sets up a repository.
 
-use super::{completions, index, man};
-use crate::cli::checkpoint;
-use crate::cli::context::{Context, shown_path};
-use crate::cli::downloads;
-use crate::cli::error::CliError;
-use crate::cli::estimate;
-use crate::cli::progress::Style;
-use crate::cli::render;
+use std::io::Write as _;
+use std::process::ExitCode;
+
 use clap::Args;
+
 use codeweaver_config::HooksMode;
 use codeweaver_git::hooks::{
     self, Advice, HookMode, InstallOptions, InstallReport, Method, Outcome, Reason, Scope,
@@ -17,8 +13,15 @@ use codeweaver_git::{self as git, GitError};
 use codeweaver_index::status::hook_site;
 use codeweaver_index::{Codebase, IndexError, Target, UpdateOptions};
 use codeweaver_store::exclude;
-use std::io::Write as _;
-use std::process::ExitCode;
+
+use super::{completions, index, man};
+use crate::cli::checkpoint;
+use crate::cli::context::{Context, shown_path};
+use crate::cli::downloads;
+use crate::cli::error::CliError;
+use crate::cli::estimate;
+use crate::cli::progress::Style;
+use crate::cli::render;
 
 const EXAMPLES: &str = "\
 Examples:

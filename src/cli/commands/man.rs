@@ -1,15 +1,17 @@
 //! `man`: prints or installs the manual pages, which are generated from the argument parser.
 
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+
+use clap::{Args, CommandFactory};
+
 use crate::cli::args::Cli;
 use crate::cli::completion::PROGRAM;
 use crate::cli::context::{Context, shown_path};
 use crate::cli::error::CliError;
 use crate::cli::render;
 use crate::cli::user_files;
-use clap::{Args, CommandFactory};
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
 
 /// Print the manual page, or install all pages
 #[derive(Debug, Args)]

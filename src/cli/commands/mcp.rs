@@ -1,12 +1,15 @@
 //! `mcp`: serves coding agents over stdin and stdout, or registers the server with MCP clients.
 
+use std::process::ExitCode;
+
+use clap::Args;
+
+use codeweaver_mcp::{self as mcp, Options, log};
+
 use crate::cli::client_setup::{self, SetupArgs};
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::cli::logging;
-use clap::Args;
-use codeweaver_mcp::{self as mcp, Options, log};
-use std::process::ExitCode;
 
 /// Serve coding agents over stdin and stdout (Model Context Protocol)
 ///

@@ -1,17 +1,20 @@
 //! `model`: downloads, chooses, removes and carries embedding models.
 
-use crate::cli::context::{Context, shown_path};
-use crate::cli::downloads;
-use crate::cli::error::CliError;
-use crate::cli::render::{self, safe};
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
 use clap::{Args, Subcommand};
+
 use codeweaver_config::{self as config, ModelSettings, Settings, Sources};
 use codeweaver_embed::hub::cache::{Cache, Cached};
 use codeweaver_embed::hub::{self, DownloadError, Kind, runtime};
 use codeweaver_embed::{self as embed, EmbedError};
-use std::io::Write as _;
-use std::path::PathBuf;
-use std::process::ExitCode;
+
+use crate::cli::context::{Context, shown_path};
+use crate::cli::downloads;
+use crate::cli::error::CliError;
+use crate::cli::render::{self, safe};
 
 /// Download, choose and remove embedding models
 #[derive(Debug, Args)]

@@ -1,5 +1,13 @@
 //! `outline`: the definitions of a file.
 
+use std::io::Write;
+use std::process::ExitCode;
+
+use clap::Args;
+
+use codeweaver::query::Searcher;
+use codeweaver::query::outline::{Outline, OutlineSymbol};
+
 use super::search::{Format, OutputArgs, report_error, run_query};
 use crate::cli::args::place;
 use crate::cli::context::Context;
@@ -7,11 +15,6 @@ use crate::cli::error::CliError;
 use crate::cli::places::Places;
 use crate::cli::render::{self, Paint, safe};
 use crate::cli::width;
-use clap::Args;
-use codeweaver::query::Searcher;
-use codeweaver::query::outline::{Outline, OutlineSymbol};
-use std::io::Write;
-use std::process::ExitCode;
 
 /// List the definitions of a file: names, kinds, signatures, lines
 #[derive(Debug, Args)]

@@ -1,15 +1,18 @@
 //! `read`: prints lines of a file, from the working tree or any revision.
 
+use std::io::Write as _;
+use std::process::ExitCode;
+
+use clap::Args;
+
+use codeweaver::query::Searcher;
+
 use super::search::{Format, OutputArgs, report_error};
 use crate::cli::args::place;
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::cli::places::Places;
 use crate::cli::{render, results};
-use clap::Args;
-use codeweaver::query::Searcher;
-use std::io::Write as _;
-use std::process::ExitCode;
 
 /// Print a file or a range of its lines, from the working tree or any revision
 #[derive(Debug, Args)]

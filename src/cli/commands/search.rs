@@ -1,12 +1,11 @@
 //! `search`: finds code by meaning, name or words, and lines by text or regular expression.
 
-use crate::cli::context::Context;
-use crate::cli::error::CliError;
-use crate::cli::grep::{self, GrepArgs};
-use crate::cli::lines::{LineArgs, LineForm};
-use crate::cli::places::Places;
-use crate::cli::{exit, render, results};
+use std::io::{Read as _, Write as _};
+use std::process::ExitCode;
+use std::time::Duration;
+
 use clap::{Args, ValueEnum};
+
 use codeweaver::query::grep::{GrepRequest, Page, Pattern, QueryLine};
 use codeweaver::query::parse::report;
 use codeweaver::query::request::RepoSet;
@@ -17,9 +16,13 @@ use codeweaver_index::gate::{self, Gate};
 use codeweaver_index::{Codebase, Lifecycle, Target, asked_revisions, background};
 use codeweaver_mcp::envelope::Envelope;
 use codeweaver_text as text;
-use std::io::{Read as _, Write as _};
-use std::process::ExitCode;
-use std::time::Duration;
+
+use crate::cli::context::Context;
+use crate::cli::error::CliError;
+use crate::cli::grep::{self, GrepArgs};
+use crate::cli::lines::{LineArgs, LineForm};
+use crate::cli::places::Places;
+use crate::cli::{exit, render, results};
 
 /// Time a search waits for a damaged index to be repaired.
 const REPAIR_TIMEOUT: Duration = Duration::from_secs(60);
@@ -475,8 +478,8 @@ pub fn report_error(
 ) -> Result<CliError, CliError> {
     let gate = match &error {
         // The index was replaced while it was read.
-        QueryError::Gated(Lifecycle::Indexed) => Gate::of(codebase, &Lifecycle::Indexing, None),
-        QueryError::Gated(lifecycle) => Gate::of(codebase, lifecycle, None),
+        QueryError::Gated(Lifecycle::Indexed) => Gate::check(codebase, &Lifecycle::Indexing, None),
+        QueryError::Gated(lifecycle) => Gate::check(codebase, lifecycle, None),
         _ => None,
     };
 

@@ -1,17 +1,20 @@
 //! `serve`: a search page, an API, MCP over HTTP, health and metrics; or questions over WebSocket.
 
-use super::docs::absolute;
-use crate::cli::context::Context;
-use crate::cli::error::CliError;
-use crate::cli::render;
-use clap::Args;
-use codeweaver::ask::serve as questions;
-use codeweaver_serve::{self as serve, Event, Options, PORT, ServeError, TokenError, Tokens};
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
+
+use clap::Args;
+
+use codeweaver::ask::serve as questions;
+use codeweaver_serve::{self as serve, Event, Options, PORT, ServeError, TokenError, Tokens};
+
+use super::docs::absolute;
+use crate::cli::context::Context;
+use crate::cli::error::CliError;
+use crate::cli::render;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -1,5 +1,12 @@
 //! `similar`: finds code similar to the code at a line.
 
+use std::process::ExitCode;
+
+use clap::Args;
+
+use codeweaver::query::similar::SimilarRequest;
+use codeweaver::query::{Searcher, ViewRequest};
+
 use super::search::{Format, OutputArgs, ScopeArgs, finish, report_error, run_query};
 use crate::cli::args::place;
 use crate::cli::context::Context;
@@ -7,10 +14,6 @@ use crate::cli::error::CliError;
 use crate::cli::lines::{LineArgs, LineForm};
 use crate::cli::places::Places;
 use crate::cli::{exit, results};
-use clap::Args;
-use codeweaver::query::similar::SimilarRequest;
-use codeweaver::query::{Searcher, ViewRequest};
-use std::process::ExitCode;
 
 /// Find code similar to the code at a line
 #[derive(Debug, Args)]

@@ -1,18 +1,21 @@
 //! `status`: shows the state of the index and of running updates.
 
-use super::index::submodules;
-use crate::cli::context::{Context, shown_path};
-use crate::cli::error::CliError;
-use crate::cli::render::{self, bytes, count, plural};
+use std::io::Write;
+use std::process::ExitCode;
+use std::time::Duration;
+
 use clap::Args;
+
 use codeweaver::query::rank::own_weights::OwnWeights;
 use codeweaver_git::quoting;
 use codeweaver_index::Codebase;
 use codeweaver_index::status::{self, Place, StatusReport};
 use codeweaver_store::time;
-use std::io::Write;
-use std::process::ExitCode;
-use std::time::Duration;
+
+use super::index::submodules;
+use crate::cli::context::{Context, shown_path};
+use crate::cli::error::CliError;
+use crate::cli::render::{self, bytes, count, plural};
 
 /// Skip reason of files whose contents are not in this clone.
 const NOT_LOCAL: &str = "not_local";
@@ -43,7 +46,7 @@ pub fn run(args: StatusArgs, context: &Context) -> Result<ExitCode, CliError> {
     if args.json {
         writeln!(out, "{}", render::json(&report, true)?)?;
     } else {
-        let own = OwnWeights::of(&codebase).get();
+        let own = OwnWeights::open(&codebase).get();
         let weights = own.path.map(|path| render::safe(&path.to_string_lossy()).into_owned());
         let members = codebase.repo.is_catalogue().then(|| members(&codebase)).transpose()?;
         write(&mut out, &report, (weights, members), context)?;

@@ -1,16 +1,19 @@
 //! `verify`: checks stored files against their hashes, and rebuilds damaged ones.
 
-use crate::cli::context::{Context, shown_path};
-use crate::cli::error::CliError;
-use crate::cli::progress::{self, Style};
-use crate::cli::{exit, render};
+use std::io::Write as _;
+use std::process::ExitCode;
+
 use clap::Args;
+
 use codeweaver_embed as embed;
 use codeweaver_index::recompute::{self, Recomputed};
 use codeweaver_index::repair::{self, Finding};
 use codeweaver_index::{IndexError, Target, UpdateOptions, updater};
-use std::io::Write as _;
-use std::process::ExitCode;
+
+use crate::cli::context::{Context, shown_path};
+use crate::cli::error::CliError;
+use crate::cli::progress::{self, Style};
+use crate::cli::{exit, render};
 
 /// Check every stored file against its hash, and rebuild damaged ones
 #[derive(Debug, Args)]

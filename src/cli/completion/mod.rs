@@ -5,16 +5,19 @@
 //! the scripts of `clap_complete`'s own engine are valid for one of its versions only and do not know `git
 //! codeweaver`, which the completion of git passes on.
 
-use crate::cli::args::Cli;
-use clap::{Arg, Command, CommandFactory, ValueHint};
-use clap_complete::Shell;
-use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
-use codeweaver::query::Intent;
-use codeweaver_chunk::{SemanticClass, SymbolKind, language};
-use codeweaver_config as config;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::process::Stdio;
+
+use clap::{Arg, Command, CommandFactory, ValueHint};
+use clap_complete::Shell;
+use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
+
+use codeweaver::query::Intent;
+use codeweaver_chunk::{SemanticClass, SymbolKind, language};
+use codeweaver_config as config;
+
+use crate::cli::args::Cli;
 
 /// Name of the program.
 pub const PROGRAM: &str = "git-codeweaver";

@@ -1,11 +1,12 @@
 //! Concurrent processes that are killed at different moments.
 
-use super::site::Site;
 use std::io::Read as _;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
+
+use super::site::Site;
 
 /// A process to start and kill.
 #[derive(Debug, Clone)]

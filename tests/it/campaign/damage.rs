@@ -1,7 +1,8 @@
 //! Damage to one file: cut, flipped bits, noise, zeros, emptied, gone.
 
-use super::site::Site;
 use std::path::Path;
+
+use super::site::Site;
 
 /// Damages a random file of a random kind; returns the kind of file, or `None` if there is none.
 pub fn random(site: &Site, rng: &mut fastrand::Rng) -> Option<String> {

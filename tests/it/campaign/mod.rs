@@ -12,16 +12,17 @@ mod report;
 mod scene;
 mod site;
 
-pub use report::Counts;
-
-use crowd::{Ended, Plan};
-use scene::Scene;
-use site::{Answers, Asked, Site};
 use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
+
+use crowd::{Ended, Plan};
+use scene::Scene;
+use site::{Answers, Asked, Site};
+
+pub use report::Counts;
 
 /// Rounds on one repository.
 const ROUNDS_PER_SITE: u32 = 24;

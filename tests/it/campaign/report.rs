@@ -1,8 +1,9 @@
 //! Counts of a campaign.
 
-use super::crowd::Ended;
 use std::collections::BTreeMap;
 use std::fmt;
+
+use super::crowd::Ended;
 
 /// Counts of one kind of process.
 #[derive(Debug, Clone, Default)]

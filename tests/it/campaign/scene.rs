@@ -1,9 +1,11 @@
 //! The scene of a round: the state of the repository, the processes, and the refusals that are allowed.
 
+use std::time::{Duration, SystemTime};
+
+use codeweaver_index::{Codebase, publish};
+
 use super::damage;
 use super::site::{Asked, Site};
-use codeweaver_index::{Codebase, publish};
-use std::time::{Duration, SystemTime};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Scene {

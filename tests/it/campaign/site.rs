@@ -1,15 +1,18 @@
 //! A repository with two linked worktrees that share one store, and the answers of a fresh index for each
 //! commit.
 
-use crate::sandbox::{Query, Sandbox, command_in, comparable, git_in, hybrid, index, respond};
-use codeweaver::query::QueryError;
-use codeweaver::query::view::Freshness;
-use codeweaver_index::{Codebase, Target, repair};
-use serde_json::Value;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
+
+use serde_json::Value;
+
+use codeweaver::query::QueryError;
+use codeweaver::query::view::Freshness;
+use codeweaver_index::{Codebase, Target, repair};
+
+use crate::sandbox::{Query, Sandbox, command_in, comparable, git_in, hybrid, index, respond};
 
 /// Answers to the two queries at one commit.
 pub type Answers = Arc<Vec<Value>>;

@@ -1,8 +1,9 @@
 //! Rows about commits, branches, worktrees and operations of git.
 
+use codeweaver_testkit::TestRepo;
+
 use super::Seen::{At, In, Nowhere};
 use super::{HERE, Row, function, plumbed};
-use codeweaver_testkit::TestRepo;
 
 pub const ROWS: &[Row] = &[
     Row {

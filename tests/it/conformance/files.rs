@@ -1,8 +1,9 @@
 //! Rows about files: types, conversions and times.
 
+use codeweaver_testkit::TestRepo;
+
 use super::Seen::{At, In, Nowhere};
 use super::{HERE, Row, function};
-use codeweaver_testkit::TestRepo;
 
 pub const ROWS: &[Row] = &[
     Row {

@@ -8,8 +8,9 @@
 mod commits;
 mod files;
 
-use codeweaver_testkit::TestRepo;
 use serde_json::Value;
+
+use codeweaver_testkit::TestRepo;
 
 struct Row {
     name: &'static str,

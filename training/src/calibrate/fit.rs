@@ -1,4 +1,4 @@
-//! Samples → coefficients.
+//! Learns coefficients from samples.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ const N: usize = Evidence::LEN + 1;
 const PULL: f64 = 1e-5;
 const STEPS: usize = 50;
 
-/// The coefficients that make `samples` most likely. Both classes of each suite weigh the same.
+/// Returns the coefficients that make `samples` most likely. Both classes of each suite weigh the same.
 /// Deterministic.
 pub fn fit(samples: &[&Sample], mask: &Mask) -> Logistic {
     let mut counts: BTreeMap<(usize, bool), f64> = BTreeMap::new();
@@ -49,7 +49,7 @@ pub fn fit(samples: &[&Sample], mask: &Mask) -> Logistic {
     Logistic { bias: rounded(unknowns[N - 1]), coefficients: std::array::from_fn(|i| rounded(unknowns[i])) }
 }
 
-/// The values that `mask` leaves, and 1 for the bias.
+/// Returns the values that `mask` selects, and 1 for the bias.
 fn inputs(values: &[f64; Evidence::LEN], mask: &Mask) -> [f64; N] {
     std::array::from_fn(|i| match values.get(i) {
         Some(value) if mask[i] => *value,
@@ -58,7 +58,7 @@ fn inputs(values: &[f64; Evidence::LEN], mask: &Mask) -> [f64; N] {
     })
 }
 
-/// The probability that `model` gives to `values` as far as `mask` leaves them.
+/// Returns the probability that `model` gives to the values that `mask` selects.
 pub fn probability_of(model: &Logistic, values: &[f64; Evidence::LEN], mask: &Mask) -> f64 {
     let unknowns =
         std::array::from_fn(|i| f64::from(model.coefficients.get(i).copied().unwrap_or(model.bias)));

@@ -1,4 +1,4 @@
-//! Figures of repositories that were not learned from.
+//! Figures of repositories from which the coefficients were not learned.
 
 use std::fmt::Write as _;
 
@@ -9,8 +9,8 @@ const FOLDS: usize = 5;
 /// Bins of the reliability table.
 const BINS: usize = 5;
 
-/// For each suite: the share of foreign queries refused and of answered ones lost, by threshold; then how
-/// often queries were answered by the probability that was stated.
+/// Renders for each suite the share of foreign queries refused and of answered ones lost, by threshold; then
+/// a reliability table, the share of queries that were answered by stated probability.
 pub fn cross_validated(samples: &[Sample], kept_aside: &[usize], mask: &Mask) -> String {
     let mut repositories: Vec<(usize, &str)> =
         samples.iter().map(|sample| (sample.suite, sample.repository.as_str())).collect();
@@ -31,11 +31,14 @@ pub fn cross_validated(samples: &[Sample], kept_aside: &[usize], mask: &Mask) ->
     }
     let mut out = String::new();
     for suite in repositories.iter().map(|(suite, _)| *suite).collect::<std::collections::BTreeSet<_>>() {
-        let of = |is_answered: bool| -> Vec<f64> {
-            let of_suite = scored.iter().filter(|(sample, _)| sample.suite == suite);
-            of_suite.filter(|(sample, _)| sample.is_answered == is_answered).map(|(_, p)| *p).collect()
-        };
-        let (answered, foreign) = (of(true), of(false));
+        let (mut answered, mut foreign) = (Vec::new(), Vec::new());
+        for (sample, p) in scored.iter().filter(|(sample, _)| sample.suite == suite) {
+            match sample.is_answered {
+                true => answered.push(*p),
+                false => foreign.push(*p),
+            }
+        }
+
         let aside = if kept_aside.contains(&suite) { ", kept aside" } else { "" };
         let _ = writeln!(out, "suite {suite}{aside}: {} answered, {} foreign", answered.len(), foreign.len());
         for &threshold in THRESHOLDS {
@@ -48,20 +51,21 @@ pub fn cross_validated(samples: &[Sample], kept_aside: &[usize], mask: &Mask) ->
             );
         }
     }
+
+    reliability(&mut out, samples, &scored);
+    out
+}
+
+/// Appends the reliability table of `scored`, samples with their probabilities.
+fn reliability(out: &mut String, samples: &[Sample], scored: &[(&Sample, f64)]) {
     out.push_str("reliability: stated → answered, both classes of a suite weighing the same\n");
     for bin in 0..BINS {
         let range = bin as f64 / BINS as f64..(bin + 1) as f64 / BINS as f64;
-        let is_in = |p: f64| range.contains(&p) || (bin + 1 == BINS && p == 1.0);
-        let weight = |sample: &Sample| {
-            let same = samples
-                .iter()
-                .filter(|other| (other.suite, other.is_answered) == (sample.suite, sample.is_answered));
-            1.0 / same.count().max(1) as f64
-        };
+        let is_last = bin + 1 == BINS;
         let inside: Vec<(f64, f64, bool)> = scored
             .iter()
-            .filter(|(_, p)| is_in(*p))
-            .map(|(sample, p)| (weight(sample), *p, sample.is_answered))
+            .filter(|(_, p)| range.contains(p) || (is_last && *p == 1.0))
+            .map(|(sample, p)| (weight(sample, samples), *p, sample.is_answered))
             .collect();
         let total: f64 = inside.iter().map(|(weight, _, _)| weight).sum();
         let stated: f64 = inside.iter().map(|(weight, p, _)| weight * p).sum();
@@ -74,7 +78,13 @@ pub fn cross_validated(samples: &[Sample], kept_aside: &[usize], mask: &Mask) ->
             inside.len()
         );
     }
-    out
+}
+
+/// Returns the weight of a sample: one divided by the size of its class in its suite.
+fn weight(sample: &Sample, samples: &[Sample]) -> f64 {
+    let class = (sample.suite, sample.is_answered);
+    let same = samples.iter().filter(|other| (other.suite, other.is_answered) == class);
+    1.0 / same.count().max(1) as f64
 }
 
 fn share(part: usize, whole: usize) -> f64 {

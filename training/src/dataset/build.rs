@@ -1,12 +1,13 @@
-//! `dataset`: `.pairs` files and a vocabulary → the dataset file.
+//! `dataset`: makes the dataset file from `.pairs` files and a vocabulary.
 
 use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
-use codeweaver_embed::{Vocabulary, bag_of, bag_of_path};
 use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
+
+use codeweaver_embed::{Vocabulary, bag_of, bag_of_path};
 
 use super::held_out;
 use super::source::{for_each_file, pair_files, repository_name};
@@ -92,14 +93,9 @@ fn bags_of(path: &Path, vocabulary: &Vocabulary) -> Result<Bags> {
         }
         let code = start + usize::from(lengths[0]);
         let path = code + usize::from(lengths[1]);
-        let hash = |ids: &[u16], counts: &[u8]| {
-            let mut hasher = FxHasher::default();
-            (ids, counts).hash(&mut hasher);
-            hasher.finish()
-        };
         out.hashes.push((
-            hash(&out.ids[start..path], &out.counts[start..path]),
-            hash(&out.ids[code..path], &out.counts[code..path]),
+            hash_bag(&out.ids[start..path], &out.counts[start..path]),
+            hash_bag(&out.ids[code..path], &out.counts[code..path]),
         ));
         out.kinds.push(pair.kind as u8);
         out.languages.push(language);
@@ -108,6 +104,12 @@ fn bags_of(path: &Path, vocabulary: &Vocabulary) -> Result<Bags> {
     let main = by_language.into_iter().max_by_key(|(_, n)| *n);
     out.main_language = main.map(|(language, _)| language.into_string()).unwrap_or_default();
     Ok(out)
+}
+
+fn hash_bag(ids: &[u16], counts: &[u8]) -> u64 {
+    let mut hasher = FxHasher::default();
+    (ids, counts).hash(&mut hasher);
+    hasher.finish()
 }
 
 /// Appends a bag, cut to its [`MAX_BAG`] most frequent ids, and returns its length.
@@ -122,10 +124,10 @@ fn push(bag: &mut Vec<(u32, u32)>, out: &mut Bags) -> u16 {
     bag.len() as u16
 }
 
-/// Joins all repositories, in order, to one dataset; also returns which pairs of each were kept.
+/// Joins all repositories, in order, to one dataset; also returns for each pair of each whether it was kept.
 ///
-/// Dropped are pairs without text or code, duplicates (equal bags of text and code anywhere), and pairs of
-/// held-out repositories whose code occurs in the training part.
+/// Pairs without text or code, duplicates (equal bags of text and code anywhere), and pairs of held-out
+/// repositories whose code occurs in the training part are dropped.
 fn join(
     vocabulary: Vec<String>,
     names: &[String],
@@ -204,7 +206,7 @@ fn write_held_out(files: &[PathBuf], held_out: &[bool], kept: &[Vec<bool>], fold
 /// Minimum number of pairs of a language that is printed.
 const MIN_PRINTED: usize = 500;
 
-/// Human-readable table of pairs, in thousands, by language and kind.
+/// Renders a table of the pairs, in thousands, by language and kind.
 fn table(data: &Dataset) -> String {
     use std::fmt::Write as _;
     let mut cells: BTreeMap<&str, [usize; PairKind::ALL.len() + 2]> = BTreeMap::new();

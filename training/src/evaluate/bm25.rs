@@ -2,8 +2,9 @@
 //!
 //! S. Robertson and H. Zaragoza, "The probabilistic relevance framework: BM25 and beyond", 2009.
 
-use codeweaver_text::{for_each_term, query_terms};
 use rustc_hash::FxHashMap;
+
+use codeweaver_text::{for_each_term, query_terms};
 
 const K1: f32 = 1.2;
 const B: f32 = 0.75;

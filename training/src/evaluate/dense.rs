@@ -14,7 +14,7 @@ pub struct Matrix {
 
 impl Matrix {
     /// `n` vectors, each written by `fill`.
-    pub fn of(dim: usize, n: usize, mut fill: impl FnMut(usize, &mut [f32])) -> Matrix {
+    pub fn from_fn(dim: usize, n: usize, mut fill: impl FnMut(usize, &mut [f32])) -> Matrix {
         let mut data = vec![0.0; dim * n];
         data.chunks_exact_mut(dim).enumerate().for_each(|(i, out)| fill(i, out));
         Matrix { dim, data }
@@ -30,7 +30,7 @@ impl Matrix {
 
     /// The first `dim` components of every vector, normalised to length 1.
     pub fn shortened(&self, dim: usize) -> Matrix {
-        Matrix::of(dim, self.n(), |i, out| {
+        Matrix::from_fn(dim, self.n(), |i, out| {
             out.copy_from_slice(&self.row(i)[..dim]);
             let norm = length(out);
             if norm > 0.0 {
@@ -81,12 +81,12 @@ mod tests {
     fn scores_with_paths_are_cosines_of_the_sum() {
         let random = |seed| {
             let mut random = fastrand::Rng::with_seed(seed);
-            Matrix::of(8, 5, |_, out| out.iter_mut().for_each(|x| *x = random.f32() - 0.5)).shortened(8)
+            Matrix::from_fn(8, 5, |_, out| out.iter_mut().for_each(|x| *x = random.f32() - 0.5)).shortened(8)
         };
         let (queries, codes, mut paths) = (random(1), random(2), random(3));
         paths.data[..8].fill(0.0);
         let found = scores_with_paths(&queries, &codes, &paths, 0.4);
-        let sums = Matrix::of(8, 5, |i, out| {
+        let sums = Matrix::from_fn(8, 5, |i, out| {
             let both = codes.row(i).iter().zip(paths.row(i));
             out.iter_mut().zip(both).for_each(|(out, (code, path))| *out = code + 0.4 * path);
         });

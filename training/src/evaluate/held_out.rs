@@ -35,7 +35,7 @@ impl HeldOut {
         &self.pairs[number].1
     }
 
-    /// One set for each kind in `kinds` and language.
+    /// Builds a set for each kind in `kinds` and language.
     pub fn sets(&self, kinds: &[PairKind], limit: usize) -> Vec<(PairKind, String, Set)> {
         let mut candidates: BTreeMap<(PairKind, &str), Vec<Candidate>> = BTreeMap::new();
         for (number, (_, pair)) in self.pairs.iter().enumerate() {
@@ -49,11 +49,13 @@ impl HeldOut {
     }
 }
 
+/// Returns a pair as the candidate of that number.
 pub fn candidate(number: usize, pair: &Pair) -> Candidate {
-    let hash = |text: &str| {
-        let mut hasher = FxHasher::default();
-        text.hash(&mut hasher);
-        hasher.finish()
-    };
     Candidate { number, text: hash(&pair.text), code: hash(&pair.code) }
+}
+
+fn hash(text: &str) -> u64 {
+    let mut hasher = FxHasher::default();
+    text.hash(&mut hasher);
+    hasher.finish()
 }

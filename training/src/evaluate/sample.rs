@@ -22,13 +22,8 @@ pub struct Sample<'a> {
 }
 
 impl<'a> Sample<'a> {
-    /// At most `limit` pairs of each kind and language.
+    /// Takes at most `limit` pairs of each kind and language.
     pub fn new(data: &'a Dataset, limit: usize) -> Sample<'a> {
-        let hash = |bag: Bag| {
-            let mut hasher = FxHasher::default();
-            bag.hash(&mut hasher);
-            hasher.finish()
-        };
         let mut candidates: BTreeMap<(PairKind, usize), Vec<Candidate>> = BTreeMap::new();
         for number in data.repositories.iter().filter(|r| r.held_out).flat_map(|r| r.pairs.clone()) {
             let pair = data.pair(number);
@@ -41,14 +36,14 @@ impl<'a> Sample<'a> {
         Sample { data, sets: sets.filter(|(_, set)| set.queries.len() >= MIN_QUERIES).collect() }
     }
 
-    /// Mean reciprocal rank for each kind, averaged over languages, without paths.
+    /// Returns the mean reciprocal rank for each kind, averaged over languages, without paths.
     pub fn mean_reciprocal_ranks(&self, rows: &Rows) -> BTreeMap<PairKind, f64> {
         let mut sums: BTreeMap<PairKind, (f64, usize)> = BTreeMap::new();
         for (kind, set) in &self.sets {
-            let texts = Matrix::of(rows.dim, set.queries.len(), |i, out| {
+            let texts = Matrix::from_fn(rows.dim, set.queries.len(), |i, out| {
                 rows.unit(self.data.pair(set.queries[i]).text, out);
             });
-            let codes = Matrix::of(rows.dim, set.pool.len(), |i, out| {
+            let codes = Matrix::from_fn(rows.dim, set.pool.len(), |i, out| {
                 rows.unit(self.data.pair(set.pool[i]).code, out);
             });
             let (sum, n) = sums.entry(*kind).or_default();
@@ -66,4 +61,10 @@ impl<'a> Sample<'a> {
             found.iter().map(|(kind, value)| format!("{} {value:.4}", kind.name())).collect();
         format!("held-out MRR {} mean {mean:.4}", each.join(" "))
     }
+}
+
+fn hash(bag: Bag) -> u64 {
+    let mut hasher = FxHasher::default();
+    bag.hash(&mut hasher);
+    hasher.finish()
 }

@@ -25,12 +25,9 @@ pub struct Candidate {
 impl Set {
     /// Builds a set from at most `limit` candidates, those with the smallest hashes.
     pub fn new(mut candidates: Vec<Candidate>, limit: usize) -> Set {
-        let key = |candidate: &Candidate| {
-            let mixed = (candidate.text ^ candidate.code.rotate_left(23)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-            (mixed ^ mixed >> 31, candidate.number)
-        };
-        candidates.sort_unstable_by_key(key);
+        candidates.sort_unstable_by_key(order);
         candidates.truncate(limit);
+
         let (mut texts, mut codes) = (FxHashMap::default(), FxHashMap::default());
         let mut set = Set { queries: Vec::new(), pool: Vec::new(), relevant: Vec::new() };
         for candidate in &candidates {
@@ -58,7 +55,13 @@ impl Set {
     }
 }
 
-/// 1-based rank of the best of `relevant`. Among equal scores it counts as the middle one.
+/// Returns the key by which candidates are ordered: a mix of their hashes, and their number on equal ones.
+fn order(candidate: &Candidate) -> (u64, usize) {
+    let mixed = (candidate.text ^ candidate.code.rotate_left(23)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    (mixed ^ mixed >> 31, candidate.number)
+}
+
+/// Returns the 1-based rank of the best of `relevant`. Among equal scores it counts as the middle one.
 pub fn rank(scores: &[f32], relevant: &[u32]) -> f64 {
     let best = relevant.iter().map(|&place| scores[place as usize]).fold(f32::NEG_INFINITY, f32::max);
     let (mut better, mut equal) = (0, 0);

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
+
 use codeweaver_config::ModelSettings;
 use codeweaver_embed::{self as embed, Embedder, TableModel, Vocabulary, bag_of, bag_of_path};
 
@@ -42,7 +43,7 @@ pub struct Task<'a> {
 }
 
 impl System {
-    /// All systems that the arguments name, in column order.
+    /// Opens all systems that the arguments name, in column order.
     pub fn all(args: &Args, entries: &[String]) -> Result<Vec<System>> {
         let mut out = Vec::new();
         let path_weight = args.path_weight;
@@ -77,7 +78,7 @@ impl System {
         Ok(out)
     }
 
-    /// Names of the scores that [`System::scores`] returns.
+    /// Returns the names of the scores that [`System::scores`] returns.
     pub fn columns(&self) -> Vec<String> {
         match self {
             System::Rows { dims, .. } => {
@@ -134,9 +135,9 @@ fn of_rows(rows: &Rows, vocabulary: &Vocabulary, dims: &[usize], mu: f32, task: 
             out.iter_mut().for_each(|x| *x /= norm);
         }
     };
-    let queries = Matrix::of(rows.dim, task.queries.len(), |i, out| add(false, task.queries[i], out));
-    let codes = Matrix::of(rows.dim, task.codes.len(), |i, out| add(false, task.codes[i], out));
-    let paths = Matrix::of(rows.dim, task.paths.len(), |i, out| add(true, task.paths[i], out));
+    let queries = Matrix::from_fn(rows.dim, task.queries.len(), |i, out| add(false, task.queries[i], out));
+    let codes = Matrix::from_fn(rows.dim, task.codes.len(), |i, out| add(false, task.codes[i], out));
+    let paths = Matrix::from_fn(rows.dim, task.paths.len(), |i, out| add(true, task.paths[i], out));
     let mut out: Vec<Vec<f32>> =
         dims.iter().map(|&dim| scores(&queries.shortened(dim), &codes.shortened(dim))).collect();
     out.push(scores_with_paths(&queries, &codes, &paths, mu));

@@ -1,12 +1,13 @@
 //! Queries that share no word with their answer, which keyword search cannot find.
 //!
-//! They are held-out documentation from which every word is removed whose stem is a term of the code, or that
-//! starts with the same four letters as a word of the code. Those that keep at least three content words, and
-//! most of their content words, are used as queries on all code of their repository.
+//! The queries are held-out documentation, from which every word is removed whose stem is a term of the code,
+//! or that starts with the same four letters as a word of the code. Those that keep at least three content
+//! words, and most of their content words, are run on all code of their repository.
 
 use anyhow::Result;
-use codeweaver_text::{TermKind, for_each_term, query_terms, stem, visit_terms};
 use rustc_hash::FxHashSet;
+
+use codeweaver_text::{TermKind, for_each_term, query_terms, stem, visit_terms};
 
 use super::held_out::{HeldOut, candidate};
 use super::sets::{Set, rank};
@@ -105,22 +106,27 @@ fn without_shared<'c>(text: &str, codes: impl Iterator<Item = &'c str>) -> Optio
             terms.insert(term.to_owned());
         });
     }
-    let shared = |word: &str| {
-        let mut shared = false;
-        for_each_term(word, &mut |term| {
-            shared |= terms.contains(term) || term.get(..PREFIX_BYTES).is_some_and(|b| prefixes.contains(b));
-        });
-        shared
-    };
+
     let words = text.split(|c: char| c.is_whitespace() || "/,;:.()[]{}`'\"".contains(c));
-    let kept: Vec<&str> = words.filter(|word| !word.is_empty() && !shared(word)).collect();
+    let kept: Vec<&str> =
+        words.filter(|word| !word.is_empty() && !is_shared(word, &terms, &prefixes)).collect();
     let query = kept.join(" ");
     let words_in = |text: &str| query_terms(text).iter().filter(|term| meaningful(&term.term)).count();
     let n = words_in(&query);
     (n >= MIN_WORDS && n as f64 >= MIN_KEPT * words_in(text) as f64).then_some(query)
 }
 
-/// Whether a term is a content word. Stop words are already removed unless the query has nothing else.
+/// Returns whether a word has a term of `terms`, or one that starts with one of `prefixes`.
+fn is_shared(word: &str, terms: &FxHashSet<String>, prefixes: &FxHashSet<String>) -> bool {
+    let mut is_shared = false;
+    for_each_term(word, &mut |term| {
+        is_shared |= terms.contains(term) || term.get(..PREFIX_BYTES).is_some_and(|b| prefixes.contains(b));
+    });
+    is_shared
+}
+
+/// Returns whether a term is a content word. Stop words are already removed unless the query has nothing
+/// else.
 fn meaningful(term: &str) -> bool {
     let letters = term.len() >= 3 && term.bytes().all(|byte| byte.is_ascii_alphabetic());
     letters && !["the", "this", "that", "and", "for", "with", "from"].iter().any(|word| stem(word) == term)

@@ -1,4 +1,4 @@
-//! Commit history → pairs of a commit subject and the code that the commit wrote.
+//! Makes pairs of a commit subject and the code that the commit wrote, from a history.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -6,12 +6,13 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
-use codeweaver_chunk::{ChunkedBlob, LanguageId, chunk_blob};
-use codeweaver_config::ChunkerSettings;
-use codeweaver_git::{BlobReader, Oid, Repo, diff_trees};
 use gix::diff::blob::{Algorithm, Diff, InternedInput};
 use gix::revision::walk::Sorting;
 use gix::traverse::commit::simple::CommitTimeOrder;
+
+use codeweaver_chunk::{ChunkedBlob, LanguageId, chunk_blob};
+use codeweaver_config::ChunkerSettings;
+use codeweaver_git::{BlobReader, Oid, Repo, diff_trees};
 
 use super::filter::Collector;
 use super::head::{Files, Role};
@@ -19,7 +20,8 @@ use super::source::chunk_input;
 use super::{head, subject};
 use crate::pair::PairKind;
 
-/// Maximum number of commits with a usable subject that are read; of more, an even choice over time.
+/// Maximum number of commits with a usable subject that are read. If there are more, they are chosen evenly
+/// over time.
 const MAX_COMMITS: usize = 8_000;
 /// Maximum number of changed paths of a commit.
 const MAX_CHANGES: usize = 24;
@@ -229,12 +231,9 @@ impl Reader<'_> {
             file.chunks = Some(chunk_blob(file.text.as_bytes(), file.language, &self.settings));
         }
         let Some(blob) = &file.chunks else { return };
-        let shared = |span: codeweaver_chunk::LineSpan| {
-            span.end
-                .min(hunk.lines.end.saturating_sub(CONTEXT))
-                .saturating_sub(span.start.max(hunk.lines.start + 1 + CONTEXT) - 1)
+        let Some(chunk) = blob.chunks.iter().max_by_key(|chunk| n_shared(chunk.line_span, hunk)) else {
+            return;
         };
-        let Some(chunk) = blob.chunks.iter().max_by_key(|chunk| shared(chunk.line_span)) else { return };
         let code = chunk_input(chunk, &file.text, file.language.name(), None);
         collector.add(PairKind::CommitChunk, file.language.name(), subject, &code, &file.path);
     }
@@ -250,6 +249,13 @@ impl Reader<'_> {
             .ok()
             .map(|text| text.strip_prefix('\u{feff}').unwrap_or(text).replace("\r\n", "\n")))
     }
+}
+
+/// Returns the number of lines that a chunk shares with a hunk without its context.
+fn n_shared(span: codeweaver_chunk::LineSpan, hunk: &Hunk) -> u32 {
+    span.end
+        .min(hunk.lines.end.saturating_sub(CONTEXT))
+        .saturating_sub(span.start.max(hunk.lines.start + 1 + CONTEXT) - 1)
 }
 
 /// Adds the hunks of a file with their context; returns the number of lines added and removed.

@@ -1,4 +1,4 @@
-//! Head tree of a repository → pairs of its files, chosen by the product's policy.
+//! Makes pairs from the files of the head tree of a repository that the product's policy accepts.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -15,7 +15,7 @@ use super::source::{self, SourceFile};
 use super::{markdown, syntax};
 
 const MAX_FILE_BYTES: u64 = 256 << 10;
-/// Maximum number of files that are read; of more, an even choice.
+/// Maximum number of files that are read. If there are more, they are chosen evenly.
 const MAX_FILES: usize = 6_000;
 /// Length of the file header that is searched for generator and licence notices, in bytes.
 const BEGINNING: usize = 3_000;

@@ -27,6 +27,14 @@ struct Phrases {
     none: &'static [&'static str],
 }
 
+impl Phrases {
+    /// Returns whether the rule detects `text`, which must be in lower case with single spaces.
+    fn hold(&self, text: &str) -> bool {
+        self.all.iter().all(|phrase| text.contains(phrase))
+            && !self.none.iter().any(|phrase| text.contains(phrase))
+    }
+}
+
 const fn phrases(id: &'static str, all: &'static [&'static str], none: &'static [&'static str]) -> Phrases {
     Phrases { id, all, none }
 }
@@ -158,16 +166,14 @@ pub fn recognise(text: &str) -> Verdict {
         .filter(|word| !word.is_empty() && *word != "//")
         .collect();
     let text = words.join(" ");
-    let holds = |phrases: &&Phrases| {
-        phrases.all.iter().all(|phrase| text.contains(phrase))
-            && !phrases.none.iter().any(|phrase| text.contains(phrase))
-    };
-    if let Some(restriction) = RESTRICTIONS.iter().find(holds) {
+    if let Some(restriction) = RESTRICTIONS.iter().find(|phrases| phrases.hold(&text)) {
         return Verdict::Other(restriction.id);
     }
+
     // The GNU licences name each other; the first title decides.
-    let refused = REFUSED.iter().filter(holds).min_by_key(|phrases| text.find(phrases.all[0]));
-    let permissive = PERMISSIVE.iter().find(holds);
+    let refused =
+        REFUSED.iter().filter(|phrases| phrases.hold(&text)).min_by_key(|phrases| text.find(phrases.all[0]));
+    let permissive = PERMISSIVE.iter().find(|phrases| phrases.hold(&text));
     let choice = CHOICE.iter().any(|phrase| text.contains(phrase));
     let at = |phrases: &Phrases| phrases.all.iter().filter_map(|phrase| text.find(phrase)).max();
     let in_appendix =
@@ -238,15 +244,8 @@ pub fn decide_by_packages(files: &[(String, String)]) -> Option<Licence> {
 pub fn decide(files: &[(String, String)], manifests: &[(String, String)]) -> Result<Licence, String> {
     let verdicts: Vec<(&str, Verdict)> =
         files.iter().map(|(name, text)| (name.as_str(), recognise(text))).collect();
-    let permissive = |main: bool| {
-        verdicts.iter().filter_map(move |(name, verdict)| match verdict {
-            Verdict::Permissive(id) if is_main(name) == main && (main || names_a_choice(name)) => {
-                Some((*name, *id))
-            }
-            _ => None,
-        })
-    };
-    let found: Vec<(&str, &str)> = permissive(true).chain(permissive(false)).collect();
+    let main = permissive(&verdicts, true);
+    let choices = permissive(&verdicts, false);
     let refused: Vec<String> = verdicts
         .iter()
         .filter_map(|(name, verdict)| match verdict {
@@ -254,11 +253,13 @@ pub fn decide(files: &[(String, String)], manifests: &[(String, String)]) -> Res
             _ => None,
         })
         .collect();
-    let chosen_by_name = permissive(false).next().is_some();
-    if !refused.is_empty() && !chosen_by_name {
+
+    if !refused.is_empty() && choices.is_empty() {
         // Several main files (COPYING beside LICENSE) are a choice only if a manifest states so.
         return Err(format!("not permissive: {}", refused.join(", ")));
     }
+
+    let found: Vec<(&str, &str)> = main.into_iter().chain(choices).collect();
     if !found.is_empty() {
         let mut ids: Vec<&str> = found.iter().map(|(_, id)| *id).collect();
         ids.dedup();
@@ -281,7 +282,22 @@ pub fn decide(files: &[(String, String)], manifests: &[(String, String)]) -> Res
     })
 }
 
-/// Names of manifests with a `license` field.
+/// Returns the permissive files with their licences: main files, or those whose names are one of a choice.
+fn permissive<'a>(verdicts: &[(&'a str, Verdict)], main: bool) -> Vec<(&'a str, &'static str)> {
+    let mut found = Vec::new();
+    for (name, verdict) in verdicts {
+        if let Verdict::Permissive(id) = verdict
+            && is_main(name) == main
+            && (main || names_a_choice(name))
+        {
+            found.push((*name, *id));
+        }
+    }
+
+    found
+}
+
+/// Returns whether a file of this name is a manifest with a `license` field.
 pub fn is_manifest(name: &str) -> bool {
     matches!(
         name,

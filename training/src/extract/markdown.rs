@@ -1,4 +1,4 @@
-//! Markdown → pairs of a paragraph or heading and the fenced code after it.
+//! Makes pairs of a paragraph or heading and the fenced code after it, from Markdown.
 
 use codeweaver_chunk::LanguageId;
 
@@ -13,7 +13,7 @@ const FEW_WORDS: usize = 6;
 pub fn add_pairs(path: &str, text: &str, collector: &mut Collector) {
     let (mut heading, mut paragraph) = (String::new(), String::new());
     let mut after_blank = true;
-    // Front matter of site generators.
+    // Skips the front matter of site generators.
     let text =
         text.strip_prefix("---\n").and_then(|rest| rest.split_once("\n---")).map_or(text, |(_, rest)| rest);
     let mut lines = text.lines();

@@ -1,8 +1,10 @@
-//! `extract`: public repositories with full history → pairs of a text and the code that it describes.
+//! `extract`: makes pairs of a text and the code that it describes, from public repositories with full
+//! history.
 //!
-//! For each repository: whether it may be used ([`exclusion`], [`licence`]), pairs of its files ([`head`]),
-//! pairs of its history ([`commits`]), choice of the pairs ([`filter`]). The output is `<owner>+<name>.pairs`
-//! with a report beside it. Repositories with output are skipped, so that an interrupted run resumes.
+//! For each repository, it checks whether it may be used ([`exclusion`], [`licence`]), makes pairs of its
+//! files ([`head`]) and of its history ([`commits`]), and chooses among the pairs ([`filter`]). The output is
+//! `<owner>+<name>.pairs` with a report beside it. Repositories with output are skipped, so that an
+//! interrupted run resumes.
 
 mod commits;
 mod exclusion;
@@ -27,6 +29,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
+
 use codeweaver_git::{ByteSlice as _, Mode, Repo, walk_tree};
 
 use crate::pair::{Pair, PairWriter};
@@ -36,7 +39,7 @@ use filter::{Collector, Dropped};
 use head::Files;
 use report::{Outcome, Report};
 
-/// Stack of a worker thread: deeply nested syntax trees recurse deeply.
+/// Stack size of a worker thread, for the recursion over deeply nested syntax trees.
 const STACK_BYTES: usize = 64 << 20;
 /// Maximum number of pairs of the head tree, and of the history.
 const HEAD_CAP: usize = 12_000;

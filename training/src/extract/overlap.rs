@@ -7,10 +7,11 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use codeweaver_chunk::language::{self, Nature};
-use codeweaver_git::{ByteSlice as _, Mode, Repo, walk_tree};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
+
+use codeweaver_chunk::language::{self, Nature};
+use codeweaver_git::{ByteSlice as _, Mode, Repo, walk_tree};
 
 use super::filter::{speaks_of_licence, stable_hash};
 use super::{source, syntax};
@@ -52,7 +53,7 @@ struct Share {
     repository: String,
     windows: usize,
     shared: usize,
-    /// Of those, windows in the directory that the queries are about.
+    /// Number of the shared windows that are in the directory that the queries are about.
     shared_asked: usize,
     /// The evaluated repository with the largest overlap.
     most_with: String,
@@ -64,8 +65,8 @@ impl Share {
     }
 }
 
-/// Windows of the evaluated repositories: the index of one that contains it, and whether queries are about
-/// it.
+/// Windows of the evaluated repositories, each with the index of a repository that contains it and whether
+/// queries are about it.
 #[derive(Default)]
 struct Windows {
     names: Vec<String>,
@@ -181,7 +182,7 @@ impl Windows {
     }
 }
 
-/// Hashes of all windows of a text.
+/// Returns the hashes of all windows of a text.
 fn windows_of(text: &str) -> impl Iterator<Item = u64> {
     let lines: Vec<String> = text
         .lines()

@@ -1,4 +1,4 @@
-//! Comments → the sentence that resembles a query.
+//! Extracts from a comment the sentence that resembles a query.
 
 /// The first sentences of a comment, with the length of the part that they come from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -379,7 +379,7 @@ fn xml(rest: &[char], out: &mut String) -> usize {
     close + 1
 }
 
-/// Replaces `{@link X}` and `{@code x}` by what they name.
+/// Replaces `{@link X}` and `{@code x}` by their content.
 fn braces(rest: &[char], out: &mut String) -> usize {
     let Some(close) = position(rest, '}', 160).filter(|_| rest.get(1) == Some(&'@')) else {
         out.push('{');

@@ -1,11 +1,12 @@
-//! One source file → pairs: the product's chunks and symbols with the comments that describe them.
+//! Makes pairs of one source file: the product's chunks and symbols with the comments that describe them.
 
 use std::ops::Range;
+
+use rustc_hash::FxHashMap;
 
 use codeweaver_chunk::{Chunk, ChunkedBlob, LanguageId, Symbol, SymbolKind, chunk_blob};
 use codeweaver_config::ChunkerSettings;
 use codeweaver_embed::document_input;
-use rustc_hash::FxHashMap;
 
 use super::filter::{Collector, MAX_CODE_CHARS, speaks_of_licence};
 use super::prose::{self, Prose};

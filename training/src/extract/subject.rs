@@ -1,4 +1,4 @@
-//! Commit subjects → texts.
+//! Turns commit subjects into the texts of pairs.
 
 /// Minimum number of words.
 const MIN_WORDS: usize = 4;

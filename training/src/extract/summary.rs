@@ -47,13 +47,6 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
 fn summarise(reports: &[Value]) -> Value {
     let outcome = |wanted: &'static str| reports.iter().filter(move |report| report["outcome"] == wanted);
     let sum = |key: &str| outcome("used").filter_map(|report| report[key].as_u64()).sum::<u64>();
-    let sums = |key: &str| {
-        let mut sums: BTreeMap<&str, u64> = BTreeMap::new();
-        for (name, count) in outcome("used").filter_map(|report| report[key].as_object()).flatten() {
-            *sums.entry(name).or_default() += count.as_u64().unwrap_or_default();
-        }
-        sums.into_iter().map(|(name, count)| (name.to_owned(), count)).collect::<BTreeMap<String, u64>>()
-    };
     let mut licences: BTreeMap<&str, u64> = BTreeMap::new();
     outcome("used")
         .filter_map(|report| report["licence"]["id"].as_str())
@@ -79,15 +72,25 @@ fn summarise(reports: &[Value]) -> Value {
         "pairs": sum("pairs"),
         "bytes": sum("bytes"),
         "used": table.len(),
-        "by_kind": sums("by_kind"),
-        "by_language": sums("by_language"),
+        "by_kind": sums(outcome("used"), "by_kind"),
+        "by_language": sums(outcome("used"), "by_language"),
         "by_licence": licences,
-        "dropped": sums("dropped"),
-        "files_skipped": sums("files_skipped"),
+        "dropped": sums(outcome("used"), "dropped"),
+        "files_skipped": sums(outcome("used"), "files_skipped"),
         "refused": reasons("refused"),
         "failed": reasons("failed"),
         "repositories": table,
     })
+}
+
+/// Sums the counts of the object `key` of all reports by name.
+fn sums<'a>(reports: impl Iterator<Item = &'a Value>, key: &str) -> BTreeMap<String, u64> {
+    let mut sums: BTreeMap<String, u64> = BTreeMap::new();
+    for (name, count) in reports.filter_map(|report| report[key].as_object()).flatten() {
+        *sums.entry(name.clone()).or_default() += count.as_u64().unwrap_or_default();
+    }
+
+    sums
 }
 
 #[cfg(test)]

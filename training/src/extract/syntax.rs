@@ -299,25 +299,29 @@ fn push(found: &mut Vec<Comment>, text: &str, range: Range<usize>, block: bool) 
     found.push(Comment { range: range.start..end, alone, block });
 }
 
-/// Runs of comments that stand alone on consecutive lines: each block comment is a run, and so are
+/// Returns the runs of comments that stand alone on their lines: each block comment is a run, and so are
 /// consecutive line comments of equal indentation.
 pub fn runs(text: &str, comments: &[Comment]) -> Vec<Range<usize>> {
     let mut runs: Vec<(Range<usize>, bool)> = Vec::new();
     for comment in comments.iter().filter(|comment| comment.alone) {
-        let joins = |last: &(Range<usize>, bool)| {
-            let between = &text[last.0.end..comment.range.start];
-            !comment.block
-                && !last.1
-                && between.bytes().filter(|&byte| byte == b'\n').count() == 1
-                && between.trim().is_empty()
-                && indentation(text, last.0.start) == indentation(text, comment.range.start)
-        };
-        match runs.last_mut().filter(|last| joins(last)) {
+        let joins = runs.last().is_some_and(|(run, is_block)| {
+            !comment.block && !is_block && continues(text, run, &comment.range)
+        });
+        match runs.last_mut().filter(|_| joins) {
             Some(last) => last.0.end = comment.range.end,
             None => runs.push((comment.range.clone(), comment.block)),
         }
     }
+
     runs.into_iter().map(|(range, _)| range).collect()
+}
+
+/// Returns whether a line comment stands on the line after a run of line comments, with equal indentation.
+fn continues(text: &str, run: &Range<usize>, comment: &Range<usize>) -> bool {
+    let between = &text[run.end..comment.start];
+    between.bytes().filter(|&byte| byte == b'\n').count() == 1
+        && between.trim().is_empty()
+        && indentation(text, run.start) == indentation(text, comment.start)
 }
 
 /// Indentation, in columns, of the line that contains `at`; a tab counts four.

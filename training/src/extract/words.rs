@@ -1,4 +1,4 @@
-//! Identifiers and paths → words.
+//! Splits identifiers and paths into words.
 
 /// Path components without meaning, which most repositories have.
 const COMMON_FOLDERS: &[&str] = &[

@@ -38,7 +38,7 @@ pub struct Mixing {
 }
 
 impl Batch {
-    pub fn of(data: &Dataset, pairs: &[u32], mixing: &Mixing, random: &mut fastrand::Rng) -> Batch {
+    pub fn new(data: &Dataset, pairs: &[u32], mixing: &Mixing, random: &mut fastrand::Rng) -> Batch {
         let mut batch = Batch::default();
         let mut text = Vec::new();
         for &pair in pairs {

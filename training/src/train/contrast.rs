@@ -58,18 +58,8 @@ impl Contrast {
         gradients: (&mut [f32], &mut [f32]),
     ) -> f64 {
         let dim = self.levels.last().map_or(0, |level| level.dim);
-        let inverses = |vectors: &[f32]| -> Vec<Vec<f32>> {
-            let inverse = |vector: &[f32]| match length(vector) {
-                norm if norm > 0.0 => 1.0 / norm,
-                _ => 0.0,
-            };
-            self.levels
-                .iter()
-                .map(|level| vectors.chunks_exact(dim).map(|vector| inverse(&vector[..level.dim])).collect())
-                .collect()
-        };
-        let by_text = inverses(texts);
-        let by_document = inverses(documents);
+        let by_text = inverse_lengths(texts, dim, &self.levels);
+        let by_document = inverse_lengths(documents, dim, &self.levels);
         let (row_sums, column_sums) = self.forward(texts, documents, masked, &by_text, &by_document);
         let loss = self.loss(&row_sums, &column_sums);
         let (row_dots, column_dots) = self.backward(&row_sums, &column_sums, &by_text, &by_document);
@@ -261,7 +251,18 @@ impl Contrast {
     }
 }
 
-/// Unnormalised scores of a block of texts with all documents, by level.
+/// Returns one divided by the length of each vector at each level; 0 for a zero vector.
+fn inverse_lengths(vectors: &[f32], dim: usize, levels: &[Level]) -> Vec<Vec<f32>> {
+    let mut inverses = Vec::with_capacity(levels.len());
+    for level in levels {
+        let lengths = vectors.chunks_exact(dim).map(|vector| length(&vector[..level.dim]));
+        inverses.push(lengths.map(|length| if length > 0.0 { 1.0 / length } else { 0.0 }).collect());
+    }
+
+    inverses
+}
+
+/// Computes the unnormalised scores of a block of texts with all documents, by level.
 fn scores(texts: &[f32], documents: &[f32], levels: &[Level], n: usize, out: &mut [&mut [f32]]) {
     let dim = levels.last().map_or(0, |level| level.dim);
     let rows = texts.len() / dim;

@@ -121,11 +121,7 @@ impl Args {
     }
 
     pub fn levels(&self) -> Result<Vec<Level>> {
-        let level = |part: &str| {
-            let (dim, weight) = part.split_once(':').unwrap_or((part, "1"));
-            Some(Level { dim: dim.trim().parse().ok()?, weight: weight.trim().parse().ok()? })
-        };
-        let levels: Option<Vec<Level>> = self.dims.split(',').map(level).collect();
+        let levels: Option<Vec<Level>> = self.dims.split(',').map(parse_level).collect();
         let levels = levels.with_context(|| format!("--dims `{}` is not like `64:0.2,256:1`", self.dims))?;
         ensure!(
             levels[0].dim > 0 && levels.windows(2).all(|pair| pair[0].dim < pair[1].dim),
@@ -155,4 +151,10 @@ impl Args {
             threads: self.threads,
         })
     }
+}
+
+/// Parses `DIM:WEIGHT`; the weight is 1 if it is left out.
+fn parse_level(part: &str) -> Option<Level> {
+    let (dim, weight) = part.split_once(':').unwrap_or((part, "1"));
+    Some(Level { dim: dim.trim().parse().ok()?, weight: weight.trim().parse().ok()? })
 }

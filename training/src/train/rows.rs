@@ -123,22 +123,27 @@ pub fn read(path: &Path) -> Result<Rows> {
 
 /// Reads rows and progress of a checkpoint.
 pub fn read_checkpoint(path: &Path) -> Result<(Rows, Progress)> {
-    let read = || -> Result<(Rows, Progress)> {
-        let mut file = open(path)?;
-        let rows = read_rows(&mut file)?;
-        let step = number(&mut file)?;
-        let seed = number(&mut file)?;
-        let clustered = number(&mut file)? != 0;
-        let moments = [floats(&mut file, rows.data.len())?, floats(&mut file, rows.data.len())?];
-        let mut queues = Vec::new();
-        for _ in 0..number(&mut file)? {
-            let mut queue = vec![0u32; number(&mut file)? as usize];
-            file.read_exact(bytemuck::cast_slice_mut(&mut queue))?;
-            queues.push(queue);
-        }
-        Ok((rows, Progress { step, moments, seed, queues, clustered }))
-    };
-    read().with_context(|| format!("reading {}", path.display()))
+    open(path)
+        .and_then(|mut file| read_rows_and_progress(&mut file))
+        .with_context(|| format!("reading {}", path.display()))
+}
+
+/// Reads the fields of a checkpoint in the order in which [`write`] writes them.
+fn read_rows_and_progress(file: &mut impl Read) -> Result<(Rows, Progress)> {
+    let rows = read_rows(file)?;
+    let step = number(file)?;
+    let seed = number(file)?;
+    let clustered = number(file)? != 0;
+    let moments = [floats(file, rows.data.len())?, floats(file, rows.data.len())?];
+
+    let mut queues = Vec::new();
+    for _ in 0..number(file)? {
+        let mut queue = vec![0u32; number(file)? as usize];
+        file.read_exact(bytemuck::cast_slice_mut(&mut queue))?;
+        queues.push(queue);
+    }
+
+    Ok((rows, Progress { step, moments, seed, queues, clustered }))
 }
 
 fn open(path: &Path) -> Result<BufReader<File>> {

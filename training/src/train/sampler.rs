@@ -6,13 +6,13 @@ use super::rows::Rows;
 use crate::dataset::Dataset;
 use crate::pair::PairKind;
 
-/// Which pairs are drawn, and with what probability.
+/// The pairs that are drawn, with their probabilities.
 #[derive(Debug, Clone)]
 pub struct Selection {
     pub batch: usize,
     /// Number of pairs of one repository in a batch; 0 mixes all repositories.
     pub group: usize,
-    /// Repositories are drawn in proportion to their number of pairs raised to this power.
+    /// Power of the number of pairs of a repository, in proportion to which it is drawn.
     pub power: f64,
     /// Probability that a pair is part of an epoch, by kind.
     pub kinds: [f32; PairKind::ALL.len()],

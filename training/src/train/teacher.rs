@@ -7,8 +7,9 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
-use codeweaver_text::stem;
 use rustc_hash::FxHashMap;
+
+use codeweaver_text::stem;
 
 use super::init::clipped_idf;
 use super::rows::{self, Rows, length};
@@ -97,28 +98,30 @@ fn most_frequent_words(args: &Args) -> Result<FxHashMap<String, String>> {
 /// Counts the words of a text and the parts of its names, in lower case.
 fn words(text: &str, counts: &mut FxHashMap<String, u32>) {
     let mut word = String::new();
-    let mut end = |word: &mut String| {
-        if word.len() > 1 {
-            match counts.get_mut(word.as_str()) {
-                Some(n) => *n += 1,
-                None => {
-                    counts.insert(word.clone(), 1);
-                }
-            }
-        }
-        word.clear();
-    };
     let mut was_lower = false;
     for c in text.chars() {
         if !c.is_alphanumeric() || (c.is_uppercase() && was_lower) {
-            end(&mut word);
+            end_word(&mut word, counts);
         }
         was_lower = c.is_lowercase();
         if c.is_alphanumeric() {
             word.extend(c.to_lowercase());
         }
     }
-    end(&mut word);
+    end_word(&mut word, counts);
+}
+
+/// Counts a word of at least two bytes, and empties `word` for the next.
+fn end_word(word: &mut String, counts: &mut FxHashMap<String, u32>) {
+    if word.len() > 1 {
+        match counts.get_mut(word.as_str()) {
+            Some(n) => *n += 1,
+            None => {
+                counts.insert(word.clone(), 1);
+            }
+        }
+    }
+    word.clear();
 }
 
 /// Projects the vectors, minus their mean, on the `dims` directions of largest variance, the largest first.

@@ -1,10 +1,11 @@
 //! Read-only memory maps of immutable files.
 
-use super::bus_error::Guard;
 use std::fs::{File, Metadata};
 use std::io;
 use std::ops::Deref;
 use std::path::Path;
+
+use super::bus_error::Guard;
 
 /// A file mapped read-only into memory, or bytes in memory in its place.
 ///

@@ -1,9 +1,10 @@
 //! Delimiters that most texts share: braces, brackets, blank lines. They serve texts without delimiters of
 //! their language.
 
+use codeweaver_config::ChunkerSettings;
+
 use super::families;
 use crate::pieces::Piece;
-use codeweaver_config::ChunkerSettings;
 
 /// Splits `text` at braces and blank lines; otherwise like [`super::chunk_delimited`].
 ///

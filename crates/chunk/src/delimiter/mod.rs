@@ -5,9 +5,10 @@
 //! pieces of `target_tokens`. Text between pairs becomes parts too, so no line is lost. [`generic`] does the
 //! same with delimiters that most texts share.
 
+use codeweaver_config::{ChunkerSettings, CustomDelimiter};
+
 use super::language::LanguageId;
 use super::pieces::Piece;
-use codeweaver_config::{ChunkerSettings, CustomDelimiter};
 
 pub(super) mod families;
 pub(super) mod generic;

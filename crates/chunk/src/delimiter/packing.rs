@@ -2,12 +2,12 @@
 
 use std::ops::Range;
 
-use crate::pieces::{Piece, offset, trimmed};
-use crate::text_split::{split_ranges, with_overlap};
-use crate::{DelimiterMatch, tokens};
 use codeweaver_config::Granularity;
 
 use super::source::{Part, Source};
+use crate::pieces::{Piece, offset, trimmed};
+use crate::text_split::{split_ranges, with_overlap};
+use crate::{DelimiterMatch, tokens};
 
 /// Comments and attributes of at most this many tokens are joined to the definition below them.
 const MAX_LEADING_TOKENS: u32 = 300;

@@ -3,10 +3,9 @@
 use std::cmp::Reverse;
 use std::ops::Range;
 
-use crate::text_split::split_ranges;
-
 use super::scan::Boundary;
 use super::source::{Part, Source};
+use crate::text_split::split_ranges;
 
 /// Pairs nested deeper than this many opened pairs are not opened; the text is cut by lines.
 const MAX_LEVELS: usize = 24;

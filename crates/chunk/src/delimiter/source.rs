@@ -2,13 +2,13 @@
 
 use std::ops::Range;
 
-use crate::lines::tokens_before_lines;
-use crate::tokens;
 use codeweaver_config::ChunkerSettings;
 use codeweaver_text::LineIndex;
 
 use super::families::{Delimiter, Family};
 use super::scan::Boundary;
+use crate::lines::tokens_before_lines;
+use crate::tokens;
 
 /// A part of the text that is not cut further.
 #[derive(Debug, Clone)]

@@ -1,12 +1,13 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use codeweaver_config::Granularity;
+
 use super::scan::{Boundary, scan};
 use super::*;
 use crate::language::{self, TEXT};
 use crate::text_split::split_text;
 use crate::tokens;
-use codeweaver_config::Granularity;
 
 fn language(name: &str) -> LanguageId {
     LanguageId::by_name(name).unwrap()

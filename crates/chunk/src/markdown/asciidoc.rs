@@ -1,9 +1,8 @@
 //! Headings and fences of AsciiDoc and of formats with the same headings (wikis, Typst).
 
-use crate::language::LanguageId;
-
 use super::dialect::{FenceEnd, HeadingLine, OpeningFence, prefixed_heading};
 use super::titles::plain_title;
+use crate::language::LanguageId;
 
 /// Reads a delimiter line: at least four `-` or `.`, or at least three back-ticks, and nothing else.
 pub(super) fn opening_fence(line: &str) -> Option<OpeningFence> {

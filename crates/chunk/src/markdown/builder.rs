@@ -2,11 +2,6 @@
 
 use std::ops::Range;
 
-use crate::language::LanguageId;
-use crate::lines::line_span;
-use crate::pieces::{offset, trimmed};
-use crate::text_split::split_ranges;
-use crate::{Chunk, ChunkSource, LineSpan, SemanticClass, Symbol, SymbolKind, tokens};
 use codeweaver_config::{ChunkerSettings, Granularity};
 use codeweaver_text::LineIndex;
 
@@ -15,6 +10,11 @@ use super::outline::Fence;
 use super::sections::Section;
 use super::split::split_with_overlap;
 use super::titles::{excerpt, first_sentence, path_title};
+use crate::language::LanguageId;
+use crate::lines::line_span;
+use crate::pieces::{offset, trimmed};
+use crate::text_split::split_ranges;
+use crate::{Chunk, ChunkSource, LineSpan, SemanticClass, Symbol, SymbolKind, tokens};
 
 /// Minimum length of fenced code that becomes chunks; shorter code stays with the prose around it.
 const MIN_FENCED_LINES: usize = 5;

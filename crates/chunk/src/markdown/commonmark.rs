@@ -1,9 +1,8 @@
 //! Headings and fences of Markdown, after CommonMark.
 
-use crate::language::LanguageId;
-
 use super::dialect::{FenceEnd, HeadingLine, LineContext, OpeningFence, prefixed_heading};
 use super::titles::plain_title;
+use crate::language::LanguageId;
 
 /// Reads a fence of at least three back-ticks or tildes with an optional info string.
 pub(super) fn opening_fence(line: &str) -> Option<OpeningFence> {

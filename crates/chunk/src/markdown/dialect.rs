@@ -1,8 +1,7 @@
 //! Markup dialects and the headings and fenced blocks that a line can begin in each.
 
-use crate::language::LanguageId;
-
 use super::{asciidoc, commonmark, org, restructured};
+use crate::language::LanguageId;
 
 /// A family of markup formats with the same headings and fenced blocks.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -67,7 +66,7 @@ impl FenceEnd {
 
 impl Dialect {
     /// Returns the dialect of a language, by its delimiter family.
-    pub fn of(language: LanguageId) -> Dialect {
+    pub fn for_language(language: LanguageId) -> Dialect {
         match language.family() {
             "markdown_style" => Dialect::Markdown,
             "rst_style" => Dialect::Restructured,

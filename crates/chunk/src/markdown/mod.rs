@@ -17,12 +17,12 @@ mod sections;
 mod split;
 mod titles;
 
-use super::Chunk;
-use super::document::{DocumentCode, DocumentSection};
-use super::language::LanguageId;
 use codeweaver_config::ChunkerSettings;
 use codeweaver_text::LineIndex;
 
+use super::Chunk;
+use super::document::{DocumentCode, DocumentSection};
+use super::language::LanguageId;
 use builder::{Builder, Document};
 use dialect::Dialect;
 
@@ -45,7 +45,7 @@ pub(super) fn chunk_markdown(
     fenced: &FencedCodeChunker<'_>,
 ) -> Vec<Chunk> {
     let lines = LineIndex::new(text.as_bytes());
-    let outline = outline::outline(text, &lines, Dialect::of(language));
+    let outline = outline::outline(text, &lines, Dialect::for_language(language));
     let sections = sections::sections(text, outline.headings);
     let document = Document { text, lines, language, settings, sections, fences: outline.fences };
     Builder::new(&document, fenced).chunks()
@@ -54,7 +54,7 @@ pub(super) fn chunk_markdown(
 /// Returns the sections and the fenced blocks of a document, each in order of position.
 pub(super) fn structure(text: &str, language: LanguageId) -> (Vec<DocumentSection>, Vec<DocumentCode>) {
     let lines = LineIndex::new(text.as_bytes());
-    let outline = outline::outline(text, &lines, Dialect::of(language));
+    let outline = outline::outline(text, &lines, Dialect::for_language(language));
     let fences = outline.fences.into_iter();
     let codes = fences.map(|fence| DocumentCode { range: fence.range, code: fence.code }).collect();
 
@@ -69,7 +69,7 @@ pub(super) fn structure(text: &str, language: LanguageId) -> (Vec<DocumentSectio
 
 /// Returns whether documents in this language are chunked by their headings.
 pub(super) fn has_headings(language: LanguageId) -> bool {
-    Dialect::of(language) != Dialect::Plain
+    Dialect::for_language(language) != Dialect::Plain
 }
 
 #[cfg(test)]

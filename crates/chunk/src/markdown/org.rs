@@ -1,9 +1,8 @@
 //! Headings and source blocks of Org.
 
-use crate::language::LanguageId;
-
 use super::dialect::{FenceEnd, HeadingLine, OpeningFence, prefixed_heading};
 use super::titles::plain_title;
+use crate::language::LanguageId;
 
 /// Reads `#+begin_src rust`, in any case.
 pub(super) fn opening_fence(line: &str) -> Option<OpeningFence> {

@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
-use crate::language::LanguageId;
 use codeweaver_text::LineIndex;
 
 use super::dialect::{Dialect, FenceEnd, HeadingLine, LineContext, OpeningFence};
 use super::{asciidoc, restructured};
+use crate::language::LanguageId;
 
 /// Maximum length of front matter; a longer block is text.
 const MAX_FRONT_MATTER_LINES: usize = 500;

@@ -1,7 +1,8 @@
+use codeweaver_config::Granularity;
+
 use super::*;
 use crate::language::MARKDOWN;
 use crate::{ChunkSource, LineSpan, SemanticClass, Symbol, tokens};
-use codeweaver_config::Granularity;
 
 fn settings(chunk_size: u32, overlap: u32) -> ChunkerSettings {
     let mut settings = ChunkerSettings::default();

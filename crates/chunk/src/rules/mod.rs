@@ -135,7 +135,7 @@ const PLAIN: KindInfo = KindInfo {
 impl Rules {
     /// Compiles the sections of `name`. Kinds and fields that the grammar lacks are ignored; a test lists
     /// them.
-    pub fn of(name: &str, language: &Language) -> Self {
+    pub fn new(name: &str, language: &Language) -> Self {
         compile::compile(name, language)
     }
 

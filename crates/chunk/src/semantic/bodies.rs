@@ -148,7 +148,7 @@ pub(super) fn tree_without_bodies(
         return None;
     }
 
-    let mut scan = Scan::of(braces, bytes, &tree.language());
+    let mut scan = Scan::new(braces, bytes, &tree.language());
     scan.tree(tree);
     let Scan { mut bodies, blocks, conditions, mut macros, .. } = scan;
 
@@ -234,7 +234,7 @@ struct Scan<'a> {
 }
 
 impl<'a> Scan<'a> {
-    fn of(braces: &'a Braces, bytes: &'a [u8], language: &Language) -> Scan<'a> {
+    fn new(braces: &'a Braces, bytes: &'a [u8], language: &Language) -> Scan<'a> {
         let block = language.id_for_node_kind(braces.block, true);
 
         Scan {
@@ -631,7 +631,7 @@ mod tests {
         parser.set_language(&grammar::by_language(language).unwrap().language).unwrap();
         let tree = parser.parse(text, None).unwrap();
         let braces = LANGUAGES.iter().find(|braces| braces.grammar == language).unwrap();
-        let mut scan = Scan::of(braces, text.as_bytes(), &tree.language());
+        let mut scan = Scan::new(braces, text.as_bytes(), &tree.language());
         each(&tree, &mut |node| scan.takes(node));
         let mut text = text.as_bytes().to_vec();
         scan.macros.iter().for_each(|range| blank(&mut text[range.clone()]));

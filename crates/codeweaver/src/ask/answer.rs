@@ -1,9 +1,10 @@
 //! Answer: the response to a question.
 
+use serde::Serialize;
+
 use super::generate::Generated;
 use crate::query::response::IndexInfo;
 use crate::query::view::MatchState;
-use serde::Serialize;
 
 /// Text shown instead of an answer if there is none.
 pub const NOTHING_FOUND: &str = "No relevant information found";

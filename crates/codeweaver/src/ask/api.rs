@@ -4,13 +4,16 @@
 //! [DONE]`. A reply that is not a stream is read as a whole. A request is repeated only while no part of the
 //! answer has arrived, after growing pauses or after the pause that the server asks for.
 
-use codeweaver_config::QaSettings;
-pub use codeweaver_http::api::ApiError;
-use codeweaver_http::api::{ApiNames, ApiSettings, Endpoint, Failure, shortened};
-use codeweaver_http::header;
-use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read};
 use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use codeweaver_config::QaSettings;
+use codeweaver_http::api::{ApiNames, ApiSettings, Endpoint, Failure, shortened};
+use codeweaver_http::header;
+
+pub use codeweaver_http::api::ApiError;
 
 /// Environment variable with the key.
 pub const KEY_VARIABLE: &str = "MARKDOWN_QA_API_KEY";

@@ -1,11 +1,13 @@
 //! Client: questions to a server over WebSocket.
 
-use super::serve::protocol::{PORT, Query, Readiness};
-use serde_json::Value;
 use std::io;
 use std::net::{TcpStream, ToSocketAddrs};
 use std::time::Duration;
+
+use serde_json::Value;
 use tungstenite::{Message, WebSocket};
+
+use super::serve::protocol::{PORT, Query, Readiness};
 
 /// Time to connect, and to wait for a part of an answer.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);

@@ -5,16 +5,19 @@
 //! unit is the answer, together with related units: the code that a sentence announces, the sentence that
 //! announces a code block, the sentence that continues it.
 
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use codeweaver_embed::{EmbedCost, Embedder};
+use codeweaver_text as text;
+
 use super::answer::{Answer, AnswerStatus, Quote, Source};
 use super::question::{self, QuestionKind};
 use super::units::{Structure, Unit, UnitKind};
 use crate::query::passages::{Document, Passage, PassageTerm, Passages};
-use codeweaver_embed::{EmbedCost, Embedder};
-use codeweaver_text as text;
-use rustc_hash::FxHashMap;
-use std::collections::BTreeMap;
-use std::ops::Range;
-use std::sync::Arc;
 
 /// Number of best passages whose units may answer.
 const MAX_READ: usize = 12;
@@ -61,7 +64,7 @@ pub struct Limits {
 ///
 /// Cost: linear in the text of the documents of the best passages.
 pub fn answer(question: &str, passages: Passages, limits: Limits, embedder: Option<&dyn Embedder>) -> Answer {
-    let documents = Documents::of(&passages);
+    let documents = Documents::from_passages(&passages);
     let scorer = Scorer::new(question, &passages.terms, embedder);
     let scored = scorer.score_units(&passages, &documents);
     let relevance = relevance(&passages, &scored);
@@ -103,14 +106,14 @@ struct Documents {
 }
 
 impl Documents {
-    fn of(passages: &Passages) -> Documents {
+    fn from_passages(passages: &Passages) -> Documents {
         let mut documents = Documents { list: Vec::new(), by_path: FxHashMap::default() };
 
         for passage in passages.list.iter().take(MAX_READ) {
             let document = &passage.document;
             if !documents.by_path.contains_key(&document.path) {
                 documents.by_path.insert(document.path.clone(), documents.list.len());
-                documents.list.push((document.clone(), Structure::of(&document.text, &document.path)));
+                documents.list.push((document.clone(), Structure::parse(&document.text, &document.path)));
             }
         }
 
@@ -211,7 +214,7 @@ impl<'a> Scorer<'a> {
 
         Scorer {
             vectors: table.and_then(|table| Some((table, table.embed_query(question).ok()?))),
-            kind: QuestionKind::of(question),
+            kind: QuestionKind::from_question(question),
             asked: question::asked(question),
             numbers: terms.iter().enumerate().map(|(number, term)| (term.term.as_str(), number)).collect(),
             total: weights.iter().sum::<f32>().max(f32::MIN_POSITIVE),

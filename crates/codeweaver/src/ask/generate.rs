@@ -4,10 +4,11 @@
 //! compared with those of the sources: a number without a source is reported, and so are sentences without a
 //! number.
 
-use super::answer::{Answer, NOTHING_FOUND};
-use super::api::{Api, ApiError};
 use serde::Serialize;
 use serde_json::{Value, json};
+
+use super::answer::{Answer, NOTHING_FOUND};
+use super::api::{Api, ApiError};
 
 /// Maximum size in bytes of all passages together that the model gets.
 const MAX_CONTEXT_BYTES: usize = 12_000;

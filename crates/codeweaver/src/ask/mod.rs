@@ -26,8 +26,9 @@ pub mod units;
 
 use crate::query::view::freshness::RequestUpdate;
 use crate::query::{Filters, QueryError, Request, Searcher};
-pub use answer::Answer;
 use api::Api;
+
+pub use answer::Answer;
 pub use extract::Limits;
 
 /// Number of documents that are read for an answer.

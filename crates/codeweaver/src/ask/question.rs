@@ -13,7 +13,7 @@ pub enum QuestionKind {
 
 impl QuestionKind {
     /// The kind of `question`. A text that does not begin as a question is taken for one about a fact.
-    pub fn of(question: &str) -> QuestionKind {
+    pub fn from_question(question: &str) -> QuestionKind {
         let lower = question.trim().to_lowercase();
         let starts = |beginnings: &[&str]| beginnings.iter().any(|beginning| lower.starts_with(beginning));
 
@@ -137,7 +137,7 @@ mod tests {
             ("what is the default port", QuestionKind::Fact),
             ("turn off hooks", QuestionKind::Fact),
         ] {
-            assert_eq!(QuestionKind::of(question), kind, "{question}");
+            assert_eq!(QuestionKind::from_question(question), kind, "{question}");
         }
     }
 }

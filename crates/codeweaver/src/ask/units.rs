@@ -3,8 +3,9 @@
 //! A unit is a range of bytes of the document, so a quote is exactly the text of the document. Text that is
 //! not meant to be read is in no unit: comments, link definitions, rules, images.
 
-use codeweaver_chunk::document::{self, DocumentCode, DocumentSection};
 use std::ops::Range;
+
+use codeweaver_chunk::document::{self, DocumentCode, DocumentSection};
 
 /// The kind of a unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,7 +38,7 @@ pub struct Structure {
 
 impl Structure {
     /// The structure of the document `text` at `path`. Linear.
-    pub fn of(text: &str, path: &str) -> Structure {
+    pub fn parse(text: &str, path: &str) -> Structure {
         let (sections, codes) = document::structure(text, path.into());
         let mut reader = Reader { text, units: Vec::new(), n_blocks: 0, section: 0 };
         let front_matter = front_matter_len(text);
@@ -326,7 +327,7 @@ mod tests {
     use super::*;
 
     fn units(text: &str) -> Vec<(UnitKind, &str)> {
-        let structure = Structure::of(text, "a.md");
+        let structure = Structure::parse(text, "a.md");
         structure.units.iter().map(|unit| (unit.kind, &text[unit.bytes.clone()])).collect()
     }
 
@@ -355,7 +356,7 @@ mod tests {
                 (Code, "    indented"),
             ]
         );
-        let structure = Structure::of(text, "a.md");
+        let structure = Structure::parse(text, "a.md");
         assert_eq!(structure.units[5].block, structure.units[6].block);
         assert_eq!(structure.headings(&structure.units[0]), ["T"]);
     }
@@ -364,7 +365,7 @@ mod tests {
         /// Any text has units in order, without overlap, on character boundaries.
         #[test]
         fn units_are_ordered_ranges_of_the_text(text in "([#*>|`. \\n]|[a-zA-ZäÖ0-9]|- |```\\n|    |<!--|-->|\\. ){0,80}") {
-            let structure = Structure::of(&text, "a.md");
+            let structure = Structure::parse(&text, "a.md");
             let mut end = 0;
             for unit in &structure.units {
                 proptest::prop_assert!(unit.bytes.start >= end && unit.bytes.start < unit.bytes.end);

@@ -1,8 +1,10 @@
 //! Cancellation of requests.
 
-use super::error::QueryError;
-use codeweaver_index::progress::Progress;
 use std::sync::Arc;
+
+use codeweaver_index::progress::Progress;
+
+use super::error::QueryError;
 
 /// Whether a stage should stop, because the time is up or the request was cancelled. Called from several
 /// threads.

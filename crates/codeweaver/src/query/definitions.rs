@@ -1,11 +1,13 @@
 //! The definitions of a file: those around a byte, and the text that belongs to each.
 
-use super::locate;
-use super::view::{RowId, View};
+use std::cmp::Reverse;
+
 use codeweaver_chunk::{SemanticClass, SymbolKind};
 use codeweaver_store::segment::Segment;
 use codeweaver_store::symbols::SymbolRecord;
-use std::cmp::Reverse;
+
+use super::locate;
+use super::view::{RowId, View};
 
 /// Returns the definitions that begin in one of `rows` and pass `is_wanted`, each with its row, in the order
 /// of the text. An enclosing definition comes before those inside it.

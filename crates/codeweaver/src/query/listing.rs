@@ -3,6 +3,17 @@
 //! The list comes from git. The index adds the numbers of lines and the reasons that depend on contents,
 //! where it has the same contents. A repository or a revision that is not indexed is listed without them.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+use codeweaver_chunk::{LanguageId, language};
+use codeweaver_git::worktree::FileState;
+use codeweaver_git::{self as git, BString, History, Mode, Oid, TreeComparer, quoting};
+use codeweaver_index::Target;
+use codeweaver_index::plan::skip_reason;
+use codeweaver_index::policy::{PathDecision, PathFlags, Policy, SkipReason};
+
 use super::cancel::Cancel;
 use super::error::QueryError;
 use super::names;
@@ -11,15 +22,6 @@ use super::search::Searcher;
 use super::view::View;
 use super::view::open::{Opened, ViewTarget, WorktreeInput};
 use super::view::scope::canonical_language;
-use codeweaver_chunk::{LanguageId, language};
-use codeweaver_git::worktree::FileState;
-use codeweaver_git::{self as git, BString, History, Mode, Oid, TreeComparer, quoting};
-use codeweaver_index::Target;
-use codeweaver_index::plan::skip_reason;
-use codeweaver_index::policy::{PathDecision, PathFlags, Policy, SkipReason};
-use std::collections::{BTreeMap, BTreeSet};
-use std::ops::ControlFlow;
-use std::time::{Duration, Instant};
 
 /// Time limit for finding the last changes of files.
 const TIME_LIMIT: Duration = Duration::from_secs(4);

@@ -1,10 +1,11 @@
 //! Lookup of files and lines in a view, by paths as users and clients write them.
 
-use super::error::QueryError;
-use super::view::{MatchState, RowId, View};
 use codeweaver_git::{BString, Oid, quoting};
 use codeweaver_index::plan::skip_reason;
 use codeweaver_index::policy::SkipReason;
+
+use super::error::QueryError;
+use super::view::{MatchState, RowId, View};
 
 /// An indexed file of a view.
 #[derive(Debug, Clone, PartialEq, Eq)]

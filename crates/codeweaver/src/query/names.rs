@@ -1,9 +1,10 @@
 //! Names in filters. A name that no language or kind has is an error: as a filter it would match nothing, and
 //! the answer would look as if there were no match.
 
+use codeweaver_chunk::{LanguageId, SemanticClass, SymbolKind, language};
+
 use super::error::QueryError;
 use super::request::Filters;
-use codeweaver_chunk::{LanguageId, SemanticClass, SymbolKind, language};
 
 /// Checks that every language and kind of `filters` exists.
 pub fn check(filters: &Filters) -> Result<(), QueryError> {

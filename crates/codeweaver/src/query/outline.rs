@@ -1,5 +1,8 @@
 //! Outline: the definitions of a file, in order.
 
+use codeweaver_chunk::{ChunkSource, SemanticClass, SymbolKind, grammar};
+use codeweaver_git::quoting;
+
 use super::error::QueryError;
 use super::locate;
 use super::request::ViewRequest;
@@ -7,8 +10,6 @@ use super::response::IndexInfo;
 use super::search::Searcher;
 use super::view::MatchState;
 use super::view::freshness::RequestUpdate;
-use codeweaver_chunk::{ChunkSource, SemanticClass, SymbolKind, grammar};
-use codeweaver_git::quoting;
 
 /// Stored sources of chunks whose symbols are all known.
 const SEMANTIC: u8 = ChunkSource::Semantic as u8;

@@ -3,6 +3,16 @@
 //! The ranking of files is that of a search. The chunks of the best files are then ordered among each other,
 //! because a short answer is in one of them, whatever else its file contains.
 
+use std::cmp::Ordering;
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Instant;
+
+use codeweaver_embed::Embedder;
+use codeweaver_git::{Oid, quoting};
+use codeweaver_store::StoreError;
+use codeweaver_text as text;
+
 use super::answer::budget::Budget;
 use super::answer::{Answer, Ranking, content, index_info};
 use super::error::{QueryError, guarded};
@@ -15,14 +25,6 @@ use super::search::Searcher;
 use super::verify::answer_verified;
 use super::view::freshness::RequestUpdate;
 use super::view::{MatchState, RowId, View};
-use codeweaver_embed::Embedder;
-use codeweaver_git::{Oid, quoting};
-use codeweaver_store::StoreError;
-use codeweaver_text as text;
-use std::cmp::Ordering;
-use std::ops::Range;
-use std::sync::Arc;
-use std::time::Instant;
 
 /// Maximum number of chunks of one document.
 const MAX_PER_DOCUMENT: usize = 6;
@@ -149,7 +151,7 @@ impl Searcher {
     ) -> Result<Passages, QueryError> {
         let mut list = Vec::new();
         let best = ranking.files.first().map_or(1.0, |file| file.explanation.score).max(f32::MIN_POSITIVE);
-        let scale = Scale::of(&ranking.files);
+        let scale = Scale::from_files(&ranking.files);
 
         for file in &ranking.files {
             let Some(document) = document(view, file, read)? else { continue };
@@ -206,7 +208,7 @@ struct Scale {
 }
 
 impl Scale {
-    fn of(files: &[RankedFile]) -> Scale {
+    fn from_files(files: &[RankedFile]) -> Scale {
         let mut scale = Scale { bm25: f32::MIN_POSITIVE, cosine: f32::MIN_POSITIVE };
         for chunk in files.iter().flat_map(|file| &file.chunks) {
             scale.bm25 = scale.bm25.max(chunk.bm25);

@@ -3,12 +3,15 @@
 //! A query needs them for hundreds of paths, so a long-lived process caches them ([`PathCache`]). They depend
 //! on the path and the model alone, not on the index, so nothing in the cache becomes outdated.
 
-use super::parse::names;
+use std::sync::{Arc, RwLock};
+
+use rustc_hash::FxHashMap;
+
 use codeweaver_base::sync;
 use codeweaver_embed::Embedder;
 use codeweaver_text::{self as text, TermKind};
-use rustc_hash::FxHashMap;
-use std::sync::{Arc, RwLock};
+
+use super::parse::names;
 
 /// Stems of index files, which are named after their folder.
 const FOLDER_NAMES: &[&str] = &["mod", "index", "lib", "main", "__init__", "init", "default"];

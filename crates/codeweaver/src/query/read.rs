@@ -1,15 +1,16 @@
 //! Reading a file, or some of its lines, from the working tree or a revision. Needs no index.
 
-use super::error::QueryError;
-use super::locate;
-use super::search::Searcher;
-use super::view::MatchState;
 use codeweaver_chunk::language;
 use codeweaver_git::worktree::WorktreeReader;
 use codeweaver_git::{self as git, BStr, ByteSlice, Oid, quoting};
 use codeweaver_index::IndexError;
 use codeweaver_index::policy::{Exempt, PathDecision, Policy, SkipReason};
 use codeweaver_text as text;
+
+use super::error::QueryError;
+use super::locate;
+use super::search::Searcher;
+use super::view::MatchState;
 
 /// Maximum size of the text. [`FileText::truncated`] is set if there is more.
 const MAX_BYTES: usize = 256 * 1024;

@@ -1,15 +1,17 @@
 //! Request: the query with its filters and limits.
 
+use std::sync::Arc;
+use std::time::Duration;
+
+use codeweaver_chunk::classes::TaskProfile;
+use codeweaver_config::Settings;
+use codeweaver_git::{Members, Pathspec};
+
 use super::cancel::Cancel;
 use super::error::QueryError;
 use super::grep::query_line::LineSet;
 use super::names;
 use super::parse::intent::Intent;
-use codeweaver_chunk::classes::TaskProfile;
-use codeweaver_config::Settings;
-use codeweaver_git::{Members, Pathspec};
-use std::sync::Arc;
-use std::time::Duration;
 
 /// Kinds of evidence that a search uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
@@ -118,7 +120,7 @@ impl RepoSet {
     }
 
     /// The members that `allows` allows, by their names: for access control.
-    pub fn of(members: Arc<Members>, allows: impl Fn(&str) -> bool) -> RepoSet {
+    pub fn new(members: Arc<Members>, allows: impl Fn(&str) -> bool) -> RepoSet {
         let is_chosen = members.all().iter().map(|member| allows(&member.name)).collect();
         RepoSet { members, is_chosen }
     }

@@ -3,15 +3,17 @@
 //! A cross-encoder reads query and text together, which takes milliseconds a text, so it gets few texts and
 //! has a time limit. If it fails or is late, the first ranking stays, and a warning says so.
 
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+use codeweaver_embed::{EmbedError, Reranker};
+
 use super::answer::Ranking;
 use super::error::QueryError;
 use super::request::{Mode, Request};
 use super::search::Searcher;
 use super::similar::texts::Texts;
 use super::view::View;
-use codeweaver_embed::{EmbedError, Reranker};
-use std::sync::OnceLock;
-use std::time::{Duration, Instant};
 
 /// Strategy that a response names for this stage.
 const STRATEGY: &str = "rerank";

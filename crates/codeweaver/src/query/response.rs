@@ -3,12 +3,13 @@
 //! Variants of enums are documented at the type where their own doc comments would change the JSON schema of
 //! the MCP tools.
 
+use std::collections::BTreeMap;
+
 use super::answer::related::RelatedSymbol;
 use super::parse::intent::QueryIntent;
 use super::rank::Explanation;
 use super::rank::calibration::Evidence;
 use super::view::{Freshness, MatchState};
-use std::collections::BTreeMap;
 
 /// The response to a search.
 #[derive(Debug, Clone, schemars::JsonSchema, serde::Serialize)]

@@ -1,5 +1,13 @@
 //! Searcher: the stages of a search in sequence.
 
+use std::sync::Arc;
+use std::time::Instant;
+
+use codeweaver_embed::{self as embed, EmbedError, Embedder};
+use codeweaver_index::Codebase;
+use codeweaver_store::StoreError;
+use codeweaver_text as text;
+
 use super::answer::budget::Budget;
 use super::answer::evidence::Evidence;
 use super::answer::{self, Answer, Ranking, content};
@@ -20,12 +28,6 @@ use super::verify::answer_verified;
 use super::view::freshness::RequestUpdate;
 use super::view::open::{ViewCache, ViewSource};
 use super::view::{RowId, View};
-use codeweaver_embed::{self as embed, EmbedError, Embedder};
-use codeweaver_index::Codebase;
-use codeweaver_store::StoreError;
-use codeweaver_text as text;
-use std::sync::Arc;
-use std::time::Instant;
 
 /// Number of times that an answer is begun because files of the store changed during the one before.
 const MAX_CHANGES: usize = 3;
@@ -79,7 +81,7 @@ impl Searcher {
         let paths = PathCache::new(embedder.clone());
 
         Searcher {
-            weights: OwnWeights::of(&codebase),
+            weights: OwnWeights::open(&codebase),
             codebase,
             embedder,
             embedder_failure,

@@ -1,10 +1,12 @@
 //! Words of a query that the index lacks because they are spelt otherwise there: typing errors, and British
 //! or American spelling.
 
+use std::collections::BTreeMap;
+
+use codeweaver_text::{QueryTerm, is_one_edit_apart, one_edit_away, stem};
+
 use super::retrieve::lexical;
 use super::view::View;
-use codeweaver_text::{QueryTerm, is_one_edit_apart, one_edit_away, stem};
-use std::collections::BTreeMap;
 
 /// Strategy that a response names for this stage.
 pub const STRATEGY: &str = "respelt_words";

@@ -1,5 +1,11 @@
 //! Definitions by a name, a pattern or a place, and the nearest names if there is none.
 
+use std::collections::{BTreeMap, BTreeSet};
+
+use codeweaver_chunk::SymbolKind;
+use codeweaver_git::{ByteSlice as _, quoting};
+use codeweaver_index::policy::PathFlags;
+
 use super::error::QueryError;
 use super::locate;
 use super::names;
@@ -8,10 +14,6 @@ use super::search::Searcher;
 use super::symbol_scan::{FoundSymbol, of_doc, scan};
 use super::view::View;
 use super::view::freshness::RequestUpdate;
-use codeweaver_chunk::SymbolKind;
-use codeweaver_git::{ByteSlice as _, quoting};
-use codeweaver_index::policy::PathFlags;
-use std::collections::{BTreeMap, BTreeSet};
 
 /// Maximum number of names that are given for one that does not exist.
 const MAX_NEAR: usize = 8;

@@ -2,14 +2,15 @@
 //!
 //! Reads every definition of the view, which takes about 0.1 µs each; for one name, the postings are faster.
 
+use codeweaver_chunk::SymbolKind;
+use codeweaver_git::quoting;
+use codeweaver_index::policy::PathFlags;
+
 use super::request::Filters;
 use super::retrieve::parallel;
 use super::view::scope::passes_path;
 use super::view::{RowId, View};
 use super::{definitions, locate};
-use codeweaver_chunk::SymbolKind;
-use codeweaver_git::quoting;
-use codeweaver_index::policy::PathFlags;
 
 /// Minimum number of rows for which segments are divided among threads.
 const MIN_PARALLEL_ROWS: u64 = 16 * 1024;

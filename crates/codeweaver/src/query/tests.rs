@@ -1,11 +1,13 @@
 //! Features of ranking, each on a small repository in which it decides alone.
 
-use super::{Mode, QueryError, Request, Searcher, Tuning, ViewRequest, WorktreeMode};
-use crate::query::rank::WEIGHTS;
+use std::time::{Duration, Instant};
+
 use codeweaver_index::progress::Silent;
 use codeweaver_index::{Codebase, Target, UpdateOptions, updater};
 use codeweaver_testkit::TestRepo;
-use std::time::{Duration, Instant};
+
+use super::{Mode, QueryError, Request, Searcher, Tuning, ViewRequest, WorktreeMode};
+use crate::query::rank::WEIGHTS;
 
 const FILES: &[(&str, &str)] = &[
     (

@@ -1,9 +1,10 @@
 //! Queries in other languages than English, of which the index lacks a word.
 
+use codeweaver_text::{self as text, Translation};
+
 use super::request::{Mode, Request};
 use super::retrieve::lexical;
 use super::view::View;
-use codeweaver_text::{self as text, Translation};
 
 /// Strategy that a response names for this stage.
 pub const STRATEGY: &str = "translated_words";

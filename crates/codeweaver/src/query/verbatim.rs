@@ -4,6 +4,18 @@
 //! best files among them are read and compared. A file that has the query between quotation marks comes
 //! before all others: its words were copied, not chosen.
 
+use std::borrow::Cow;
+
+use memchr::memmem;
+use rustc_hash::FxHashMap;
+
+use codeweaver_index::Codebase;
+use codeweaver_store::live::LiveRows;
+use codeweaver_store::postings::{Field, PostingList};
+use codeweaver_store::segment::Segment;
+use codeweaver_store::words::{DocSet, Needle, is_word_byte};
+use codeweaver_text::QueryTerm;
+
 use super::answer::Ranking;
 use super::error::QueryError;
 use super::parse::intent::Intent;
@@ -13,15 +25,6 @@ use super::search::Searcher;
 use super::similar::texts::Texts;
 use super::view::scope::Scope;
 use super::view::{RowId, View};
-use codeweaver_index::Codebase;
-use codeweaver_store::live::LiveRows;
-use codeweaver_store::postings::{Field, PostingList};
-use codeweaver_store::segment::Segment;
-use codeweaver_store::words::{DocSet, Needle, is_word_byte};
-use codeweaver_text::QueryTerm;
-use memchr::memmem;
-use rustc_hash::FxHashMap;
-use std::borrow::Cow;
 
 /// Strategy that a response names for this stage, and reason that it gives for a file.
 const STRATEGY: &str = "verbatim";

@@ -5,6 +5,12 @@
 //! compared with the disk one by one. Those that differ are laid over the view, and the request is answered
 //! again. Files that still differ after a few rounds are left out.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Instant;
+
+use codeweaver_git::worktree::{WorktreeFile, WorktreeStatus};
+use codeweaver_git::{self as git, BStr, BString, ByteSlice, GitError, quoting};
+
 use super::answer::Answer;
 use super::error::QueryError;
 use super::request::ViewRequest;
@@ -12,10 +18,6 @@ use super::response::Match;
 use super::view::freshness::RequestUpdate;
 use super::view::open::{Opened, ViewSource, ViewTarget, WorktreeInput};
 use super::view::{Freshness, MatchState, View};
-use codeweaver_git::worktree::{WorktreeFile, WorktreeStatus};
-use codeweaver_git::{self as git, BStr, BString, ByteSlice, GitError, quoting};
-use std::collections::{BTreeMap, BTreeSet};
-use std::time::Instant;
 
 /// Maximum number of times that an answer is repeated because it showed files otherwise than they are on
 /// disk.

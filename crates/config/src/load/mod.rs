@@ -8,6 +8,8 @@ mod walk;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use codeweaver_text::LineIndex;
+
 use super::error::{ConfigError, Problem, did_you_mean, excerpt};
 use super::files::{self, Untrusted};
 use super::keys::{KeySpec, find, keys};
@@ -18,9 +20,9 @@ use super::sources::{ALIASES, ENVIRONMENT_PREFIX, Sources};
 use super::tree::Position;
 use super::value::{KeyKind, Value, ValueError};
 use super::{toml, yaml};
-pub(super) use assignment::check_assignment;
-use codeweaver_text::LineIndex;
 use walk::FileWalk;
+
+pub(super) use assignment::check_assignment;
 
 const MAX_PROBLEMS: usize = 20;
 
@@ -138,7 +140,7 @@ impl Loader {
             Ok(text) => text,
             Err(error) => {
                 let valid = &bytes[..error.valid_up_to()];
-                let at = Position::of(&String::from_utf8_lossy(valid), &LineIndex::new(valid), valid.len());
+                let at = Position::at(&String::from_utf8_lossy(valid), &LineIndex::new(valid), valid.len());
                 let origin = Origin::in_file(path, at);
                 return self.problem(&origin, "the file is not UTF-8".to_owned(), None);
             }

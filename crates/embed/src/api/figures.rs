@@ -1,8 +1,9 @@
 //! Figures on the requests to an API, for monitors.
 
-use super::breaker::State;
 use std::collections::VecDeque;
 use std::time::Duration;
+
+use super::breaker::State;
 
 /// Number of requests whose times are stored.
 const WINDOW: usize = 100;

@@ -11,24 +11,28 @@
 pub mod breaker;
 mod figures;
 
-use super::known;
-use super::local;
-use super::model_input::MODEL_INPUT_VERSION;
-use super::quantise::{QUANTISATION, quantise, scale_for, shorten};
-use super::{EmbedCost, EmbedError, Embedder};
-use breaker::{Breaker, PAUSE, State};
+use std::io::Read as _;
+use std::sync::{Condvar, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
 use codeweaver_base::random;
 use codeweaver_base::sync;
 use codeweaver_chunk::tokens;
 use codeweaver_config::ModelSettings;
 use codeweaver_http::api::{ApiError, ApiNames, ApiSettings, Endpoint, Failure};
 use codeweaver_http::{backoff, check_base};
-pub use figures::ApiFigures;
+
+use super::known;
+use super::local;
+use super::model_input::MODEL_INPUT_VERSION;
+use super::quantise::{QUANTISATION, quantise, scale_for, shorten};
+use super::{EmbedCost, EmbedError, Embedder};
+use breaker::{Breaker, PAUSE, State};
 use figures::Figures;
-use serde_json::{Value, json};
-use std::io::Read as _;
-use std::sync::{Condvar, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+
+pub use figures::ApiFigures;
 
 /// Environment variable that has the key.
 pub const KEY_VARIABLE: &str = "CODEWEAVER_EMBEDDING_KEY";

@@ -4,13 +4,15 @@
 //! download is gathered in `CACHE/.NAME.download` under a lock and renamed when it is complete, so a folder
 //! without a leading dot is complete. A bundle is a zip file of a folder, for machines without a network.
 
-use super::DownloadError;
-use super::download::{io, sha256};
-use crate::local::{self, ModelDirs};
-use serde::{Deserialize, Serialize};
 use std::fs::{File, TryLockError};
 use std::io::{Read, Write as _};
 use std::path::{Component, Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::DownloadError;
+use super::download::{io, sha256};
+use crate::local::{self, ModelDirs};
 
 const MANIFEST: &str = "codeweaver-model.json";
 /// Maximum number of files of a bundle, and maximum size of its manifest.
@@ -39,7 +41,7 @@ pub struct ManifestFile {
 
 impl Manifest {
     /// Describes the files at `paths` in `folder`.
-    pub fn of(
+    pub fn new(
         name: &str,
         source: &str,
         revision: &str,
@@ -174,7 +176,7 @@ impl Cache {
         let paths: Vec<&str> = paths.iter().map(String::as_str).filter(|path| *path != MANIFEST).collect();
         let known = Manifest::read(&folder);
         let (source, revision) = known.map_or_else(Default::default, |known| (known.source, known.revision));
-        let manifest = Manifest::of(name, &source, &revision, &folder, &paths)?;
+        let manifest = Manifest::new(name, &source, &revision, &folder, &paths)?;
 
         let out = File::create(file).map_err(io(file))?;
         let mut zip = zip::ZipWriter::new(out);

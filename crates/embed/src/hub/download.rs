@@ -4,16 +4,19 @@
 //! if the server sends the whole file instead, it is written anew. Temporary failures are retried as long as
 //! bytes arrive between them.
 
-use super::DownloadError;
-use codeweaver_base::random;
-use codeweaver_git as git;
-use codeweaver_http::api::shortened;
-use codeweaver_http::{backoff, header, pause_of};
-use sha2::Digest as _;
 use std::fs::File;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+use sha2::Digest as _;
+
+use codeweaver_base::random;
+use codeweaver_git as git;
+use codeweaver_http::api::shortened;
+use codeweaver_http::{backoff, header, pause_of};
+
+use super::DownloadError;
 
 /// Number of failures in sequence, without a byte between them, after which a download fails.
 const MAX_FAILURES: u32 = 5;
@@ -42,7 +45,7 @@ pub enum Digest {
 
 impl Digest {
     /// Computes the hash of this kind of a file.
-    fn of(&self, path: &Path) -> Result<String, DownloadError> {
+    fn compute(&self, path: &Path) -> Result<String, DownloadError> {
         match self {
             Digest::Sha256(_) => sha256(path),
             Digest::GitBlob(_) => {
@@ -113,7 +116,7 @@ impl Fetcher<'_> {
     /// Any [`DownloadError`]. The bytes that have arrived stay for the next call, unless their hash is wrong.
     pub fn fetch(&self, file: &RemoteFile, target: &Path) -> Result<(), DownloadError> {
         let name = target.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        if len(target) == file.size && file.digest.of(target)? == file.digest.expected() {
+        if len(target) == file.size && file.digest.compute(target)? == file.digest.expected() {
             self.progress.begin(&name, file.size, file.size);
             return Ok(());
         }
@@ -126,7 +129,7 @@ impl Fetcher<'_> {
             self.progress.begin(&name, have.min(file.size), file.size);
             match self.rest(file, &part) {
                 Ok(()) => {
-                    let found = file.digest.of(&part)?;
+                    let found = file.digest.compute(&part)?;
                     if found == file.digest.expected() {
                         // The rename is atomic, but without this a power cut could leave a file without its
                         // bytes.

@@ -18,16 +18,19 @@ pub mod cache;
 pub mod download;
 pub mod runtime;
 
+use std::io::Read as _;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use codeweaver_http::{Limits, agent, check_base};
+
 use super::EmbedError;
 use super::known::{KNOWN, KNOWN_RERANKERS, KNOWN_STATIC};
 use super::local;
 use cache::{Cache, Manifest};
-use codeweaver_http::{Limits, agent, check_base};
 use download::{Digest, Downloads, Failure, Fetcher, RemoteFile};
-use serde_json::Value;
-use std::io::Read as _;
-use std::path::PathBuf;
-use std::time::Duration;
 
 const ENDPOINT: &str = "https://huggingface.co";
 /// Time until a response begins, and between two parts of it.
@@ -227,7 +230,7 @@ impl Hub {
             let url = format!("{source}/resolve/{commit}/{}", file.path);
             fetcher.fetch(&RemoteFile { url, digest: file.digest.clone(), size: file.size }, &target)?;
         }
-        Manifest::of(name, &source, commit, folder, &wanted)?.write(folder)
+        Manifest::new(name, &source, commit, folder, &wanted)?.write(folder)
     }
 
     /// Returns whether the repository has a static model. Some of them also have an ONNX file, for other

@@ -4,15 +4,18 @@
 //! because the hash in this file decides which wheel is accepted. Only the library and its licences are kept
 //! from the wheel.
 
+use std::fs::File;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use codeweaver_http::{Limits, agent, check_base};
+
 use super::cache::{Cache, Manifest, zip_error};
 use super::download::{Digest, Downloads, Fetcher, RemoteFile, io};
 use super::{DownloadError, MAX_LIST_BYTES, MAX_REDIRECTS, TIMEOUT, is_offline};
 use crate::EmbedError;
-use codeweaver_http::{Limits, agent, check_base};
-use serde_json::Value;
-use std::fs::File;
-use std::io::Read as _;
-use std::path::{Path, PathBuf};
 
 /// Name of the folder in the cache, and of the package.
 pub const NAME: &str = "onnxruntime";
@@ -72,7 +75,7 @@ fn download(folder: &Path, progress: &dyn Downloads) -> Result<(), DownloadError
     let names = unpack(&target, folder)?;
     std::fs::remove_file(&target).map_err(io(&target))?;
     let paths: Vec<&str> = names.iter().map(String::as_str).collect();
-    Manifest::of(NAME, &format!("{base}/onnxruntime/"), VERSION, folder, &paths)?.write(folder)
+    Manifest::new(NAME, &format!("{base}/onnxruntime/"), VERSION, folder, &paths)?.write(folder)
 }
 
 /// Finds the URL of the file `name` in the page `page` of an index, in JSON (PEP 691) or HTML (PEP 503).

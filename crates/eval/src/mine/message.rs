@@ -1,8 +1,9 @@
 //! Turns a commit message into a query: the subject and first paragraph, without trailers, references and
 //! file names.
 
-use super::{SkipReason, tables};
 use std::collections::BTreeSet;
+
+use super::{SkipReason, tables};
 
 /// Minimum number of words of a query.
 const MIN_WORDS: usize = 3;
@@ -35,7 +36,7 @@ const TYPES: &[&str] = &[
     "tests",
 ];
 
-/// Words that refer to an issue. A line of these and references only is dropped.
+/// Words that refer to an issue. A line that has only these and references is dropped.
 const CLOSERS: &[&str] = &[
     "bug",
     "close",
@@ -70,17 +71,21 @@ pub struct Message {
 }
 
 impl Message {
-    /// Parses a message; the error is the reason to skip the commit.
+    /// Parses a message. The error is the reason to skip the commit.
     pub fn parse(raw: &str) -> Result<Message, SkipReason> {
         let mut lines = raw.lines();
         let subject = lines.by_ref().find(|line| !line.trim().is_empty()).unwrap_or("").trim();
-        let first = subject.to_lowercase();
-        if first.starts_with("revert") || first.starts_with("back out") || first.starts_with("reapply") {
+
+        let lowercase = subject.to_lowercase();
+        if ["revert", "back out", "reapply"].iter().any(|word| lowercase.starts_with(word)) {
             return Err(SkipReason::Revert);
         }
-        if first.starts_with("merge") {
+        // A merge that was rebased or squashed has one parent, and still its message.
+        if lowercase.starts_with("merge") {
             return Err(SkipReason::NotOneParent);
         }
+
+        // Routine phrases have a type (`build(deps`) or follow one (`chore: bump …`).
         if tables::is_routine(subject) {
             return Err(SkipReason::Routine);
         }
@@ -88,41 +93,51 @@ impl Message {
         if tables::is_routine(&rest) {
             return Err(SkipReason::Routine);
         }
+
         Ok(Message { kind, subject: rest, body: paragraph(lines) })
     }
 
-    /// The kind of change.
+    /// Returns the kind of change: that of the type prefix or else of the first word, one of [`tables`].
     pub fn category(&self) -> &'static str {
-        let first = || self.subject.split_whitespace().next().map(bare).unwrap_or("");
-        // After a component (`parser: fix …`) the kind is the next word.
-        let second = || self.subject.split_once(": ").and_then(|(_, rest)| rest.split_whitespace().next());
-        let by_kind = self.kind.as_deref().map(tables::category).filter(|found| *found != "other");
-        by_kind.unwrap_or_else(|| match tables::category(first()) {
-            "other" => second().map_or("other", tables::category),
-            found => found,
-        })
+        if let Some(kind) = &self.kind {
+            let category = tables::category(kind);
+            if category != "other" {
+                return category;
+            }
+        }
+
+        let first = self.subject.split_whitespace().next().map_or("", bare);
+        match tables::category(first) {
+            // After a component (`parser: fix …`) the kind is the next word.
+            "other" => {
+                let rest = self.subject.split_once(": ").map_or("", |(_, rest)| rest);
+                rest.split_whitespace().next().map_or("other", tables::category)
+            }
+            category => category,
+        }
     }
 
-    /// The query, without the names of the changed `paths`; `None` if fewer than three words remain.
+    /// Returns the query, without the names of the changed `paths`; `None` if fewer than three words remain.
     pub fn query(&self, paths: &[&str]) -> Option<String> {
         let (subject, body) = (clean(&self.subject, paths), clean(&self.body, paths));
         let subject_words = words(&subject);
         if subject_words.len() < MIN_WORDS {
             return None;
         }
+
         // A body that only repeats the subject is dropped.
         let adds = words(&body).difference(&subject_words).count() >= MIN_WORDS;
         Some(if adds { format!("{subject}\n{body}") } else { subject })
     }
 }
 
-/// The distinct words of at least two letters, in lower case.
+/// Returns the distinct words of at least two letters, in lower case.
 pub fn words(text: &str) -> BTreeSet<String> {
     let parts = text.split(|c: char| !c.is_alphabetic());
     parts.filter(|word| word.chars().count() >= 2).map(str::to_lowercase).collect()
 }
 
-/// `fix(parser)!: keep blanks` → (`fix`, `parser: keep blanks`).
+/// Splits off the type prefix: `fix(parser)!: keep blanks` → (`fix`, `parser: keep blanks`).
 fn without_type(subject: &str) -> (Option<String>, String) {
     let Some((head, rest)) = subject.split_once(':') else { return (None, subject.to_owned()) };
     let head = head.trim().trim_end_matches('!');
@@ -130,23 +145,27 @@ fn without_type(subject: &str) -> (Option<String>, String) {
         Some((kind, scope)) => (kind.trim(), scope.trim_end_matches(')')),
         None => (head, ""),
     };
+    // Another word before a colon is a component, which belongs to the subject.
     if !TYPES.contains(&kind.to_lowercase().as_str()) {
         return (None, subject.to_owned());
     }
+
     let rest = rest.trim();
     let subject = if scope.is_empty() { rest.to_owned() } else { format!("{scope}: {rest}") };
     (Some(kind.to_owned()), subject)
 }
 
-/// The first paragraph of the body without trailers, quotations, headings and code.
+/// Returns the first paragraph of the body without trailers, quotations, headings and code.
 fn paragraph<'a>(lines: impl Iterator<Item = &'a str>) -> String {
     let mut text = String::new();
     let mut is_fenced = false;
     for line in lines {
         let is_fence = line.trim_start().starts_with("```");
         is_fenced ^= is_fence;
+        // Four spaces or a tab begin a code block of Markdown.
         let is_code = is_fence || is_fenced || line.starts_with("    ") || line.starts_with('\t');
         let line = line.trim();
+
         if line.is_empty() && !text.is_empty() {
             break;
         }
@@ -158,70 +177,85 @@ fn paragraph<'a>(lines: impl Iterator<Item = &'a str>) -> String {
             text.push(' ');
         }
     }
+
+    // Cut between words.
     let Some((end, _)) = text.char_indices().nth(BODY_CHARS) else { return text };
     let end = text[..end].rfind(' ').unwrap_or(end);
     text.truncate(end);
     text
 }
 
-/// Whether a line is a trailer (`Signed-off-by: …`, `Fixes: …`, `git-svn-id: …`, `(cherry picked from …)`) or
-/// only closes an issue.
+/// Returns whether a line is a trailer (`Signed-off-by: …`, `Fixes: …`, `git-svn-id: …`, `(cherry picked
+/// from …)`) or only closes an issue.
 fn is_trailer(line: &str) -> bool {
-    let by_key = line.split_once(": ").is_some_and(|(key, _)| {
-        let is_key = !key.is_empty() && key.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
-        is_key && (key.contains('-') || CLOSERS.contains(&key.to_lowercase().as_str()) || key == "Cc")
-    });
-    let only_closes = || {
-        let mut words = line.split_whitespace().map(bare).filter(|word| !is_reference(word));
-        words.all(|word| CLOSERS.contains(&word.to_lowercase().as_str()))
-    };
-    by_key || line.starts_with("(cherry picked from") || (!line.is_empty() && only_closes())
+    line.split_once(": ").is_some_and(|(key, _)| is_trailer_key(key))
+        || line.starts_with("(cherry picked from")
+        || (!line.is_empty() && only_closes(line))
 }
 
-/// `text` without references to issues, commits and URLs, e-mail addresses, and names of `paths`.
+/// Returns whether `key` is the key of a trailer: it has a hyphen, refers to an issue, or is `Cc`.
+fn is_trailer_key(key: &str) -> bool {
+    !key.is_empty()
+        && key.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
+        && (key.contains('-') || CLOSERS.contains(&key.to_lowercase().as_str()) || key == "Cc")
+}
+
+/// Returns whether all words of `line` are references or words that refer to an issue.
+fn only_closes(line: &str) -> bool {
+    let mut words = line.split_whitespace().map(bare).filter(|word| !is_reference(word));
+    words.all(|word| CLOSERS.contains(&word.to_lowercase().as_str()))
+}
+
+/// Returns `text` without references to issues, commits and URLs, e-mail addresses, and names of `paths`.
 fn clean(text: &str, paths: &[&str]) -> String {
     let names: BTreeSet<&str> =
         paths.iter().flat_map(|path| [*path, path.rsplit('/').next().unwrap_or(path)]).collect();
-    let is_name = |word: &str| {
-        // `lib/a.c:12` is a name too; a word without a dot or slash may be an ordinary word.
-        let word = word.split(':').next().unwrap_or(word);
-        word.contains(['.', '/']) && names.contains(word)
-    };
-    let kept = text.split_whitespace().filter(|word| {
+
+    let mut kept = Vec::new();
+    for word in text.split_whitespace() {
         let bare = bare(word);
-        !is_reference(bare) && !is_name(bare)
-    });
-    let text = kept.collect::<Vec<_>>().join(" ");
+        // `lib/a.c:12` is a name too; a word without a dot or slash may be an ordinary word.
+        let name = bare.split(':').next().unwrap_or(bare);
+        let is_name = name.contains(['.', '/']) && names.contains(name);
+        if !is_reference(bare) && !is_name {
+            kept.push(word);
+        }
+    }
+
+    let text = kept.join(" ");
     text.trim_matches(|c: char| c.is_whitespace() || ":;,-*".contains(c)).to_owned()
 }
 
-/// A word without the punctuation around it.
+/// Returns a word without the punctuation around it.
 fn bare(word: &str) -> &str {
     word.trim_matches(|c: char| "()[]{}<>\"'`,;:.!?".contains(c))
 }
 
-/// Whether a word is a reference: `#12`, `GH-12`, `owner/name#12`, `LANG-1234`, a URL, an e-mail address, a
-/// commit id.
+/// Returns whether a word is a reference: `#12`, `GH-12`, `owner/name#12`, `LANG-1234`, a URL, an e-mail
+/// address, a commit id.
 fn is_reference(word: &str) -> bool {
-    let all_digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-    let is_key = || {
-        word.split_once('-').is_some_and(|(key, number)| {
-            key.len() >= 2
-                && key.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit())
-                && all_digits(number)
-        })
-    };
-    let is_commit = || {
-        (7..=40).contains(&word.len())
-            && word.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
-            && word.bytes().any(|b| b.is_ascii_digit())
-    };
     word.contains("://")
         || word.starts_with("www.")
         || (word.contains('@') && word.contains('.'))
-        || word.rsplit_once('#').is_some_and(|(_, number)| all_digits(number))
-        || is_key()
-        || is_commit()
+        || word.rsplit_once('#').is_some_and(|(_, number)| is_number(number))
+        || word.split_once('-').is_some_and(|(key, number)| is_tracker_key(key) && is_number(number))
+        || is_commit_id(word)
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit())
+}
+
+/// Returns whether `key` may be that of an issue tracker, such as `LANG` of `LANG-1234`.
+fn is_tracker_key(key: &str) -> bool {
+    key.len() >= 2 && key.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit())
+}
+
+/// Returns whether a word is a commit id, whole or abbreviated. It must have a digit: `defaced` is a word.
+fn is_commit_id(word: &str) -> bool {
+    (7..=40).contains(&word.len())
+        && word.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
+        && word.bytes().any(|b| b.is_ascii_digit())
 }
 
 #[cfg(test)]

@@ -1,23 +1,27 @@
 //! Mines a suite from the history of a repository.
 //!
 //! The message of a commit is the query; the existing code files that the commit changed are the labels; the
-//! tree of the parent, on which the change was to be made, is searched. [`tables`] lists what is skipped as
-//! routine, [`SkipReason`] why a commit is skipped. Nothing is random: the same history gives the same suite.
+//! tree of the parent, on which the change was to be made, is searched. [`SkipReason`] lists the reasons to
+//! skip a commit, [`tables`] the phrases of routine commits. Nothing is random: the same history gives the
+//! same suite.
 //!
 //! The queries are returned newest first, in the form that [`super::suite`] reads.
 
 mod message;
 mod tables;
 
-use super::error::EvalError;
+use std::collections::{BTreeMap, BTreeSet};
+
+use gix::revision::walk::Sorting;
+use gix::traverse::commit::simple::CommitTimeOrder;
+
 use codeweaver_git::{self as git, BString, BlobReader, ByteSlice, Oid, TreeChange};
 use codeweaver_index::Codebase;
 use codeweaver_index::policy::{PathDecision, PathFlags, Policy};
 use codeweaver_text as text;
-use gix::revision::walk::Sorting;
-use gix::traverse::commit::simple::CommitTimeOrder;
+
+use super::error::EvalError;
 use message::Message;
-use std::collections::{BTreeMap, BTreeSet};
 
 /// Options of [`mine`].
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,7 +52,7 @@ pub struct MinedQuery {
     pub relevant: Vec<String>,
 }
 
-/// Why a commit is skipped.
+/// The reason to skip a commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SkipReason {
@@ -102,30 +106,36 @@ pub fn mine(codebase: &Codebase, options: &MineOptions) -> Result<Mined, EvalErr
     let tip = codebase.repo.resolve(&options.rev)?;
     let mut mined = Mined::default();
     let Some(tip) = tip.commit else { return Ok(mined) };
+
     let repo = codebase.repo.local();
-    let unreadable = |e: &dyn std::fmt::Display| git::GitError::Unreadable {
-        path: codebase.repo.git_dir().to_owned(),
-        reason: e.to_string(),
-    };
     let order = Sorting::ByCommitTime(CommitTimeOrder::NewestFirst);
-    let walk = repo.rev_walk([tip]).sorting(order).all().map_err(|e| unreadable(&e))?;
+    let walk = repo.rev_walk([tip]).sorting(order).all().map_err(|e| unreadable(codebase, &e))?;
     let mut miner = Miner { codebase, options, blobs: codebase.repo.blobs(), previous: Vec::new() };
+
     for commit in walk {
         if mined.queries.len() >= options.limit {
             break;
         }
+
         // The boundary of a shallow clone ends the walk.
         let Ok(commit) = commit else { break };
-        let commit = commit.object().map_err(|e| unreadable(&e))?;
+        let commit = commit.object().map_err(|e| unreadable(codebase, &e))?;
+
         mined.n_commits += 1;
         match miner.mine_commit(&commit)? {
             Ok(query) => mined.queries.push(query),
             Err(reason) => *mined.skipped.entry(reason).or_default() += 1,
         }
     }
+
     Ok(mined)
 }
 
+fn unreadable(codebase: &Codebase, error: &dyn std::fmt::Display) -> git::GitError {
+    git::GitError::Unreadable { path: codebase.repo.git_dir().to_owned(), reason: error.to_string() }
+}
+
+/// The state of a walk.
 struct Miner<'a> {
     codebase: &'a Codebase,
     options: &'a MineOptions,
@@ -135,11 +145,15 @@ struct Miner<'a> {
 }
 
 impl Miner<'_> {
+    /// Makes a query from a commit. The inner error is the reason to skip the commit.
+    ///
+    /// Checks that read no tree come first, since they are cheap.
     fn mine_commit(&mut self, commit: &gix::Commit<'_>) -> Result<Result<MinedQuery, SkipReason>, EvalError> {
         let mut parents = commit.parent_ids();
         let (Some(parent), None) = (parents.next(), parents.next()) else {
             return Ok(Err(SkipReason::NotOneParent));
         };
+
         let author = commit.author().map(|author| (author.name.to_string(), author.email.to_string()));
         if author.is_ok_and(|(name, email)| tables::is_bot(&name, &email)) {
             return Ok(Err(SkipReason::Bot));
@@ -149,6 +163,7 @@ impl Miner<'_> {
             Ok(message) => message,
             Err(reason) => return Ok(Err(reason)),
         };
+
         let new = self.codebase.repo.resolve(&commit.id.to_string())?;
         // The parent is beyond the boundary of a shallow clone.
         let Ok(old) = self.codebase.repo.resolve(&parent.to_string()) else {
@@ -159,6 +174,8 @@ impl Miner<'_> {
             Ok(changed) => changed,
             Err(reason) => return Ok(Err(reason)),
         };
+
+        // With the names of its files, a query would be answered by matching paths alone.
         let paths: Vec<&str> = match self.options.keep_paths {
             true => Vec::new(),
             false => changes.iter().filter_map(|change| change.path.to_str().ok()).collect(),
@@ -167,6 +184,7 @@ impl Miner<'_> {
         if !self.is_new(&query) {
             return Ok(Err(SkipReason::Duplicate));
         }
+
         Ok(Ok(MinedQuery {
             category: message.category(),
             query,
@@ -177,7 +195,7 @@ impl Miner<'_> {
         }))
     }
 
-    /// Paths of existing code files that the commit changed, and the language of the first.
+    /// Returns the paths of existing code files that the commit changed, and the language of the first.
     fn changed_code(
         &mut self,
         changes: &[TreeChange],
@@ -187,10 +205,12 @@ impl Miner<'_> {
         if changes.len() > self.options.max_files * PATHS_PER_FILE {
             return Ok(Err(SkipReason::TooManyFiles));
         }
+
         let settings = &self.codebase.settings.policy;
         let [before, after] =
             [old, new].map(|tree| Policy::for_tree(&self.codebase.repo, Some(tree), settings));
         let (before, after) = (before?, after?);
+
         let mut relevant = Vec::new();
         let mut language = None;
         let mut n_code = 0;
@@ -198,6 +218,7 @@ impl Miner<'_> {
             if is_renamed_away(change, changes) {
                 continue;
             }
+
             match (change.old, change.new) {
                 (Some((oid, mode)), new) if new.is_none_or(|(new, _)| new != oid) => {
                     let Some(name) = self.code(&before, &change.path, oid, mode)? else { continue };
@@ -205,12 +226,14 @@ impl Miner<'_> {
                     language.get_or_insert(name);
                     relevant.push(change.path.to_string());
                 }
+                // A new file is no label, since the parent does not have it, but it counts towards the limit.
                 (None, Some((oid, mode))) => {
                     n_code += usize::from(self.code(&after, &change.path, oid, mode)?.is_some());
                 }
                 _ => {}
             }
         }
+
         Ok(match language {
             _ if n_code > self.options.max_files => Err(SkipReason::TooManyFiles),
             None => Err(SkipReason::NoCode),
@@ -218,8 +241,8 @@ impl Miner<'_> {
         })
     }
 
-    /// The language of a file that can be a label: an indexed file that is neither test, example, benchmark,
-    /// documentation nor data, which commits change along with their subject.
+    /// Returns the language of a file that can be a label; `None` for a file that is not indexed, and for
+    /// tests, examples, benchmarks, documentation and data, which commits change along with their subject.
     fn code(
         &mut self,
         policy: &Policy,
@@ -230,35 +253,41 @@ impl Miner<'_> {
         let PathDecision::Index { language, flags, exempt } = policy.decide_path(path.as_ref(), mode) else {
             return Ok(None);
         };
+
         let roles = [PathFlags::TEST, PathFlags::EXAMPLE, PathFlags::DOCS, PathFlags::BENCH];
         if roles.into_iter().any(|role| flags.contains(role)) {
             return Ok(None);
         }
+
         let Some(bytes) = self.blobs.read(&oid)? else { return Ok(None) };
         let bytes = &*text::to_utf8(bytes);
         if policy.decide_blob(bytes, exempt).is_some() {
             return Ok(None);
         }
+
         let language = policy.language(language, path.as_ref(), bytes);
         Ok((!language.is_prose() && !language.is_data()).then(|| language.name().to_owned()))
     }
 
-    /// Whether the query is not a duplicate of an earlier one. Records it if so.
+    /// Returns whether the query is not a duplicate of an earlier one, and records it if so.
     fn is_new(&mut self, query: &str) -> bool {
         let words = message::words(query);
-        let is_same = |other: &BTreeSet<String>| {
-            let shared = other.intersection(&words).count();
-            shared as f64 >= DUPLICATE_SHARE * (other.len() + words.len() - shared) as f64
-        };
-        if self.previous.iter().any(is_same) {
+        if self.previous.iter().any(|other| are_duplicates(other, &words)) {
             return false;
         }
+
         self.previous.push(words);
         true
     }
 }
 
-/// Whether `change` is the removal half of a rename.
+/// Returns whether two queries of these words are duplicates, by the Jaccard index.
+fn are_duplicates(a: &BTreeSet<String>, b: &BTreeSet<String>) -> bool {
+    let shared = a.intersection(b).count();
+    shared as f64 >= DUPLICATE_SHARE * (a.len() + b.len() - shared) as f64
+}
+
+/// Returns whether `change` is the removal half of a rename.
 fn is_renamed_away(change: &TreeChange, changes: &[TreeChange]) -> bool {
     let (Some((oid, _)), None) = (change.old, change.new) else { return false };
     changes.iter().any(|other| other.old.is_none() && other.new.is_some_and(|(new, _)| new == oid))

@@ -1,4 +1,4 @@
-//! Tables: which commits are skipped, and the kind of change of the others.
+//! Tables: the commits that are skipped as routine, and the kinds of change of the others.
 //!
 //! Phrases are in lower case and match whole words.
 
@@ -175,38 +175,44 @@ const CATEGORIES: &[(&str, &[&str])] = &[
     ),
     ("performance", &["perf", "optimize", "optimise", "speed", "faster", "cache", "reduce", "improve"]),
 ];
-/// The kind of a message that begins with another word.
+/// The kind of a message that begins with a word of no kind.
 const OTHER: &str = "other";
 
-/// Whether a program made the commit.
+/// Returns whether a program made the commit.
 pub fn is_bot(name: &str, email: &str) -> bool {
     let (name, email) = (name.to_lowercase(), email.to_lowercase());
     let user = email.split('@').next().unwrap_or("");
+
     name.contains("[bot]")
         || email.contains("[bot]")
         || BOTS.iter().any(|bot| name == *bot || name.starts_with(bot) || user == *bot)
 }
 
-/// Whether the subject announces routine work.
+/// Returns whether the subject announces routine work.
 pub fn is_routine(subject: &str) -> bool {
     let subject = subject.trim().to_lowercase();
-    let is_end = |rest: &str| rest.chars().next().is_none_or(|next| !next.is_alphanumeric());
-    let begins = |phrase: &&&str| subject.strip_prefix(**phrase).is_some_and(is_end);
-    let contains = |phrase: &&&str| {
-        subject.match_indices(**phrase).any(|(at, found)| {
-            is_end(&subject[at + found.len()..])
-                && subject[..at].chars().next_back().is_none_or(|last| !last.is_alphanumeric())
-        })
-    };
-    ROUTINE_BEGINNINGS.iter().any(|phrase| begins(&phrase))
-        || ROUTINE_PHRASES.iter().any(|phrase| contains(&phrase))
+    ROUTINE_BEGINNINGS.iter().any(|phrase| subject.strip_prefix(phrase).is_some_and(is_word_end))
+        || ROUTINE_PHRASES.iter().any(|phrase| contains_phrase(&subject, phrase))
 }
 
-/// The kind of change of a message that begins with `word`.
+/// Returns whether `text` contains `phrase` between the boundaries of words.
+fn contains_phrase(text: &str, phrase: &str) -> bool {
+    text.match_indices(phrase).any(|(start, _)| {
+        is_word_end(&text[start + phrase.len()..])
+            && text[..start].chars().next_back().is_none_or(|last| !last.is_alphanumeric())
+    })
+}
+
+/// Returns whether a word that `rest` follows ends there.
+fn is_word_end(rest: &str) -> bool {
+    rest.chars().next().is_none_or(|next| !next.is_alphanumeric())
+}
+
+/// Returns the kind of change of a message that begins with `word`.
 pub fn category(word: &str) -> &'static str {
     let word = word.to_lowercase();
-    let has = |(_, words): &&(&str, &[&str])| words.contains(&word.as_str());
-    CATEGORIES.iter().find(has).map_or(OTHER, |(name, _)| name)
+    let found = CATEGORIES.iter().find(|(_, words)| words.contains(&word.as_str()));
+    found.map_or(OTHER, |(name, _)| name)
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
-//! Areas: the parts of a product that figures are kept for, told by a table of keywords.
+//! Areas: the parts of a product that figures are kept for. A table of keywords decides the area of an issue.
 //!
 //! The confidence of an area is its share of all keywords in the text, times n / (n + 1/2) for its n
-//! keywords. Below [`MIN_CONFIDENCE`], and when two areas have most keywords, the area is [`UNCERTAIN`].
+//! keywords. If it is below [`MIN_CONFIDENCE`], or two areas share the most keywords, the area is
+//! [`UNCERTAIN`].
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +12,7 @@ pub const UNCERTAIN: &str = "uncertain";
 pub const MIN_CONFIDENCE: f64 = 0.5;
 /// The built-in table, for software of any kind.
 pub const BUILT_IN: &str = include_str!("data/areas.txt");
-/// What a keyword may have at its end.
+/// Endings that the last word of a keyword may have in a text.
 const ENDINGS: [&str; 7] = ["", "s", "es", "ed", "d", "ing", "er"];
 
 /// Keywords by area, in the order of the table.
@@ -38,38 +39,46 @@ impl Areas {
             if line.is_empty() || line.starts_with('#') {
                 continue;
             }
-            let wrong = |why: &str| (i as u64 + 1, why.to_owned());
-            let (name, keywords) = line.split_once(':').ok_or_else(|| wrong("expected NAME: WORD, WORD"))?;
+
+            let number = i as u64 + 1;
+            let (name, keywords) =
+                line.split_once(':').ok_or_else(|| (number, "expected NAME: WORD, WORD".to_owned()))?;
             let name = name.trim().to_lowercase();
             let keywords: Vec<Vec<String>> =
                 keywords.split(',').map(words).filter(|keyword| !keyword.is_empty()).collect();
             if name.is_empty() || keywords.is_empty() {
-                return Err(wrong("an area needs a name and at least one word"));
+                return Err((number, "an area needs a name and at least one word".to_owned()));
             }
             if name == UNCERTAIN || areas.iter().any(|(known, _)| *known == name) {
-                return Err(wrong(&format!("the area `{name}` exists already")));
+                return Err((number, format!("the area `{name}` exists already")));
             }
             areas.push((name, keywords));
         }
+
         match areas.is_empty() {
             true => Err((1, "the table has no area".to_owned())),
             false => Ok(Areas(areas)),
         }
     }
 
-    /// Names in the order of the table, without [`UNCERTAIN`].
+    /// Returns the names in the order of the table, without [`UNCERTAIN`].
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|(name, _)| name.as_str())
     }
 
-    /// The area of `text`.
+    /// Decides the area of `text`. A keyword counts once, regardless of its number of occurrences.
     pub fn classify(&self, text: &str) -> Classification {
         let words = words(text);
-        let n_of = |keywords: &[Vec<String>]| keywords.iter().filter(|it| occurs(it, &words)).count();
-        let counts: Vec<usize> = self.0.iter().map(|(_, keywords)| n_of(keywords)).collect();
+        let mut counts = Vec::new();
+        for (_, keywords) in &self.0 {
+            counts.push(keywords.iter().filter(|keyword| occurs(keyword, &words)).count());
+        }
+
         let total: usize = counts.iter().sum();
         let most = counts.iter().copied().max().unwrap_or(0);
         let confidence = confidence(most, total);
+
+        // A tie decides nothing.
         let mut leading = counts.iter().zip(&self.0).filter(|(n, _)| **n == most);
         match (leading.next(), leading.next()) {
             (Some((_, (name, _))), None) if confidence >= MIN_CONFIDENCE => {
@@ -80,28 +89,34 @@ impl Areas {
     }
 }
 
+/// Returns the confidence of an area that has `n` of `total` keywords.
 fn confidence(n: usize, total: usize) -> f64 {
     if total == 0 {
         return 0.0;
     }
+
     let n = n as f64;
     n / total as f64 * (n / (n + 0.5))
 }
 
-/// Words in lower case.
+/// Splits `text` into words in lower case; a hyphen within a word is part of it.
 fn words(text: &str) -> Vec<String> {
-    let is_part = |c: char| c.is_alphanumeric() || c == '-';
-    let words = text.split(|c| !is_part(c)).map(|word| word.trim_matches('-').to_lowercase());
+    let words = text.split(|c: char| !c.is_alphanumeric() && c != '-');
+    let words = words.map(|word| word.trim_matches('-').to_lowercase());
     words.filter(|word| !word.is_empty()).collect()
 }
 
-/// Whether the words of `keyword` occur in sequence; the last one may have an ending.
+/// Returns whether the words of `keyword` occur in sequence; the last one may have an ending.
 fn occurs(keyword: &[String], words: &[String]) -> bool {
     let Some((last, first)) = keyword.split_last() else { return false };
-    let ends = |word: &String| word.strip_prefix(last.as_str()).is_some_and(|rest| ENDINGS.contains(&rest));
     words
         .windows(keyword.len())
-        .any(|window| window[..first.len()] == *first && window.last().is_some_and(ends))
+        .any(|window| window[..first.len()] == *first && is_last_word(&window[first.len()], last))
+}
+
+/// Returns whether `word` is `keyword`, with or without an ending.
+fn is_last_word(word: &str, keyword: &str) -> bool {
+    word.strip_prefix(keyword).is_some_and(|rest| ENDINGS.contains(&rest))
 }
 
 #[cfg(test)]

@@ -2,8 +2,12 @@
 //!
 //! `config.json` and `pool.json` are written first. Each iteration writes `iteration_N/conversations.json`,
 //! `search_results.json`, `evaluation.json` and `learnings.json`, in that order, each as a whole: a file that
-//! is there is complete, and a resumed loop continues after the last one. They name no time and no duration,
-//! so that the same pool and seed give the same bytes.
+//! is there is complete, and a resumed loop continues after the last one. They hold no times and no
+//! durations, so that the same pool and seed give the same bytes.
+
+use serde::{Deserialize, Serialize};
+
+use codeweaver::query::rank::Weights;
 
 use super::area::Classification;
 use super::explorer::Exploration;
@@ -13,8 +17,6 @@ use super::issue::Issue;
 use super::judge::{AreaCheck, Verdict};
 use super::learner::Change;
 use super::trial::Trial;
-use codeweaver::query::rank::Weights;
-use serde::{Deserialize, Serialize};
 
 pub const CONVERSATIONS: &str = "conversations.json";
 pub const SEARCH_RESULTS: &str = "search_results.json";
@@ -51,16 +53,16 @@ impl Conversation {
     }
 }
 
-/// What the search returned in an iteration.
+/// The results of the search in an iteration.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SearchResults {
     pub iteration: usize,
-    /// The weights with which files were ranked.
+    /// The weights that ranked the files.
     pub weights: Weights,
     pub results: Vec<SearchedIssue>,
 }
 
-/// What the search returned for one issue.
+/// The results of the search for one issue.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SearchedIssue {
     pub conversation_id: String,
@@ -68,14 +70,15 @@ pub struct SearchedIssue {
     pub product_area: String,
     pub classification_confidence: f64,
     pub search_results: Found,
-    /// What the weights before the last change return, while that change is on trial.
+    /// The files found with the weights before the last change; `None` unless that change is on trial.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub former_files_found: Option<Vec<FoundFile>>,
 }
 
+/// The files that one search returned, with its terms.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Found {
-    /// The best first.
+    /// Best first.
     pub files_found: Vec<FoundFile>,
     pub snippets: Vec<Snippet>,
     pub search_terms_used: Vec<String>,
@@ -93,6 +96,7 @@ pub struct FoundFile {
     pub relevance: f32,
 }
 
+/// The shown text of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Snippet {
     pub path: String,
@@ -100,14 +104,14 @@ pub struct Snippet {
     pub content: String,
 }
 
-/// How good the results of an iteration are.
+/// The evaluation of the results of an iteration.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Evaluation {
     pub iteration: usize,
     pub explorers: [String; 2],
     pub judge: String,
     pub figures: Figures,
-    /// The same issues with the weights before the last change.
+    /// The figures of the same issues with the weights before the last change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub former_figures: Option<Figures>,
     pub overlap: Overlap,
@@ -115,7 +119,7 @@ pub struct Evaluation {
     pub issues: Vec<EvaluatedIssue>,
 }
 
-/// How good the results of one issue are.
+/// The evaluation of the results of one issue.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct EvaluatedIssue {
     pub conversation_id: String,
@@ -123,7 +127,7 @@ pub struct EvaluatedIssue {
     pub scores: Scores,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub former_scores: Option<Scores>,
-    /// Why there are no scores.
+    /// The reason why there are no scores.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_judged: Option<String>,
     pub intersection: Vec<String>,
@@ -140,36 +144,37 @@ pub struct EvaluatedIssue {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TruthFile {
     pub path: String,
-    /// Whether one run alone found it.
+    /// Whether only one of the two runs found it.
     pub one_run: bool,
 }
 
-/// What an iteration teaches, and what is changed for the next.
+/// The conclusions from an iteration, and the change for the next.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Learnings {
     pub iteration: usize,
     pub outcome: Outcome,
-    /// Why the loop has not converged.
+    /// The reasons why the loop has not converged.
     pub open_criteria: Vec<String>,
     /// The change that was on trial, if it is taken back.
     pub rolled_back: Option<RolledBack>,
     /// The change that was on trial in this iteration.
     pub trial: Option<Trial>,
-    /// Areas that lost since the previous iteration, which was about other issues.
+    /// Areas that lost since the previous iteration, whose issues were different ones.
     pub regressions: Vec<Regression>,
     pub patterns: Patterns,
     pub calibration: Calibration,
     pub proposals: Vec<String>,
-    /// What is changed for the next iteration.
+    /// The change for the next iteration.
     pub change: Option<Change>,
-    /// Why nothing is changed.
+    /// The reason why nothing is changed.
     pub no_change: Option<String>,
     /// The weights of the next iteration.
     pub weights: Weights,
-    /// The weights before the change that is on trial, which are used again if it is taken back.
+    /// The weights before the change on trial, which are restored if the change is taken back.
     pub former_weights: Option<Weights>,
 }
 
+/// Whether the loop continues after an iteration, or the reason why it ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
@@ -184,43 +189,46 @@ pub enum Outcome {
 pub struct RolledBack {
     pub description: String,
     pub why: String,
-    /// What was lost by more than the limit, if that is why.
+    /// The losses above the limit, if they are the reason.
     pub regressions: Vec<Regression>,
     pub weights: Weights,
 }
 
-/// What low scores have in common.
+/// Properties that issues with low scores share.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Patterns {
     /// The area with the lowest mean of precision and recall, of those with enough issues.
     pub weakest_area: Option<String>,
-    /// Dimension with the lowest mean.
+    /// The dimension with the lowest mean.
     pub weakest_dimension: Option<String>,
     /// Words of issues in snippets of irrelevant files.
     pub noise_terms: Vec<NoiseTerm>,
-    /// Kinds of files (extension) that were missed, with their number.
+    /// Extensions of the files that were missed, with their number.
     pub missed_kinds: Vec<(String, usize)>,
     /// Files that more than one issue missed, with their number.
     pub missed_files: Vec<(String, usize)>,
     /// Ids of the issues with the lowest precision and recall.
     pub lowest: Vec<String>,
-    /// Verdicts that call a labelled file irrelevant.
+    /// Number of verdicts that call a labelled file irrelevant.
     pub verdicts_against_labels: usize,
 }
 
+/// A word of issues that irrelevant files contain more often than relevant ones.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NoiseTerm {
     pub term: String,
-    /// Number of irrelevant and of relevant files that show it.
+    /// Number of irrelevant files whose snippets contain it.
     pub irrelevant: usize,
+    /// Number of relevant files whose snippets contain it.
     pub relevant: usize,
 }
 
-/// Whether the cheaper explorer suffices.
+/// The decision whether the cheaper explorer suffices.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Calibration {
-    /// Over iterations 1 and 2 so far.
+    /// The overlap of the two explorers over iterations 1 and 2, as far as they are done.
     pub overlap: Overlap,
+    /// The rate of `overlap`.
     pub rate: Option<f64>,
     /// The explorers of the next iteration.
     pub explorers: [String; 2],
@@ -236,7 +244,7 @@ pub struct Iteration {
 }
 
 impl Dimensions {
-    /// Name and mean of the lowest dimension.
+    /// Returns the name and mean of the lowest dimension.
     pub fn lowest(&self) -> Option<(&'static str, f64)> {
         let named = super::figures::DIMENSIONS.into_iter().zip(self.values());
         named.filter_map(|(name, value)| Some((name, value?))).min_by(|a, b| a.1.total_cmp(&b.1))

@@ -1,17 +1,19 @@
 //! The tree of an issue in a directory of its own, for external commands.
 //!
-//! It has no `.git` and no index: an explorer must find its own way, and not the fixing commit.
+//! It has no `.git` and no index, so that an explorer cannot look up the fixing commit or use our search.
 
-use crate::error::EvalError;
-use codeweaver_git::{self as git, BString, ByteSlice, Mode, Oid, Repo};
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// A larger file is left empty.
+use codeweaver_git::{self as git, BString, ByteSlice, Mode, Oid, Repo};
+
+use crate::error::EvalError;
+
+/// Most bytes of a file that is written; a larger one is left empty.
 const MAX_BYTES: u64 = 8 << 20;
-/// Begins the names of the directories.
+/// The prefix of the names of the directories.
 const PREFIX: &str = "codeweaver-tree-";
 /// A file of the directory, locked as long as the process lives.
 const LOCK: &str = "lock";
@@ -20,9 +22,9 @@ const TREE: &str = "tree";
 /// A directory younger than this may belong to a process that has not locked it yet.
 const STALE_AFTER: Duration = Duration::from_secs(60);
 
-/// The files of a tree in a temporary directory, which is removed at the end.
+/// The files of a tree in a temporary directory, which is removed on drop.
 pub struct Checkout {
-    // Closed before the directory is removed, as some systems demand.
+    // Declared first, so that it is closed before the directory is removed: some systems keep open files.
     _lock: File,
     _directory: tempfile::TempDir,
     tree: PathBuf,
@@ -39,25 +41,32 @@ impl Checkout {
         let place = std::env::temp_dir();
         let directory =
             tempfile::Builder::new().prefix(PREFIX).tempdir_in(&place).map_err(EvalError::write(&place))?;
+
+        // `sweep` of another process removes older directories that have no lock.
         let path = directory.path().join(LOCK);
         let lock = File::create_new(&path).map_err(EvalError::write(&path))?;
         lock.lock().map_err(EvalError::write(&path))?;
+
         let root = directory.path().join(TREE);
         std::fs::create_dir(&root).map_err(EvalError::write(&root))?;
+
         let mut blobs = repo.blobs();
         let mut files = BTreeSet::new();
         for file in git::walk_tree(repo, tree)? {
             if !matches!(file.mode, Mode::File | Mode::Executable) {
                 continue;
             }
-            // A name that this system cannot have.
+
+            // Skips names that this system cannot have.
             let Ok(relative) = file.path.to_path() else { continue };
+
             let is_large = blobs.size(&file.oid)?.is_none_or(|size| size > MAX_BYTES);
             let bytes = if is_large { None } else { blobs.read(&file.oid)? };
             let path = root.join(relative);
             write(&path, bytes.unwrap_or_default()).map_err(|source| EvalError::Write { path, source })?;
             files.insert(file.path);
         }
+
         Ok(Checkout { _lock: lock, _directory: directory, tree: root, files })
     }
 
@@ -70,8 +79,8 @@ impl Checkout {
         &self.tree
     }
 
-    /// The path in the tree of a file that a command named: relative to the tree, or below its directory.
-    /// `None` if there is no such file.
+    /// Returns the path in the tree of a file that a command named, either relative to the tree or as a path
+    /// below its directory. `None` if there is no such file.
     pub fn file(&self, named: &str) -> Option<String> {
         let below = self.path().to_str().and_then(|root| named.strip_prefix(root));
         let path = below.unwrap_or(named).trim_start_matches('/').trim_start_matches("./");
@@ -79,16 +88,19 @@ impl Checkout {
     }
 }
 
-/// Removes the checkouts below `place` that no process has locked and that are older than `stale_after`. What
-/// cannot be read or removed stays, as another user's does.
+/// Removes the checkouts below `place` that no process has locked and that are older than `stale_after`.
+/// Those that cannot be read or removed, such as another user's, stay.
 fn sweep(place: &Path, stale_after: Duration) {
     for entry in std::fs::read_dir(place).into_iter().flatten().flatten() {
         if !entry.file_name().to_string_lossy().starts_with(PREFIX) {
             continue;
         }
+
         let Ok(lock) = File::open(entry.path().join(LOCK)) else { continue };
         let age = lock.metadata().and_then(|it| it.modified()).ok().and_then(|time| time.elapsed().ok());
         let is_stale = age.is_some_and(|age| age >= stale_after) && lock.try_lock().is_ok();
+
+        // Closed before the directory is removed, as in `Checkout`.
         drop(lock);
         if is_stale && let Err(error) = std::fs::remove_dir_all(entry.path()) {
             tracing::debug!(path = %entry.path().display(), %error, "a stale checkout stays");
@@ -96,6 +108,7 @@ fn sweep(place: &Path, stale_after: Duration) {
     }
 }
 
+/// Writes a file and creates the directories above it.
 fn write(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     if let Some(parent) = path.parent() {
         std::fs::create_dir_all(parent)?;

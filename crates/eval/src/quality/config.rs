@@ -1,5 +1,13 @@
 //! The settings of a loop, kept in its folder.
 
+use std::ops::RangeInclusive;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
 use super::area::Areas;
 use super::explorer::Explorer;
 use super::external::Limits;
@@ -7,19 +15,13 @@ use super::guard::Thresholds;
 use super::judge::Judge;
 use super::learner::Learner;
 use crate::error::EvalError;
-use serde::{Deserialize, Serialize};
-use std::ops::RangeInclusive;
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
 /// Numbers of issues of the baseline.
 pub const BASELINE: RangeInclusive<usize> = 30..=40;
-/// Numbers of issues of an iteration. Fewer would let chance decide.
+/// Numbers of issues of an iteration. The figures of fewer would be due to chance.
 pub const BATCH: RangeInclusive<usize> = 15..=20;
 
-/// How a loop is run. A resumed loop has the settings that it began with.
+/// The settings of a loop. A resumed loop keeps the settings that it began with.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
@@ -27,9 +29,11 @@ pub struct Config {
     pub repos: PathBuf,
     /// Number of files that the search returns.
     pub results: usize,
+    /// Number of issues of the baseline.
     pub baseline: usize,
+    /// Number of issues of a later iteration.
     pub batch: usize,
-    /// The loop does not converge before.
+    /// The first iteration in which the loop may converge.
     pub min_iterations: usize,
     pub max_iterations: usize,
     pub thresholds: Thresholds,
@@ -40,14 +44,14 @@ pub struct Config {
     pub learner: Learner,
     /// The text of the table of areas.
     pub areas: String,
-    /// Variables that external commands get although they look like keys.
+    /// Environment variables that external commands get although they look like keys.
     pub pass_env: Vec<String>,
-    /// Of each external command.
+    /// Time limit of each external command.
     pub timeout_seconds: u64,
 }
 
 impl Config {
-    /// The table of areas.
+    /// Parses the table of areas.
     ///
     /// # Errors
     /// [`EvalError::Format`] if the table is not valid.
@@ -63,6 +67,7 @@ impl Config {
     pub fn check(&self) -> Result<(), EvalError> {
         let ranges = [("baseline", self.baseline, BASELINE), ("batch", self.batch, BATCH)];
         let out_of_range = ranges.into_iter().find(|(_, n, range)| !range.contains(n));
+
         let why = match out_of_range {
             Some((name, n, range)) => {
                 format!("{name} is {n}, which is not between {} and {}", range.start(), range.end())
@@ -74,16 +79,18 @@ impl Config {
             None if self.results == 0 => "results is 0".to_owned(),
             None => return Ok(()),
         };
+
         Err(EvalError::LoopSettings { why })
     }
 
-    /// Limits of external commands, which are stopped once `stop` is set.
+    /// Returns the limits of external commands, which are stopped once `stop` is set.
     pub fn limits(&self, stop: &Arc<AtomicBool>) -> Limits {
         let timeout = Duration::from_secs(self.timeout_seconds);
         Limits { timeout, pass_env: self.pass_env.clone(), stop: stop.clone() }
     }
 
-    /// Least number of issues of a pool: for the baseline and the least number of iterations.
+    /// Returns the least number of issues of a pool: those of the baseline and of the least number of
+    /// iterations.
     pub fn least_issues(&self) -> usize {
         self.baseline + self.min_iterations * self.batch
     }

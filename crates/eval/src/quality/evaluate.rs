@@ -1,4 +1,8 @@
-//! The evaluation phase of one issue: two explorations make the ground truth, and a judge compares.
+//! The evaluation phase of one issue: two explorations make the ground truth, with which a judge compares the
+//! results of the search.
+
+use std::collections::{BTreeSet, HashSet};
+use std::thread;
 
 use super::artefact::{Conversation, EvaluatedIssue, Found, FoundFile, SearchedIssue, TruthFile};
 use super::explorer::{Exploration, Explorer};
@@ -7,10 +11,8 @@ use super::figures::{Counts, Overlap, Scores};
 use super::judge::{Case, Judge, Judgement, Relevant, Verdict};
 use super::subject::Subject;
 use crate::error::EvalError;
-use std::collections::{BTreeSet, HashSet};
-use std::thread;
 
-/// Who explores and who judges.
+/// The explorers and the judge of an iteration.
 pub struct Evaluators<'a> {
     /// Run A and run B.
     pub explorers: [&'a Explorer; 2],
@@ -20,7 +22,7 @@ pub struct Evaluators<'a> {
 }
 
 impl Evaluators<'_> {
-    /// Evaluates what the search returned for an issue.
+    /// Evaluates the results of the search for an issue.
     ///
     /// # Errors
     /// Those of [`Explorer::explore`] and [`Judge::judge`].
@@ -32,6 +34,7 @@ impl Evaluators<'_> {
     ) -> Result<EvaluatedIssue, EvalError> {
         let (run_a, run_b) = self.explore(subject)?;
         let truth = union(&run_a, &run_b);
+
         let mut evaluated = EvaluatedIssue {
             conversation_id: conversation.issue.id.clone(),
             product_area: conversation.product_area.clone(),
@@ -47,12 +50,15 @@ impl Evaluators<'_> {
             run_a,
             run_b,
         };
+        // The ground truth is unknown then, and not empty.
         if !evaluated.run_a.explored && !evaluated.run_b.explored {
             evaluated.not_judged = Some("no explorer could look for it".to_owned());
             return Ok(evaluated);
         }
+
         let found = &searched.search_results;
         let former = searched.former_files_found.as_deref();
+        // The files of both weights are judged together, so that equal files get equal verdicts.
         let to_judge = not_in_truth(found, former.unwrap_or_default(), &evaluated.ground_truth);
         let case = Case {
             subject,
@@ -63,34 +69,38 @@ impl Evaluators<'_> {
             to_judge: &to_judge,
         };
         let judgement = self.judge.judge(&case, self.limits)?;
+
         fill(&mut evaluated, &found.files_found, former, judgement);
         Ok(evaluated)
     }
 
-    /// Both explorations, at the same time.
+    /// Runs both explorations at the same time.
     fn explore(&self, subject: &Subject<'_>) -> Result<(Exploration, Exploration), EvalError> {
         let [a, b] = self.explorers;
         let (a, b) = thread::scope(|scope| {
             let b = scope.spawn(|| b.explore(subject, "b", self.limits));
             (a.explore(subject, "a", self.limits), b.join())
         });
-        // A panic of the other thread is one of this thread.
+
+        // A panic of the other thread continues in this one.
         let b = b.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         Ok((a?, b?))
     }
 }
 
-/// The union of two explorations, sorted by path.
+/// Returns the union of two explorations, sorted by path.
 fn union(a: &Exploration, b: &Exploration) -> Vec<TruthFile> {
     let (a, b) = (a.paths(), b.paths());
-    let file = |path: &&str| TruthFile {
-        path: (*path).to_owned(),
-        one_run: !(a.contains(path) && b.contains(path)),
-    };
-    a.union(&b).map(file).collect()
+    let mut files = Vec::new();
+    for &path in a.union(&b) {
+        let one_run = !(a.contains(path) && b.contains(path));
+        files.push(TruthFile { path: path.to_owned(), one_run });
+    }
+
+    files
 }
 
-/// How much of run A run B found; nothing counts if one of them could not look.
+/// Counts the files that both runs found; all zero if one of them could not look.
 pub fn overlap(a: &Exploration, b: &Exploration) -> Overlap {
     if !a.explored || !b.explored {
         return Overlap::default();
@@ -99,14 +109,14 @@ pub fn overlap(a: &Exploration, b: &Exploration) -> Overlap {
     Overlap { a: a.len(), b: b.len(), both: a.intersection(&b).count() }
 }
 
-/// Files that only the search found, first of `found`, then of `former`.
+/// Returns the files that only the search found, first of `found`, then of `former`, each path once.
 fn not_in_truth(found: &Found, former: &[FoundFile], truth: &[TruthFile]) -> Vec<FoundFile> {
     let mut seen: HashSet<&str> = truth.iter().map(|file| file.path.as_str()).collect();
     let all = found.files_found.iter().chain(former);
     all.filter(|file| seen.insert(&file.path)).cloned().collect()
 }
 
-/// Fills in what follows from the judgement.
+/// Fills in the scores and lists that follow from the judgement.
 fn fill(
     evaluated: &mut EvaluatedIssue,
     found: &[FoundFile],
@@ -115,9 +125,11 @@ fn fill(
 ) {
     let truth: BTreeSet<&str> = evaluated.ground_truth.iter().map(|file| file.path.as_str()).collect();
     let counts = counts(found, &truth, &judgement.verdicts);
+
     let ours: BTreeSet<&str> = found.iter().map(|file| file.path.as_str()).collect();
     evaluated.intersection = truth.intersection(&ours).map(|path| (*path).to_owned()).collect();
     evaluated.ground_truth_unique = truth.difference(&ours).map(|path| (*path).to_owned()).collect();
+
     evaluated.scores = Scores {
         precision: counts.precision(),
         recall: counts.recall(),
@@ -128,29 +140,37 @@ fn fill(
         let counts = self::counts(former, &truth, &judgement.verdicts);
         Scores { precision: counts.precision(), recall: counts.recall(), ..Scores::default() }
     });
+
+    // One file without a verdict leaves precision and recall open; the first such file is the reason.
     if counts.unique_relevant.is_none() {
         let open = judgement.verdicts.iter().find(|verdict| verdict.relevant == Relevant::NotJudged);
         evaluated.not_judged = open.map(|verdict| format!("{}: {}", verdict.path, verdict.reasoning));
     }
+
     evaluated.our_unique = judgement.verdicts;
     evaluated.area_check = judgement.area;
     evaluated.reasoning = judgement.reasoning;
 }
 
+/// Counts the files of `found` that are in the ground truth or judged relevant, and those that it missed.
 fn counts(found: &[FoundFile], truth: &BTreeSet<&str>, verdicts: &[Verdict]) -> Counts {
     let (ours, unique): (Vec<&FoundFile>, Vec<&FoundFile>) =
         found.iter().partition(|file| truth.contains(file.path.as_str()));
-    let is_relevant =
-        |file: &&FoundFile| match verdicts.iter().find(|verdict| verdict.path == file.path)?.relevant {
-            Relevant::Yes => Some(1),
-            Relevant::No => Some(0),
-            Relevant::NotJudged => None,
-        };
+
     Counts {
         found: found.len(),
         intersection: ours.len(),
-        unique_relevant: unique.iter().map(is_relevant).sum(),
+        unique_relevant: unique.iter().map(|file| relevance(file, verdicts)).sum(),
         missed: truth.len() - ours.len(),
+    }
+}
+
+/// Returns 1 for a file that was judged relevant, 0 for an irrelevant one; `None` if it was not judged.
+fn relevance(file: &FoundFile, verdicts: &[Verdict]) -> Option<usize> {
+    match verdicts.iter().find(|verdict| verdict.path == file.path)?.relevant {
+        Relevant::Yes => Some(1),
+        Relevant::No => Some(0),
+        Relevant::NotJudged => None,
     }
 }
 

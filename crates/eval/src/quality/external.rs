@@ -1,11 +1,8 @@
-//! External commands: explorers, judges and learners that are programs of the user's.
+//! External commands: programs of the user that serve as explorers, judges and learners.
 //!
 //! A command is run by the shell, gets one JSON object on stdin and answers with one on stdout. Variables
 //! that look like keys are removed from its environment unless they are named; time and output are limited.
 
-use crate::error::EvalError;
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 use std::io::{self, Read, Write as _};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -15,25 +12,30 @@ use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::error::EvalError;
+
 /// Most bytes of an answer.
 const MAX_OUTPUT: u64 = 4 << 20;
 /// Bytes of stderr that an error cites.
 const MAX_STDERR: usize = 600;
-/// How often the end of a command is looked for.
+/// Interval at which a running command is polled.
 const POLL: Duration = Duration::from_millis(5);
-/// How long the streams of a command that ended may stay open.
+/// Time that the streams of a command that ended may stay open.
 const CLOSING: Duration = Duration::from_secs(2);
 /// Parts of the names of variables that hold keys.
 const KEY_NAMES: [&str; 8] =
     ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "AUTHORIZATION"];
-/// Ends of such names.
+/// Endings of the names of variables that hold keys.
 const KEY_ENDINGS: [&str; 3] = ["_PAT", "_PASS", "_AUTH"];
 
-/// How commands are run.
+/// Limits of the commands of a loop.
 #[derive(Debug, Clone)]
 pub struct Limits {
     pub timeout: Duration,
-    /// Names of variables that commands get although they look like keys.
+    /// Names of environment variables that commands get although they look like keys.
     pub pass_env: Vec<String>,
     /// Once set, commands are stopped.
     pub stop: Arc<AtomicBool>,
@@ -57,16 +59,19 @@ pub fn run<A: DeserializeOwned>(
     limits: &Limits,
 ) -> Result<A, EvalError> {
     let failed = |why: String| EvalError::Command { command: command.to_owned(), why };
+
     let input = serde_json::to_vec(input).map_err(|error| failed(error.to_string()))?;
     let output = output(command, directory, input, limits);
+    // A stopped command fails as well, but that is no fault of the command.
     if limits.is_stopping() {
         return Err(EvalError::Interrupted);
     }
+
     let output = output.map_err(failed)?;
     serde_json::from_slice(&output).map_err(|error| failed(format!("its answer cannot be used: {error}")))
 }
 
-/// What `command` writes to stdout.
+/// Runs `command` and returns its stdout; the error says why there is none.
 fn output(command: &str, directory: &Path, input: Vec<u8>, limits: &Limits) -> Result<Vec<u8>, String> {
     let mut child =
         start(command, directory, limits).map_err(|error| format!("it cannot be started: {error}"))?;
@@ -74,9 +79,11 @@ fn output(command: &str, directory: &Path, input: Vec<u8>, limits: &Limits) -> R
     let (Some(mut stdin), Some(stdout), Some(stderr)) = (stdin, stdout, stderr) else {
         return Err("it has no streams".to_owned());
     };
+
     // A command that answers without reading all of its input closes the pipe, which is no error.
     let writer = thread::spawn(move || drop(stdin.write_all(&input)));
     let (answer, complaint) = (reader(stdout, MAX_OUTPUT + 1), reader(stderr, MAX_OUTPUT));
+
     let ended = wait(&mut child, limits);
     if !matches!(ended, Ok(Some(_))) {
         stop(&mut child);
@@ -84,13 +91,15 @@ fn output(command: &str, directory: &Path, input: Vec<u8>, limits: &Limits) -> R
     let status = ended
         .map_err(|error| format!("it cannot be waited for: {error}"))?
         .ok_or_else(|| format!("it did not end within {} s", limits.timeout.as_secs()))?;
-    // Whatever it left behind holds the pipes open.
+    // Processes that it left behind hold the pipes open.
     stop_group(&child);
+
     let answer = answer
         .recv_timeout(CLOSING)
         .map_err(|_| "a process that it left behind keeps its output open".to_owned())?;
     let complaint = complaint.recv_timeout(CLOSING).unwrap_or_default();
     let _ = writer.join();
+
     if answer.len() as u64 > MAX_OUTPUT {
         return Err(format!("its answer is larger than {} MiB", MAX_OUTPUT >> 20));
     }
@@ -100,11 +109,14 @@ fn output(command: &str, directory: &Path, input: Vec<u8>, limits: &Limits) -> R
     }
 }
 
+/// Starts `command` without the variables that look like keys, in a process group of its own.
 fn start(command: &str, directory: &Path, limits: &Limits) -> io::Result<Child> {
     let mut shell = shell(command);
     shell.current_dir(directory).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+
     for (name, _) in std::env::vars_os() {
         let known = name.to_str().is_some_and(|name| limits.pass_env.iter().any(|passed| passed == name));
+        // A variable that is passed on purpose stays.
         if !known && is_key(&name.to_string_lossy()) {
             shell.env_remove(&name);
         }
@@ -112,6 +124,8 @@ fn start(command: &str, directory: &Path, limits: &Limits) -> io::Result<Child> 
     for name in codeweaver_base::process::SHORT_LIVED_VARIABLES {
         shell.env_remove(name);
     }
+
+    // The group is killed with all processes that the command started.
     #[cfg(unix)]
     {
         use std::os::unix::process::CommandExt as _;
@@ -134,6 +148,7 @@ fn shell(command: &str) -> Command {
     shell
 }
 
+/// Returns whether a variable of this name looks like a key.
 fn is_key(name: &str) -> bool {
     let name = name.to_uppercase();
     KEY_NAMES.iter().any(|part| name.contains(part)) || KEY_ENDINGS.iter().any(|end| name.ends_with(end))
@@ -152,9 +167,10 @@ fn reader(stream: impl Read + Send + 'static, most: u64) -> Receiver<Vec<u8>> {
     receiver
 }
 
-/// Waits for the end of `child`; `None` if it has to be stopped.
+/// Waits for the end of `child`; `None` if its time is over or the loop stops.
 fn wait(child: &mut Child, limits: &Limits) -> io::Result<Option<ExitStatus>> {
     let started = Instant::now();
+
     loop {
         if let Some(status) = child.try_wait()? {
             return Ok(Some(status));
@@ -166,6 +182,7 @@ fn wait(child: &mut Child, limits: &Limits) -> io::Result<Option<ExitStatus>> {
     }
 }
 
+/// Kills `child` with all processes that it started, and reaps it.
 fn stop(child: &mut Child) {
     stop_group(child);
     // It may have ended in the meantime.
@@ -173,7 +190,7 @@ fn stop(child: &mut Child) {
     let _ = child.wait();
 }
 
-/// Kills the processes that a command started.
+/// Kills the process group of a command.
 fn stop_group(child: &Child) {
     #[cfg(unix)]
     if let Some(group) = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw) {
@@ -184,10 +201,11 @@ fn stop_group(child: &Child) {
     let _ = child;
 }
 
-/// The end of what a command wrote to stderr.
+/// Formats the end of a command's stderr for an error; empty if there is none.
 fn cited(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     let text = text.trim();
+
     let from = text.char_indices().rev().nth(MAX_STDERR).map_or(0, |(i, _)| i);
     if text.is_empty() { String::new() } else { format!(": {}", &text[from..]) }
 }
@@ -248,6 +266,7 @@ mod tests {
         ] {
             assert!(is_key(name), "{name}");
         }
+
         for name in ["PATH", "HOME", "LANG", "SSH_AUTH_SOCK", "GIT_AUTHOR_NAME"] {
             assert!(!is_key(name), "{name}");
         }

@@ -1,42 +1,43 @@
 //! Figures: precision, recall, dimensions and gestalt of one issue, and their means by area.
 //!
-//! What was not judged has no figure: it is `None`, and no mean counts it.
+//! A figure that was not judged is `None`, and no mean counts it.
+
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
 /// Files of one issue, counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Counts {
     /// Files that the search returned.
     pub found: usize,
-    /// Of them, those in the ground truth.
+    /// Found files that are in the ground truth.
     pub intersection: usize,
-    /// Of the others, those judged relevant; `None` if one of them was not judged.
+    /// Found files that are not in the ground truth and were judged relevant; `None` if one was not judged.
     pub unique_relevant: Option<usize>,
     /// Files of the ground truth that the search did not return.
     pub missed: usize,
 }
 
 impl Counts {
-    /// (intersection + ours judged relevant) / found.
+    /// Returns (intersection + ours judged relevant) / found.
     pub fn precision(&self) -> Option<f64> {
         share(self.intersection + self.unique_relevant?, self.found)
     }
 
-    /// (intersection + ours judged relevant) / (intersection + ours judged relevant + missed).
+    /// Returns (intersection + ours judged relevant) / (intersection + ours judged relevant + missed).
     pub fn recall(&self) -> Option<f64> {
         let relevant = self.intersection + self.unique_relevant?;
         share(relevant, relevant + self.missed)
     }
 }
 
-/// `part / whole`; `None` if there is nothing to take a share of.
+/// Returns `part / whole`; `None` if `whole` is 0.
 pub fn share(part: usize, whole: usize) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
 }
 
-/// A share as a score between 1 and 5.
+/// Converts a share, 0–1, to a score between 1 and 5.
 pub fn on_scale(share: f64) -> f64 {
     1.0 + 4.0 * share
 }
@@ -45,15 +46,15 @@ pub fn on_scale(share: f64) -> f64 {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Dimensions {
-    /// Are the files related to the issue?
+    /// Whether the files are related to the issue.
     pub file_relevance: Option<f64>,
-    /// Do the snippets help to understand or fix it?
+    /// Whether the snippets help to understand or fix it.
     pub snippet_quality: Option<f64>,
-    /// Are the files in the right component?
+    /// Whether the files are in the right component.
     pub service_accuracy: Option<f64>,
-    /// How little of what is shown is irrelevant?
+    /// Absence of irrelevant text: 5 if all of the shown text is relevant.
     pub noise_ratio: Option<f64>,
-    /// Are the key files among them?
+    /// Whether the key files are among them.
     pub coverage: Option<f64>,
 }
 
@@ -62,6 +63,7 @@ pub const DIMENSIONS: [&str; 5] =
     ["file relevance", "snippet quality", "service accuracy", "noise ratio", "coverage"];
 
 impl Dimensions {
+    /// Returns the dimensions in the order of [`DIMENSIONS`].
     pub fn values(&self) -> [Option<f64>; 5] {
         [self.file_relevance, self.snippet_quality, self.service_accuracy, self.noise_ratio, self.coverage]
     }
@@ -78,14 +80,14 @@ pub struct Scores {
     pub precision: Option<f64>,
     pub recall: Option<f64>,
     pub dimensions: Dimensions,
-    /// The whole, 1–5.
+    /// The score of the answer as a whole, 1–5.
     pub gestalt: Option<f64>,
 }
 
 /// Means over the issues of one area, or over all.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Means {
-    /// Number of issues, with those that have no figures.
+    /// Number of issues, including those that have no figures.
     pub count: usize,
     /// Number of issues with precision or recall.
     pub judged: usize,
@@ -105,14 +107,16 @@ pub struct Figures {
 }
 
 impl Figures {
-    /// The figures of issues, given as (area, scores).
-    pub fn of<'a>(issues: impl Iterator<Item = (&'a str, Scores)>) -> Figures {
+    /// Computes the figures of issues, given as (area, scores).
+    pub fn new<'a>(issues: impl Iterator<Item = (&'a str, Scores)>) -> Figures {
         let mut by_area: BTreeMap<String, Vec<Scores>> = BTreeMap::new();
         let mut all = Vec::new();
+
         for (area, scores) in issues {
             by_area.entry(area.to_owned()).or_default().push(scores);
             all.push(scores);
         }
+
         let n_uncertain = by_area.get(super::area::UNCERTAIN).map_or(0, Vec::len);
         Figures {
             aggregate: means(&all),
@@ -123,38 +127,42 @@ impl Figures {
     }
 }
 
-/// The means of `all`, each over the issues that have the figure.
+/// Returns the means of `all`, each over the issues that have the figure.
 fn means(all: &[Scores]) -> Means {
-    let of = |figure: &dyn Fn(&Scores) -> Option<f64>| mean(all.iter().filter_map(figure));
-    let dimension = |i: usize| of(&|scores: &Scores| scores.dimensions.values()[i]);
+    let dimensions =
+        std::array::from_fn(|i| mean(all.iter().filter_map(|scores| scores.dimensions.values()[i])));
+
     Means {
         count: all.len(),
         judged: all.iter().filter(|scores| scores.precision.or(scores.recall).is_some()).count(),
         scores: Scores {
-            precision: of(&|scores: &Scores| scores.precision),
-            recall: of(&|scores: &Scores| scores.recall),
-            dimensions: Dimensions::from_values(std::array::from_fn(dimension)),
-            gestalt: of(&|scores: &Scores| scores.gestalt),
+            precision: mean(all.iter().filter_map(|scores| scores.precision)),
+            recall: mean(all.iter().filter_map(|scores| scores.recall)),
+            dimensions: Dimensions::from_values(dimensions),
+            gestalt: mean(all.iter().filter_map(|scores| scores.gestalt)),
         },
     }
 }
 
+/// Returns the mean of `values`; `None` if there are none.
 fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
     let (n, sum) = values.fold((0usize, 0.0), |(n, sum), value| (n + 1, sum + value));
     (n > 0).then(|| sum / n as f64)
 }
 
-/// Files found by two explorations of the same issues.
+/// Numbers of files that two explorations of the same issues found.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Overlap {
-    /// Files that run A found, over all issues.
+    /// Number of files that run A found, over all issues.
     pub a: usize,
+    /// Number of files that run B found.
     pub b: usize,
+    /// Number of files that both runs found.
     pub both: usize,
 }
 
 impl Overlap {
-    /// |A ∩ B| / |A|; `None` if run A found nothing.
+    /// Returns |A ∩ B| / |A|; `None` if run A found nothing.
     pub fn rate(&self) -> Option<f64> {
         share(self.both, self.a)
     }
@@ -190,7 +198,7 @@ mod tests {
         // Document 003: 15 issues, one uncertain, 7 %.
         let of = |area, precision| (area, Scores { precision, ..Scores::default() });
         let issues = [of("a", Some(1.0)), of("a", Some(0.5)), of("b", None), of("uncertain", Some(0.0))];
-        let figures = Figures::of(issues.into_iter());
+        let figures = Figures::new(issues.into_iter());
         assert_eq!(figures.aggregate.scores.precision, Some(0.5));
         assert_eq!((figures.aggregate.count, figures.aggregate.judged), (4, 3));
         assert_eq!(figures.by_product_area["a"].scores.precision, Some(0.75));
@@ -200,7 +208,7 @@ mod tests {
         );
         assert_eq!(figures.uncertain_rate, Some(0.25));
         let fifteen = (0..15).map(|i| of(if i == 0 { "uncertain" } else { "a" }, None));
-        assert!((Figures::of(fifteen).uncertain_rate.unwrap() - 0.07).abs() < 0.005);
+        assert!((Figures::new(fifteen).uncertain_rate.unwrap() - 0.07).abs() < 0.005);
         assert_eq!((on_scale(0.0), on_scale(0.5), on_scale(1.0)), (1.0, 3.0, 5.0));
     }
 
@@ -232,7 +240,7 @@ mod tests {
             let issues = values.iter().map(|(area, value)| {
                 (names[usize::from(*area)], Scores { recall: Some(*value), ..Scores::default() })
             });
-            let figures = Figures::of(issues);
+            let figures = Figures::new(issues);
             let sum: f64 = figures.by_product_area.values().map(|it| it.scores.recall.unwrap() * it.count as f64).sum();
             let mean = figures.aggregate.scores.recall.unwrap();
             prop_assert!((sum / values.len() as f64 - mean).abs() < 1e-9);

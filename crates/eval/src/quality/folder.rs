@@ -1,15 +1,18 @@
 //! The folder of a loop: reads and writes its files, each as a whole.
 
-use super::artefact::EvaluatedIssue;
-use crate::error::EvalError;
-use codeweaver_base::durable::{self, Replacement};
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 use std::fs::{File, TryLockError};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-/// Issues that are evaluated, one a line, until `evaluation.json` is written.
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use codeweaver_base::durable::{self, Replacement};
+
+use super::artefact::EvaluatedIssue;
+use crate::error::EvalError;
+
+/// The issues evaluated so far, one a line; removed when `evaluation.json` is written.
 const PARTIAL: &str = "evaluation.partial.jsonl";
 /// An empty file that is locked while the loop runs.
 const LOCK: &str = "lock";
@@ -27,18 +30,19 @@ impl Folder {
         &self.0
     }
 
-    /// The file `name` of an iteration.
-    pub fn of(&self, iteration: usize, name: &str) -> PathBuf {
+    /// Returns the path of the file `name` of an iteration.
+    pub fn file(&self, iteration: usize, name: &str) -> PathBuf {
         self.0.join(format!("iteration_{iteration}")).join(name)
     }
 
     /// Keeps other processes from running the loop while the file is open. The folder must exist.
     ///
     /// # Errors
-    /// [`EvalError::LoopRuns`] if another process does, [`EvalError::Write`].
+    /// [`EvalError::LoopRuns`] if another process has locked it, [`EvalError::Write`].
     pub fn lock(&self) -> Result<File, EvalError> {
         let path = self.0.join(LOCK);
         let file = durable::open_or_create(&path).map_err(EvalError::write(&path))?;
+
         match file.try_lock() {
             Ok(()) => Ok(file),
             Err(TryLockError::WouldBlock) => Err(EvalError::LoopRuns { path: self.0.clone() }),
@@ -49,15 +53,15 @@ impl Folder {
     /// Reads the file at `path`; `None` if there is none.
     ///
     /// # Errors
-    /// [`EvalError::Read`], [`EvalError::Artefact`] for a file that is not what the loop writes.
+    /// [`EvalError::Read`], [`EvalError::Artefact`] for a file that cannot be parsed.
     pub fn read<T: DeserializeOwned>(&self, path: &Path) -> Result<Option<T>, EvalError> {
         let bytes = match std::fs::read(path) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(EvalError::read(path)(error)),
         };
-        let parsed = serde_json::from_slice(&bytes);
-        parsed
+
+        serde_json::from_slice(&bytes)
             .map(Some)
             .map_err(|error| EvalError::Artefact { path: path.to_path_buf(), why: error.to_string() })
     }
@@ -72,40 +76,38 @@ impl Folder {
         self.write_text(path, &format!("{json}\n"))
     }
 
-    /// Writes the file at `path` as a whole.
+    /// Writes the file at `path` as a whole. The directories above it are created.
     ///
     /// # Errors
     /// [`EvalError::Write`].
     pub fn write_text(&self, path: &Path, text: &str) -> Result<(), EvalError> {
-        let put = || -> std::io::Result<()> {
-            let folder = path.parent().unwrap_or(&self.0);
-            std::fs::create_dir_all(folder)?;
-            let staged = Replacement::of(path).inheriting().stage(text.as_bytes())?;
-            staged.sync()?;
-            staged.commit()?;
-            durable::sync_directory(folder)
-        };
-        put().map_err(EvalError::write(path))
+        let folder = path.parent().unwrap_or(&self.0);
+        replace(path, folder, text.as_bytes()).map_err(EvalError::write(path))
     }
 
-    /// Issues of an unfinished evaluation. A line that was not written to its end is left out, and removed.
+    /// Reads the issues of an unfinished evaluation. A line that was not written to its end is left out, and
+    /// removed from the file.
     ///
     /// # Errors
     /// [`EvalError::Read`], [`EvalError::Write`].
     pub fn partial(&self, iteration: usize) -> Result<Vec<EvaluatedIssue>, EvalError> {
-        let path = self.of(iteration, PARTIAL);
+        let path = self.file(iteration, PARTIAL);
         let text = match std::fs::read_to_string(&path) {
             Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
             Err(error) => return Err(EvalError::read(&path)(error)),
         };
+
         let lines = text.split_inclusive('\n').filter(|line| line.ends_with('\n'));
         let issues: Vec<(usize, EvaluatedIssue)> =
             lines.map_while(|line| Some((line.len(), serde_json::from_str(line).ok()?))).collect();
+
+        // Otherwise the next issue would be appended to the broken line.
         let valid: usize = issues.iter().map(|(len, _)| len).sum();
         if valid < text.len() {
             self.write_text(&path, &text[..valid])?;
         }
+
         Ok(issues.into_iter().map(|(_, issue)| issue).collect())
     }
 
@@ -114,22 +116,34 @@ impl Folder {
     /// # Errors
     /// [`EvalError::Write`].
     pub fn add_partial(&self, iteration: usize, issue: &EvaluatedIssue) -> Result<(), EvalError> {
-        let path = self.of(iteration, PARTIAL);
-        let add = || -> std::io::Result<()> {
-            let mut line = serde_json::to_string(issue)?;
-            line.push('\n');
-            let mut file = std::fs::OpenOptions::new().create(true).append(true).open(&path)?;
-            file.write_all(line.as_bytes())?;
-            file.sync_data()
-        };
-        add().map_err(EvalError::write(&path))
+        let path = self.file(iteration, PARTIAL);
+        append_line(&path, issue).map_err(EvalError::write(&path))
     }
 
     /// Removes the lines of a finished evaluation.
     pub fn remove_partial(&self, iteration: usize) {
-        // What is left is ignored, since evaluation.json is there.
-        let _ = std::fs::remove_file(self.of(iteration, PARTIAL));
+        // A file that stays does no harm: it is not read once evaluation.json is there.
+        let _ = std::fs::remove_file(self.file(iteration, PARTIAL));
     }
+}
+
+/// Replaces the file at `path` in `folder` durably: a crash leaves the old or the new one as a whole.
+fn replace(path: &Path, folder: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    std::fs::create_dir_all(folder)?;
+    let staged = Replacement::new(path).inheriting().stage(bytes)?;
+    staged.sync()?;
+    staged.commit()?;
+    durable::sync_directory(folder)
+}
+
+/// Appends `value` as a line of JSON, and waits until it is on disk.
+fn append_line(path: &Path, value: &impl Serialize) -> std::io::Result<()> {
+    let mut line = serde_json::to_string(value)?;
+    line.push('\n');
+
+    let mut file = std::fs::OpenOptions::new().create(true).append(true).open(path)?;
+    file.write_all(line.as_bytes())?;
+    file.sync_data()
 }
 
 #[cfg(test)]
@@ -145,7 +159,7 @@ mod tests {
         let issue = EvaluatedIssue { conversation_id: "x".to_owned(), ..EvaluatedIssue::default() };
         folder.add_partial(1, &issue).unwrap();
         folder.add_partial(1, &issue).unwrap();
-        let path = folder.of(1, PARTIAL);
+        let path = folder.file(1, PARTIAL);
         let text = std::fs::read_to_string(&path).unwrap();
         std::fs::write(&path, &text[..text.len() - 5]).unwrap();
         assert_eq!(folder.partial(1).unwrap(), std::slice::from_ref(&issue));
@@ -167,7 +181,7 @@ mod tests {
     fn a_damaged_artefact_is_named() {
         let directory = tempfile::tempdir().unwrap();
         let folder = Folder::new(directory.path());
-        let path = folder.of(0, LEARNINGS);
+        let path = folder.file(0, LEARNINGS);
         assert!(folder.read::<Learnings>(&path).unwrap().is_none());
         folder.write_text(&path, "{").unwrap();
         assert!(folder.read::<Learnings>(&path).unwrap_err().to_string().contains("learnings.json"));

@@ -1,20 +1,21 @@
-//! Guards: anomalies, regressions and convergence, as document 003 names them.
+//! Guards: anomalies, regressions and convergence, as defined in document 003.
 
-use super::figures::{Figures, Means};
 use serde::{Deserialize, Serialize};
 
-/// An area is an anomaly if it is more than this below the aggregate.
+use super::figures::{Figures, Means};
+
+/// Distance below the aggregate beyond which an area is an anomaly.
 pub const ANOMALY: f64 = 0.15;
-/// A change is taken back if an area loses more than this.
+/// Loss of an area beyond which a change is taken back.
 pub const REGRESSION: f64 = 0.10;
-/// An area with fewer judged issues takes no change back: one issue would decide.
+/// Least number of judged issues with which an area can take a change back; of fewer, one would decide.
 pub const MIN_AREA: usize = 3;
-/// More than what rounding adds to a difference of means.
+/// Tolerance for the rounding errors in a difference of means.
 pub const ROUNDING: f64 = 1e-9;
 /// The name under which all issues are judged together.
 pub const ALL: &str = "all";
 
-/// When the loop has reached its aim.
+/// Aims of the loop, each a mean over all issues.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Thresholds {
     pub precision: f64,
@@ -36,7 +37,7 @@ pub struct Anomaly {
     pub figure: String,
     pub value: f64,
     pub aggregate: f64,
-    /// Number of judged issues of the area. With few of them it may be chance.
+    /// Number of judged issues of the area. With few of them, the anomaly may be chance.
     pub judged: usize,
 }
 
@@ -50,15 +51,16 @@ pub struct Regression {
     pub judged: usize,
 }
 
-/// The figures that guards look at.
+/// Returns the figures that guards compare, with their names.
 fn judged_figures(means: &Means) -> [(&'static str, Option<f64>); 2] {
     [("precision", means.scores.precision), ("recall", means.scores.recall)]
 }
 
-/// Areas more than [`ANOMALY`] below the aggregate.
+/// Returns the areas that are more than [`ANOMALY`] below the aggregate.
 pub fn anomalies(figures: &Figures) -> Vec<Anomaly> {
     let aggregate = judged_figures(&figures.aggregate);
     let mut found = Vec::new();
+
     for (area, means) in &figures.by_product_area {
         for ((figure, value), (_, whole)) in judged_figures(means).into_iter().zip(aggregate) {
             let (Some(value), Some(aggregate)) = (value, whole) else { continue };
@@ -68,23 +70,26 @@ pub fn anomalies(figures: &Figures) -> Vec<Anomaly> {
             }
         }
     }
+
     found
 }
 
-/// Areas with at least [`MIN_AREA`] judged issues on both sides, and all issues together ([`ALL`]), that lost
-/// more than [`REGRESSION`].
+/// Returns the losses of more than [`REGRESSION`] from `before` to `after`: of areas with at least
+/// [`MIN_AREA`] judged issues on both sides, and of all issues together ([`ALL`]).
 pub fn regressions(before: &Figures, after: &Figures) -> Vec<Regression> {
     let areas = after
         .by_product_area
         .iter()
         .filter_map(|(area, means)| Some((area.as_str(), before.by_product_area.get(area)?, means)));
     let all = std::iter::once((ALL, &before.aggregate, &after.aggregate));
+
     let mut found = Vec::new();
     for (area, before, after) in all.chain(areas) {
         let judged = before.judged.min(after.judged);
         if judged < MIN_AREA {
             continue;
         }
+
         for ((figure, old), (_, new)) in judged_figures(before).into_iter().zip(judged_figures(after)) {
             let (Some(before), Some(after)) = (old, new) else { continue };
             if exceeds(before - after, REGRESSION) {
@@ -93,16 +98,17 @@ pub fn regressions(before: &Figures, after: &Figures) -> Vec<Regression> {
             }
         }
     }
+
     found
 }
 
-/// Whether `difference` is above `limit` by more than [`ROUNDING`].
+/// Returns whether `difference` is above `limit` by more than [`ROUNDING`].
 fn exceeds(difference: f64, limit: f64) -> bool {
     difference > limit + ROUNDING
 }
 
-/// Why the loop continues; empty if it has converged. `since_previous` are the regressions from the previous
-/// iteration.
+/// Returns the reasons why the loop continues; empty if it has converged. `since_previous` has the
+/// regressions since the previous iteration.
 pub fn open_criteria(
     figures: &Figures,
     since_previous: &[Regression],
@@ -115,6 +121,7 @@ pub fn open_criteria(
         ("recall", scores.recall, thresholds.recall),
         ("gestalt", scores.gestalt, thresholds.gestalt),
     ];
+
     for (name, value, aim) in aims {
         match value {
             None => reasons.push(format!("{name} was not judged")),
@@ -122,9 +129,11 @@ pub fn open_criteria(
             Some(_) => {}
         }
     }
+
     for Regression { area, figure, before, after, .. } in since_previous {
         reasons.push(format!("{figure} of {area} fell from {before:.2} to {after:.2}"));
     }
+
     reasons
 }
 

@@ -1,22 +1,24 @@
-//! Issues: what the loop searches for. A pool is read from a file or mined from history.
+//! Issues: the texts that the loop searches for. A pool of them is read from a file or mined from history.
 //!
 //! The file is a list in JSON or YAML, or JSON lines. An issue has `text` (or `query`, as in the output of
 //! `eval mine`), and optionally `id`, `repository`, `rev`, `commit` and `relevant`.
 
+use std::collections::HashSet;
+use std::path::Path;
+
+use serde::de::IgnoredAny;
+use serde::{Deserialize, Serialize};
+
 use crate::error::EvalError;
 use crate::mine::MinedQuery;
 use crate::suite_file;
-use serde::de::IgnoredAny;
-use serde::{Deserialize, Serialize};
-use std::collections::HashSet;
-use std::path::Path;
 
 /// Number of characters of a summary.
 const SUMMARY_CHARS: usize = 200;
 /// Number of hexadecimal digits of an id that is made from the issue.
 const ID_DIGITS: usize = 12;
 
-/// Something that a user reported, to be found in one revision of one repository.
+/// A report of a user, whose files are to be found in one revision of one repository.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Issue {
     /// Unique in its pool.
@@ -28,7 +30,7 @@ pub struct Issue {
     pub rev: Option<String>,
     /// The commit that fixed it.
     pub commit: Option<String>,
-    /// Paths that are known to answer it.
+    /// Paths of the files that are known to answer it.
     pub relevant: Vec<String>,
 }
 
@@ -48,7 +50,7 @@ struct Written {
     commit: Option<String>,
     #[serde(default)]
     relevant: Vec<String>,
-    /// Not read: of mined queries.
+    /// Keys of mined queries. Not read.
     #[serde(default, rename = "category")]
     _category: IgnoredAny,
     #[serde(default, rename = "language")]
@@ -56,7 +58,7 @@ struct Written {
 }
 
 impl Issue {
-    /// The first line with text, shortened.
+    /// Returns the first line that is not blank, shortened.
     pub fn summary(&self) -> String {
         let line = self.text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("");
         match line.char_indices().nth(SUMMARY_CHARS) {
@@ -65,7 +67,7 @@ impl Issue {
         }
     }
 
-    /// An id made from repository, revision and text.
+    /// Returns an id made from repository, revision and text.
     fn derived_id(&self) -> String {
         let mut hasher = blake3::Hasher::new();
         for part in [&self.repository, self.rev.as_deref().unwrap_or(""), &self.text] {
@@ -92,7 +94,7 @@ pub fn read_pool(path: &Path) -> Result<Vec<Issue>, EvalError> {
     pool(issues.collect()).map_err(|why| EvalError::format(path, why))
 }
 
-/// A pool of mined queries.
+/// Makes a pool of mined queries.
 pub fn mined_pool(queries: Vec<MinedQuery>) -> Vec<Issue> {
     let issues = queries.into_iter().map(|mined| Issue {
         id: String::new(),
@@ -102,7 +104,7 @@ pub fn mined_pool(queries: Vec<MinedQuery>) -> Vec<Issue> {
         commit: Some(mined.commit),
         relevant: mined.relevant,
     });
-    // Derived ids of different issues differ.
+    // Cannot fail: derived ids of different issues differ, and mined queries are not empty.
     pool(issues.collect()).unwrap_or_default()
 }
 
@@ -110,6 +112,7 @@ pub fn mined_pool(queries: Vec<MinedQuery>) -> Vec<Issue> {
 fn pool(issues: Vec<Issue>) -> Result<Vec<Issue>, String> {
     let (mut contents, mut ids) = (HashSet::new(), HashSet::new());
     let mut kept = Vec::new();
+
     for mut issue in issues {
         let derived = issue.derived_id();
         if issue.text.trim().is_empty() {
@@ -118,6 +121,8 @@ fn pool(issues: Vec<Issue>) -> Result<Vec<Issue>, String> {
         if issue.id.is_empty() {
             issue.id.clone_from(&derived);
         }
+
+        // Checked before the ids: an issue may be listed twice with the same id.
         if !contents.insert(derived) {
             continue;
         }
@@ -126,6 +131,7 @@ fn pool(issues: Vec<Issue>) -> Result<Vec<Issue>, String> {
         }
         kept.push(issue);
     }
+
     Ok(kept)
 }
 

@@ -1,19 +1,21 @@
-//! Judges: whether the files that only the search found are relevant, and how good the answer is.
+//! Judges: decide whether the files that only the search found are relevant, and score the answer.
 //!
-//! The built-in judge decides by the labels of an issue, and judges nothing where there are none. Any other
-//! is an external command, described in docs/quality-loop.md. No verdict is made up: what a judge leaves out
-//! is [`Relevant::NotJudged`].
+//! The built-in judge decides by the labels of an issue, and does not judge an issue without labels. Any
+//! other judge is an external command, described in docs/quality-loop.md. No verdict is made up: a file that
+//! the judge leaves out is [`Relevant::NotJudged`].
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
 
 use super::artefact::{Found, FoundFile, TruthFile};
 use super::external;
 use super::figures::{self, Dimensions};
 use super::subject::{Subject, Told};
 use crate::error::EvalError;
-use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
-use std::fmt;
 
-/// Which judge.
+/// A judge. Its text form is `labels` or a command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub enum Judge {
@@ -60,13 +62,13 @@ pub enum Actionable {
     NotJudged,
 }
 
-/// What a judge says of one file.
+/// The verdict of a judge on one file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Verdict {
     pub path: String,
     pub relevant: Relevant,
-    /// Whether the bug can be fixed there.
+    /// Whether the issue can be fixed in this file.
     #[serde(default = "not_judged")]
     pub actionable: Actionable,
     #[serde(default)]
@@ -77,16 +79,17 @@ fn not_judged() -> Actionable {
     Actionable::NotJudged
 }
 
-/// Whether the area of an issue is right.
+/// A check of the area of an issue.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AreaCheck {
     pub accurate: bool,
+    /// The right area, if the judge knows a better one.
     #[serde(default)]
     pub better: Option<String>,
 }
 
-/// All that a judge says of one issue.
+/// The whole answer of a judge on one issue.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Judgement {
@@ -95,25 +98,27 @@ pub struct Judgement {
     pub area: Option<AreaCheck>,
     #[serde(default)]
     pub dimensions: Dimensions,
-    /// The whole, 1–5.
+    /// The score of the answer as a whole, 1–5.
     #[serde(default)]
     pub gestalt: Option<f64>,
     #[serde(default)]
     pub reasoning: String,
 }
 
-/// What is judged.
+/// An issue with its ground truth and the results to judge.
 pub struct Case<'a> {
     pub subject: &'a Subject<'a>,
     pub area: &'a str,
+    /// The names of all areas.
     pub areas: &'a [String],
     pub truth: &'a [TruthFile],
     pub found: &'a Found,
-    /// Files that are not in the truth: of this search, and of the search with the weights before a change.
+    /// Files that are not in the ground truth: first those of this search, then those of the search with the
+    /// weights before a change.
     pub to_judge: &'a [FoundFile],
 }
 
-/// What an external judge is told.
+/// The input of an external judge.
 #[derive(Serialize)]
 struct Question<'a> {
     version: u32,
@@ -140,39 +145,48 @@ impl Judge {
     pub fn judge(&self, case: &Case<'_>, limits: &external::Limits) -> Result<Judgement, EvalError> {
         match self {
             Judge::Labels => by_labels(case),
-            Judge::External(command) => {
-                let tree = case.subject.checkout()?;
-                let question = Question {
-                    version: super::PROTOCOL,
-                    role: "judge",
-                    issue: case.subject.told(),
-                    product_area: case.area,
-                    product_areas: case.areas,
-                    tree: tree.path().to_str().unwrap_or_default(),
-                    ground_truth: case.truth,
-                    search_results: case.found,
-                    files_to_judge: case.to_judge,
-                };
-                let judgement: Judgement = external::run(command, tree.path(), &question, limits)?;
-                complete(judgement, case).map_err(|why| EvalError::Command { command: command.clone(), why })
-            }
+            Judge::External(command) => by_command(command, case, limits),
         }
     }
 }
 
-/// The judgement with one verdict for each file to judge.
+/// Judges by an external command.
+fn by_command(command: &str, case: &Case<'_>, limits: &external::Limits) -> Result<Judgement, EvalError> {
+    let tree = case.subject.checkout()?;
+    let question = Question {
+        version: super::PROTOCOL,
+        role: "judge",
+        issue: case.subject.told(),
+        product_area: case.area,
+        product_areas: case.areas,
+        tree: tree.path().to_str().unwrap_or_default(),
+        ground_truth: case.truth,
+        search_results: case.found,
+        files_to_judge: case.to_judge,
+    };
+
+    let judgement: Judgement = external::run(command, tree.path(), &question, limits)?;
+    complete(judgement, case).map_err(|why| EvalError::Command { command: command.to_owned(), why })
+}
+
+/// Checks the scores of an answer and returns it with one verdict for each file to judge, in their order.
 fn complete(judgement: Judgement, case: &Case<'_>) -> Result<Judgement, String> {
     let scores = judgement.dimensions.values().into_iter().chain([judgement.gestalt]);
     if let Some(wrong) = scores.flatten().find(|score| !(1.0..=5.0).contains(score)) {
         return Err(format!("it answered with a score of {wrong}, which is not between 1 and 5"));
     }
-    let verdict = |file: &FoundFile| {
+
+    let mut verdicts = Vec::new();
+    // Verdicts on other files are dropped.
+    for file in case.to_judge {
         let given = judgement.verdicts.iter().find(|verdict| verdict.path == file.path);
-        given.cloned().unwrap_or_else(|| open(&file.path, "the judge left it out"))
-    };
-    Ok(Judgement { verdicts: case.to_judge.iter().map(verdict).collect(), ..judgement })
+        verdicts.push(given.cloned().unwrap_or_else(|| open(&file.path, "the judge left it out")));
+    }
+
+    Ok(Judgement { verdicts, ..judgement })
 }
 
+/// Returns the verdict on a file that was not judged.
 fn open(path: &str, why: &str) -> Verdict {
     Verdict {
         path: path.to_owned(),
@@ -182,63 +196,83 @@ fn open(path: &str, why: &str) -> Verdict {
     }
 }
 
-/// Verdicts by the labels of the issue. The dimensions are shares on the scale of 1 to 5: of the files that
-/// are labelled or in the truth (file relevance), of the labelled files found whose shown lines the fix
-/// changed (snippet quality), of the components of labels that are among those found (service accuracy), of
-/// the shown lines that are in relevant files (noise ratio), of the labels found (coverage). The whole is not
-/// judged, since labels say nothing that the dimensions do not.
+/// Judges by the labels of the issue.
+///
+/// There is no score of the answer as a whole, since labels say no more than the dimensions do.
 fn by_labels(case: &Case<'_>) -> Result<Judgement, EvalError> {
     let labels: BTreeSet<&str> = case.subject.issue.relevant.iter().map(String::as_str).collect();
     if labels.is_empty() {
         let verdicts = case.to_judge.iter().map(|file| open(&file.path, "the issue has no labels"));
         return Ok(Judgement { verdicts: verdicts.collect(), ..Judgement::default() });
     }
-    let verdict = |file: &FoundFile| {
-        let is_labelled = labels.contains(file.path.as_str());
-        Verdict {
-            path: file.path.clone(),
-            relevant: if is_labelled { Relevant::Yes } else { Relevant::No },
-            actionable: if is_labelled { Actionable::Yes } else { Actionable::No },
-            reasoning: if is_labelled { "it is a label" } else { "it is not among the labels" }.to_owned(),
-        }
-    };
-    Ok(Judgement {
-        verdicts: case.to_judge.iter().map(verdict).collect(),
-        dimensions: dimensions(case, &labels)?,
-        ..Judgement::default()
-    })
+
+    let verdicts = case.to_judge.iter().map(|file| label_verdict(file, &labels)).collect();
+    Ok(Judgement { verdicts, dimensions: dimensions(case, &labels)?, ..Judgement::default() })
 }
 
+/// Returns the verdict on `file` by the paths of the labels.
+fn label_verdict(file: &FoundFile, labels: &BTreeSet<&str>) -> Verdict {
+    let (relevant, actionable, reasoning) = match labels.contains(file.path.as_str()) {
+        true => (Relevant::Yes, Actionable::Yes, "it is a label"),
+        false => (Relevant::No, Actionable::No, "it is not among the labels"),
+    };
+    Verdict { path: file.path.clone(), relevant, actionable, reasoning: reasoning.to_owned() }
+}
+
+/// Computes the dimensions by labels, each a share on the scale of 1 to 5:
+/// * file relevance: found files that are labelled or in the ground truth, of all found files;
+/// * snippet quality: labelled files found whose shown lines the fix changed, of those that the fix changed;
+/// * service accuracy: components of labels in which a file was found, of all components of labels;
+/// * noise ratio: shown lines that are in relevant files, of all shown lines;
+/// * coverage: labels found, of all labels.
 fn dimensions(case: &Case<'_>, labels: &BTreeSet<&str>) -> Result<Dimensions, EvalError> {
     let found = &case.found.files_found;
-    let is_relevant = |file: &FoundFile| {
-        labels.contains(file.path.as_str()) || case.truth.iter().any(|it| it.path == file.path)
-    };
-    let n_lines = |file: &FoundFile| (file.lines.1 + 1).saturating_sub(file.lines.0) as usize;
-    let shown: usize = found.iter().map(n_lines).sum();
-    let useful: usize = found.iter().filter(|file| is_relevant(file)).map(n_lines).sum();
-    let (mut n_shown, mut n_overlapping) = (0, 0);
-    for file in found.iter().filter(|file| labels.contains(file.path.as_str())) {
+    let labelled: Vec<&FoundFile> = found.iter().filter(|file| labels.contains(file.path.as_str())).collect();
+    let relevant: Vec<&FoundFile> = found
+        .iter()
+        .filter(|file| labels.contains(file.path.as_str()) || is_in_truth(file, case.truth))
+        .collect();
+
+    let n_shown_lines: usize = found.iter().map(n_lines).sum();
+    let n_relevant_lines: usize = relevant.iter().map(|file| n_lines(file)).sum();
+
+    let (mut n_changed, mut n_overlapping) = (0, 0);
+    for file in &labelled {
         if let Some(changed) = case.subject.changed_lines(&file.path)? {
-            n_shown += 1;
-            let overlaps = |lines: &(u32, u32)| lines.0 <= file.lines.1 && file.lines.0 <= lines.1;
-            n_overlapping += usize::from(changed.iter().any(overlaps));
+            n_changed += 1;
+            let (first, last) = file.lines;
+            let overlaps = changed.iter().any(|lines| lines.0 <= last && first <= lines.1);
+            n_overlapping += usize::from(overlaps);
         }
     }
+
     let components: BTreeSet<&str> = labels.iter().map(|path| component(path)).collect();
-    let of_found: BTreeSet<&str> = found.iter().map(|file| component(&file.path)).collect();
-    let n_labels_found = found.iter().filter(|file| labels.contains(file.path.as_str())).count();
-    let scaled = |part: usize, whole: usize| figures::share(part, whole).map(figures::on_scale);
+    let found_components: BTreeSet<&str> = found.iter().map(|file| component(&file.path)).collect();
+
     Ok(Dimensions {
-        file_relevance: scaled(found.iter().filter(|file| is_relevant(file)).count(), found.len()),
-        snippet_quality: scaled(n_overlapping, n_shown),
-        service_accuracy: scaled(components.intersection(&of_found).count(), components.len()),
-        noise_ratio: scaled(useful, shown),
-        coverage: scaled(n_labels_found, labels.len()),
+        file_relevance: scaled_share(relevant.len(), found.len()),
+        snippet_quality: scaled_share(n_overlapping, n_changed),
+        service_accuracy: scaled_share(components.intersection(&found_components).count(), components.len()),
+        noise_ratio: scaled_share(n_relevant_lines, n_shown_lines),
+        coverage: scaled_share(labelled.len(), labels.len()),
     })
 }
 
-/// The component of a path: at most its first two directories.
+fn is_in_truth(file: &FoundFile, truth: &[TruthFile]) -> bool {
+    truth.iter().any(|known| known.path == file.path)
+}
+
+/// Returns the number of lines of a file that the search shows.
+fn n_lines(file: &FoundFile) -> usize {
+    (file.lines.1 + 1).saturating_sub(file.lines.0) as usize
+}
+
+/// Returns `part / whole` as a score between 1 and 5; `None` if `whole` is 0.
+fn scaled_share(part: usize, whole: usize) -> Option<f64> {
+    figures::share(part, whole).map(figures::on_scale)
+}
+
+/// Returns the component of a path: at most its first two directories.
 fn component(path: &str) -> &str {
     let ends: Vec<usize> = path.match_indices('/').map(|(i, _)| i).collect();
     match ends.as_slice() {

@@ -1,4 +1,8 @@
-//! The learning phase: what an iteration teaches, and whether the loop continues.
+//! The learning phase: draws conclusions from an iteration, for people and for the next iteration.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+use codeweaver_text::{self as text, for_each_term};
 
 use super::area;
 use super::artefact::{
@@ -8,11 +12,9 @@ use super::explorer::Explorer;
 use super::figures::Overlap;
 use super::guard::MIN_AREA;
 use super::judge::Relevant;
-use super::trial::level;
-use codeweaver_text::{self as text, for_each_term};
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use super::trial::{level, level_of};
 
-/// Iterations whose overlap decides on the explorers.
+/// Iterations whose overlap decides which explorers are used.
 const CALIBRATED: std::ops::RangeInclusive<usize> = 1..=2;
 /// Overlap from which the cheaper explorer suffices.
 const SUFFICIENT: f64 = 0.90;
@@ -21,18 +23,19 @@ const MIN_NOISE: usize = 3;
 /// Number of entries of a list.
 const N_LISTED: usize = 10;
 
-/// Whether run B alone would have found what run A finds, over iterations 1 and 2 as far as they are done.
-/// `all` are the overlaps by iteration.
+/// Decides whether run B alone would have found the files of run A, over iterations 1 and 2 as far as they
+/// are done. If so, run A uses the explorer of run B from then on. `all` has the overlap of each iteration.
 pub fn calibrate(all: &[Overlap], explorers: &[Explorer; 2]) -> Calibration {
     let calibrated = all.iter().enumerate().filter(|(i, _)| CALIBRATED.contains(i));
     let overlap = calibrated.map(|(_, overlap)| *overlap).fold(Overlap::default(), Overlap::plus);
+
     let (is_decided, rate) = (all.len() > *CALIBRATED.end(), overlap.rate());
-    let [a, b] = explorers;
     let suffices = is_decided && rate.is_some_and(|rate| rate >= SUFFICIENT);
+    let [a, b] = explorers;
     Calibration { overlap, rate, explorers: [if suffices { b } else { a }.to_string(), b.to_string()] }
 }
 
-/// What the low scores of an iteration have in common.
+/// Finds the properties that issues with low scores share in an iteration.
 pub fn patterns(
     conversations: &Conversations,
     searched: &SearchResults,
@@ -47,47 +50,59 @@ pub fn patterns(
         .min_by(|a, b| a.1.total_cmp(&b.1))
         .map(|(area, _)| area.clone());
     let weakest_dimension = figures.aggregate.scores.dimensions.lowest().map(|(name, _)| name.to_owned());
-    let missed = || evaluation.issues.iter().flat_map(|issue| &issue.ground_truth_unique);
+
+    let missed: Vec<&str> = evaluation
+        .issues
+        .iter()
+        .flat_map(|issue| issue.ground_truth_unique.iter().map(String::as_str))
+        .collect();
+
     Patterns {
         weakest_area,
         weakest_dimension,
         noise_terms: noise_terms(searched, evaluation),
-        missed_kinds: frequent(missed().map(|path| kind(path)), 1),
-        missed_files: frequent(missed().map(String::as_str), 2),
+        missed_kinds: frequent(missed.iter().map(|path| kind(path)), 1),
+        missed_files: frequent(missed.into_iter(), 2),
         lowest: lowest(&evaluation.issues),
         verdicts_against_labels: against_labels(conversations, evaluation),
     }
 }
 
-/// Words of issues that irrelevant files show at least three times, and more than twice as often as relevant
-/// ones.
+/// Returns the words of issues that snippets of at least [`MIN_NOISE`] irrelevant files contain, and of more
+/// than twice as many irrelevant files as relevant ones. The most frequent come first.
 fn noise_terms(searched: &SearchResults, evaluation: &Evaluation) -> Vec<NoiseTerm> {
     let mut counts: BTreeMap<String, (usize, usize)> = BTreeMap::new();
     for (searched, evaluated) in searched.results.iter().zip(&evaluation.issues) {
         let found = &searched.search_results;
+        // Terms of snippets are stems, so words are compared by their stems.
         let words: Vec<(String, String)> = found
             .search_terms_used
             .iter()
             .map(|word| (text::stem(&word.to_lowercase()), word.to_lowercase()))
             .filter(|(stem, _)| !text::is_stop_word(stem))
             .collect();
+
         for snippet in &found.snippets {
             let verdict = evaluated.our_unique.iter().find(|verdict| verdict.path == snippet.path);
             let is_relevant = match verdict.map(|verdict| verdict.relevant) {
+                // A file without a verdict is in the ground truth.
                 None | Some(Relevant::Yes) => true,
                 Some(Relevant::No) => false,
                 Some(Relevant::NotJudged) => continue,
             };
+
             let mut shown = HashSet::new();
             for_each_term(&snippet.content, &mut |term| {
                 shown.insert(term.to_owned());
             });
+
             for (_, word) in words.iter().filter(|(stem, _)| shown.contains(stem)) {
                 let (irrelevant, relevant) = counts.entry(word.clone()).or_default();
                 *(if is_relevant { relevant } else { irrelevant }) += 1;
             }
         }
     }
+
     let noisy = counts.into_iter().filter(|(_, (no, yes))| *no >= MIN_NOISE && *no > 2 * yes);
     let mut terms: Vec<NoiseTerm> =
         noisy.map(|(term, (irrelevant, relevant))| NoiseTerm { term, irrelevant, relevant }).collect();
@@ -96,16 +111,17 @@ fn noise_terms(searched: &SearchResults, evaluation: &Evaluation) -> Vec<NoiseTe
     terms
 }
 
-/// The extension of a path, or its name.
+/// Returns the extension of a path, or its name if it has none.
 fn kind(path: &str) -> &str {
     let name = path.rsplit('/').next().unwrap_or(path);
     name.rsplit_once('.').map_or(name, |(_, extension)| extension)
 }
 
-/// The most frequent of `names` that occur at least `least` times.
+/// Returns the most frequent of `names` that occur at least `least` times, with their numbers.
 fn frequent<'a>(names: impl Iterator<Item = &'a str>, least: usize) -> Vec<(String, usize)> {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     names.for_each(|name| *counts.entry(name).or_default() += 1);
+
     let mut all: Vec<(String, usize)> =
         counts.into_iter().filter(|(_, n)| *n >= least).map(|(name, n)| (name.to_owned(), n)).collect();
     all.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
@@ -113,34 +129,35 @@ fn frequent<'a>(names: impl Iterator<Item = &'a str>, least: usize) -> Vec<(Stri
     all
 }
 
-/// Ids of the issues with the lowest mean of precision and recall.
+/// Returns the ids of the issues with the lowest mean of precision and recall.
 fn lowest(issues: &[EvaluatedIssue]) -> Vec<String> {
-    let level = |issue: &EvaluatedIssue| -> Option<f64> {
-        let (precision, recall) = (issue.scores.precision, issue.scores.recall);
-        Some((precision.or(recall)? + recall.or(precision)?) / 2.0)
-    };
-    let mut all: Vec<(f64, &str)> =
-        issues.iter().filter_map(|issue| Some((level(issue)?, issue.conversation_id.as_str()))).collect();
+    let mut all: Vec<(f64, &str)> = Vec::new();
+    for issue in issues {
+        if let Some(level) = level_of(&issue.scores) {
+            all.push((level, &issue.conversation_id));
+        }
+    }
+
     all.sort_by(|a, b| a.0.total_cmp(&b.0).then_with(|| a.1.cmp(b.1)));
     all.into_iter().take(N_LISTED).map(|(_, id)| id.to_owned()).collect()
 }
 
-/// Number of verdicts that call a labelled file irrelevant.
+/// Counts the verdicts that call a labelled file irrelevant.
 fn against_labels(conversations: &Conversations, evaluation: &Evaluation) -> usize {
-    let pairs = conversations.conversations.iter().zip(&evaluation.issues);
-    pairs
-        .map(|(conversation, evaluated)| {
-            let wrong = evaluated.our_unique.iter().filter(|verdict| {
-                verdict.relevant == Relevant::No && conversation.issue.relevant.contains(&verdict.path)
-            });
-            wrong.count()
-        })
-        .sum()
+    let mut n = 0;
+    for (conversation, evaluated) in conversations.conversations.iter().zip(&evaluation.issues) {
+        let labels = &conversation.issue.relevant;
+        let irrelevant = evaluated.our_unique.iter().filter(|verdict| verdict.relevant == Relevant::No);
+        n += irrelevant.filter(|verdict| labels.contains(&verdict.path)).count();
+    }
+
+    n
 }
 
-/// What could be changed, in words, from what is known of an iteration.
+/// Returns proposals for people: changes that the patterns and figures of an iteration suggest.
 pub fn proposals(patterns: &Patterns, evaluation: &Evaluation) -> Vec<String> {
     let mut proposals = Vec::new();
+
     if let Some(area) = &patterns.weakest_area {
         proposals.push(format!("look at the misses of the area `{area}`, which is the weakest"));
     }
@@ -153,6 +170,7 @@ pub fn proposals(patterns: &Patterns, evaluation: &Evaluation) -> Vec<String> {
     if let Some((path, n)) = patterns.missed_files.first() {
         proposals.push(format!("{path} was missed by {n} issues: see why with `search --explain`"));
     }
+
     let figures = &evaluation.figures;
     if figures.classification_accuracy.is_some_and(|accuracy| accuracy < 0.85) {
         proposals.push("fewer than 85 % of the areas are right: correct the table of areas".to_owned());
@@ -171,32 +189,44 @@ pub fn proposals(patterns: &Patterns, evaluation: &Evaluation) -> Vec<String> {
             patterns.verdicts_against_labels
         ));
     }
+
+    // Vague proposals are made only if there are no others.
     if let Some(dimension) = patterns.weakest_dimension.as_ref().filter(|_| proposals.is_empty()) {
         proposals.push(format!("work on {dimension}, the weakest dimension"));
     }
     if let Some(id) = patterns.lowest.first().filter(|_| proposals.is_empty()) {
         proposals.push(format!("look at the issue {id}, which has the lowest figures"));
     }
+
     proposals
 }
 
-/// The files that answer an evaluated issue: found by both runs, judged relevant, or labelled. A file of one
-/// run alone is not certain enough to learn from.
+/// Returns the files that answer the `i`th issue of an iteration: found by both runs, judged relevant, or
+/// labelled. A file of one run alone is not certain enough to learn from.
 pub fn relevant_files(iteration: &Iteration, i: usize) -> Vec<String> {
     let Some(evaluated) = iteration.evaluation.issues.get(i) else { return Vec::new() };
-    let of_both = evaluated.ground_truth.iter().filter(|file| !file.one_run).map(|file| &file.path);
+    let found_by_both = evaluated.ground_truth.iter().filter(|file| !file.one_run).map(|file| &file.path);
     let judged = evaluated.our_unique.iter().filter(|verdict| verdict.relevant == Relevant::Yes);
     let labels = iteration.conversations.conversations.get(i).into_iter().flat_map(|it| &it.issue.relevant);
-    let all: BTreeSet<&String> = of_both.chain(judged.map(|verdict| &verdict.path)).chain(labels).collect();
+
+    let all: BTreeSet<&String> =
+        found_by_both.chain(judged.map(|verdict| &verdict.path)).chain(labels).collect();
     all.into_iter().cloned().collect()
 }
 
-/// The share of area checks that agree.
+/// Returns the share of area checks that agree with the table; `None` if there are none.
 pub fn classification_accuracy(issues: &[EvaluatedIssue]) -> Option<f64> {
-    let checks = || issues.iter().filter_map(|issue| issue.area_check.as_ref().map(|check| (issue, check)));
-    // The table did not decide, so it was neither right nor wrong.
-    let decided = || checks().filter(|(issue, _)| issue.product_area != area::UNCERTAIN);
-    super::figures::share(decided().filter(|(_, check)| check.accurate).count(), decided().count())
+    let (mut n_checked, mut n_accurate) = (0, 0);
+    for issue in issues {
+        // In an uncertain area the table did not decide, so it was neither right nor wrong.
+        let Some(check) = issue.area_check.as_ref().filter(|_| issue.product_area != area::UNCERTAIN) else {
+            continue;
+        };
+        n_checked += 1;
+        n_accurate += usize::from(check.accurate);
+    }
+
+    super::figures::share(n_accurate, n_checked)
 }
 
 #[cfg(test)]
@@ -256,7 +286,7 @@ mod tests {
     #[test]
     fn an_iteration_that_is_not_good_names_at_least_one_thing_to_improve() {
         let thin = issue("only", "a", None, Some(0.2));
-        let figures = Figures::of([("a", thin.scores)].into_iter());
+        let figures = Figures::new([("a", thin.scores)].into_iter());
         let evaluation = Evaluation { figures, issues: vec![thin], ..Evaluation::default() };
         let weights = codeweaver::query::rank::WEIGHTS.clone();
         let searched = SearchResults { iteration: 0, weights, results: Vec::new() };

@@ -2,8 +2,15 @@
 //!
 //! [`Learner::Tune`] is `eval tune` over all judged issues, with the areas as groups of its guards; it learns
 //! nothing before its least number of queries. Any other learner is an external command, described in
-//! docs/quality-loop.md. What it proposes is searched with in the next iteration, and taken back if an area
-//! loses by it.
+//! docs/quality-loop.md. The next iteration searches with the proposed weights, which are taken back if an
+//! area loses by them.
+
+use std::fmt;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use codeweaver::query::rank::{Weights, own_weights};
 
 use super::external;
 use crate::error::EvalError;
@@ -11,12 +18,8 @@ use crate::runner::Runner;
 use crate::tune::bootstrap::Interval;
 use crate::tune::guard::{Guard, Limits};
 use crate::tune::{self, Options, WeightChange};
-use codeweaver::query::rank::{Weights, own_weights};
-use serde::{Deserialize, Serialize};
-use std::fmt;
-use std::path::Path;
 
-/// Which learner.
+/// A learner. Its text form is `none`, `tune` or a command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub enum Learner {
@@ -57,19 +60,20 @@ impl fmt::Display for Learner {
 pub struct Change {
     pub description: String,
     pub weights: Vec<WeightChange>,
-    /// Of NDCG@10 over the issues so far, cross-validated; `None` for an external learner.
+    /// The gain of NDCG@10 over the issues so far, cross-validated; `None` for an external learner.
     pub gain: Option<Interval>,
     pub guards: Vec<Guard>,
 }
 
-/// What a learner proposes.
+/// The proposal of a learner.
 pub enum Proposed {
+    /// A change, with the weights that it leads to.
     Change(Change, Box<Weights>),
-    /// With the reason.
+    /// No change, with the reason.
     Nothing(String),
 }
 
-/// What an external learner is told.
+/// The input of an external learner.
 #[derive(Serialize)]
 struct Question<'a, M: Serialize> {
     version: u32,
@@ -78,7 +82,7 @@ struct Question<'a, M: Serialize> {
     memory: &'a M,
 }
 
-/// What it answers.
+/// The output of an external learner.
 #[derive(Deserialize)]
 struct Answer {
     description: String,
@@ -87,8 +91,8 @@ struct Answer {
 }
 
 impl Learner {
-    /// Proposes a change of `current`. `open` opens the judged issues as a suite; `memory` is what the loop
-    /// has learned so far.
+    /// Proposes a change of `current`. `open` opens the judged issues as a suite; `memory` has the results of
+    /// the loop so far.
     ///
     /// # Errors
     /// Those of `open`, and of [`external::run`]; [`EvalError::Command`] for weights out of their range.
@@ -107,26 +111,27 @@ impl Learner {
                 let question =
                     Question { version: super::PROTOCOL, role: "learner", weights: current, memory };
                 let answer: Answer = external::run(command, directory, &question, limits)?;
-                let Some(weights) = answer.weights.filter(|weights| weights != current) else {
-                    return Ok(Proposed::Nothing(format!(
-                        "the learner proposes nothing: {}",
-                        answer.description
-                    )));
-                };
-                own_weights::check(&weights)
-                    .map_err(|why| EvalError::Command { command: command.clone(), why })?;
-                let change = Change {
-                    description: answer.description,
-                    weights: changes(current, &weights),
-                    gain: None,
-                    guards: Vec::new(),
-                };
-                Ok(Proposed::Change(change, Box::new(weights)))
+
+                answered(answer, current).map_err(|why| EvalError::Command { command: command.clone(), why })
             }
         }
     }
 }
 
+/// Checks the answer of an external learner; the error says what is wrong with its weights.
+fn answered(answer: Answer, current: &Weights) -> Result<Proposed, String> {
+    let description = answer.description;
+    let Some(weights) = answer.weights.filter(|weights| weights != current) else {
+        return Ok(Proposed::Nothing(format!("the learner proposes nothing: {description}")));
+    };
+    own_weights::check(&weights)?;
+
+    let changes = changes(current, &weights);
+    let change = Change { description, weights: changes, gain: None, guards: Vec::new() };
+    Ok(Proposed::Change(change, Box::new(weights)))
+}
+
+/// Proposes the weights of `eval tune`, if all of its guards hold.
 fn tuned(current: &Weights, runner: &Runner) -> Result<Proposed, EvalError> {
     // The time to rank differs from run to run, and a resumed loop must decide as one that was not
     // interrupted.
@@ -139,8 +144,10 @@ fn tuned(current: &Weights, runner: &Runner) -> Result<Proposed, EvalError> {
         }
         Err(error) => return Err(error),
     };
+
     let holds = proposal.holds();
     let guards: Vec<Guard> = proposal.guards.into_iter().filter(|guard| guard.name != "time").collect();
+
     if !holds || proposal.changes.is_empty() {
         let failed: Vec<String> = guards
             .iter()
@@ -150,11 +157,13 @@ fn tuned(current: &Weights, runner: &Runner) -> Result<Proposed, EvalError> {
         let why = if failed.is_empty() { "no weight changes".to_owned() } else { failed.join("; ") };
         return Ok(Proposed::Nothing(format!("the learned weights are refused: {why}")));
     }
+
     let description = format!("weights learned from {} issues", proposal.n_queries);
     let change = Change { description, weights: proposal.changes, gain: Some(proposal.gain), guards };
     Ok(Proposed::Change(change, Box::new(proposal.weights)))
 }
 
+/// Returns the weights that differ.
 fn changes(before: &Weights, after: &Weights) -> Vec<WeightChange> {
     let pairs = before.by_name().into_iter().zip(after.by_name());
     pairs

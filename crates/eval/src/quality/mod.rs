@@ -1,14 +1,14 @@
-//! The search-quality loop: finds out what the search misses, judges what it returns, and keeps other weights
-//! only if no area loses by them.
+//! The search-quality loop: finds the files that the search misses, judges the files that it returns, and
+//! changes the ranking weights only if no area loses by the change.
 //!
 //! Each iteration takes fresh issues from a pool ([`issue`], [`area`], [`sample`]), searches ([`search`]),
 //! evaluates ([`evaluate`]: [`explorer`], [`judge`], [`figures`]) and learns ([`learn`], [`guard`],
 //! [`learner`], [`trial`]). Iteration 0 is the baseline. Every step leaves an [`artefact`]; a step whose
-//! artefact is there is not done again, so a loop that was stopped continues where it was. [`report`] renders
-//! the whole.
+//! artefact is there is not done again, so a stopped loop continues after its last finished step. [`report`]
+//! renders the whole.
 //!
 //! The method is that of "Codebase Search Optimization: Validation-Driven Development"; docs/quality-loop.md
-//! names its numbers, and where this loop differs.
+//! lists its numbers and the differences of this loop.
 
 pub mod area;
 pub mod artefact;
@@ -34,5 +34,5 @@ pub mod trial;
 pub use config::Config;
 pub use run::{Loop, Summary};
 
-/// Version of the objects that external commands are told.
+/// Version of the JSON objects that external commands read.
 const PROTOCOL: u32 = 1;

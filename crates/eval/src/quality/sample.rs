@@ -1,4 +1,4 @@
-//! Sampling: which issues of the pool an iteration is about.
+//! Sampling: chooses the issues of an iteration from the pool.
 //!
 //! Each area has a share in proportion to the square root of its number of unused issues: rare areas come up
 //! more often than by chance, and last for more than the first iterations. Seats go to areas by the highest
@@ -6,22 +6,25 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-/// Chooses up to `n` of `pool` (id, area) that are not `used`; indexes into `pool`, in the order of choice.
+/// Chooses up to `n` issues of `pool`, given as (id, area), whose ids are not `used`. Returns indexes into
+/// `pool`, in the order of choice.
 pub fn sample(pool: &[(String, String)], used: &HashSet<String>, n: usize, seed: u64) -> Vec<usize> {
     let mut by_area: BTreeMap<&str, Vec<(blake3::Hash, usize)>> = BTreeMap::new();
     for (i, (id, area)) in pool.iter().enumerate().filter(|(_, (id, _))| !used.contains(id)) {
         by_area.entry(area).or_default().push((order(seed, id), i));
     }
+
     let mut areas: Vec<Area> = by_area.into_values().map(Area::new).collect();
     let mut chosen = Vec::new();
     while chosen.len() < n {
         let open = areas.iter_mut().filter(|area| area.n_chosen < area.issues.len());
-        // Of equal areas the first by name.
+        // On equal averages the first area by name is next.
         let next = open.reduce(|best, area| if area.average() > best.average() { area } else { best });
         let Some(area) = next else { break };
         chosen.push(area.issues[area.n_chosen]);
         area.n_chosen += 1;
     }
+
     chosen
 }
 
@@ -37,12 +40,13 @@ impl Area {
         Area { issues: issues.into_iter().map(|(_, i)| i).collect(), n_chosen: 0 }
     }
 
-    /// What the area gets next is its due as long as this is the highest.
+    /// Returns the Sainte-Laguë average of the area. The area with the highest one gets the next seat.
     fn average(&self) -> f64 {
         (self.issues.len() as f64).sqrt() / (2 * self.n_chosen + 1) as f64
     }
 }
 
+/// Returns the hash by which the issues of an area are ordered.
 fn order(seed: u64, id: &str) -> blake3::Hash {
     let mut hasher = blake3::Hasher::new();
     hasher.update(&seed.to_le_bytes()).update(id.as_bytes());

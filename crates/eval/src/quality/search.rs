@@ -1,4 +1,10 @@
-//! The search phase: ranks the tree of each issue with given weights.
+//! The search phase: ranks the files in the tree of each issue with given weights.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use codeweaver::query::rank::Weights;
+use codeweaver_text as text;
 
 use super::artefact::{Conversation, Found, FoundFile, Snippet};
 use crate::error::EvalError;
@@ -6,10 +12,6 @@ use crate::labelled::LabelledQuery;
 use crate::metric::Label;
 use crate::runner::{OpenRepository, Runner};
 use crate::suite::{Suite, SuiteRepository};
-use codeweaver::query::rank::Weights;
-use codeweaver_text as text;
-use std::collections::HashMap;
-use std::path::Path;
 
 /// Opens the trees of issues, each given with the paths that answer it.
 ///
@@ -20,6 +22,7 @@ pub fn open<'a>(
     repos: &Path,
 ) -> Result<Runner, EvalError> {
     let mut repositories: Vec<SuiteRepository> = Vec::new();
+
     for (conversation, relevant) in issues {
         let issue = &conversation.issue;
         let query = LabelledQuery {
@@ -32,6 +35,8 @@ pub fn open<'a>(
             expected: Vec::new(),
             excluded: Vec::new(),
         };
+
+        // Issues of one repository share its index.
         match repositories.iter_mut().find(|known| known.name == issue.repository) {
             Some(known) => known.queries.push(query),
             None => repositories.push(SuiteRepository {
@@ -43,10 +48,12 @@ pub fn open<'a>(
             }),
         }
     }
+
     Runner::open(Suite { repositories }, repos, &[])
 }
 
-/// What the search returns for each of `conversations` with each of `weights`: up to `n_results` files.
+/// Searches for each of `conversations` with each of `weights`. The result has one list for each
+/// conversation, in which each of `weights` has up to `n_results` files.
 ///
 /// # Errors
 /// Those of [`Runner::open`].
@@ -57,23 +64,32 @@ pub fn search(
     repos: &Path,
 ) -> Result<Vec<Vec<Found>>, EvalError> {
     let runner = open(conversations.iter().map(|conversation| (conversation, Vec::new())), repos)?;
+
     let mut places: HashMap<(&str, Option<&str>, &str), &OpenRepository> = HashMap::new();
     for opened in runner.repositories() {
         for query in &opened.repository.queries {
             places.insert((&opened.repository.name, query.rev.as_deref(), &query.query), opened);
         }
     }
-    let found = conversations.iter().map(|Conversation { issue, .. }| {
-        let opened = places.get(&(issue.repository.as_str(), issue.rev.as_deref(), issue.text.as_str()));
-        // Every issue is one of the queries that were opened.
-        let of = |weights: &&Weights| {
-            opened.map(|opened| found(opened, &issue.repository, &issue.text, weights, n_results))
+
+    let mut all = Vec::new();
+    for Conversation { issue, .. } in conversations {
+        let place = (issue.repository.as_str(), issue.rev.as_deref(), issue.text.as_str());
+        let by_weights = match places.get(&place) {
+            Some(opened) => weights
+                .iter()
+                .map(|weights| found(opened, &issue.repository, &issue.text, weights, n_results))
+                .collect(),
+            // Cannot happen: every issue is one of the queries that were opened.
+            None => vec![Found::default(); weights.len()],
         };
-        weights.iter().map(|weights| of(weights).unwrap_or_default()).collect()
-    });
-    Ok(found.collect())
+        all.push(by_weights);
+    }
+
+    Ok(all)
 }
 
+/// Searches for `text` and returns up to `n` files.
 fn found(opened: &OpenRepository, repository: &str, text: &str, weights: &Weights, n: usize) -> Found {
     let ranked = opened.rank(&opened.request(text), weights);
     let terms = text::query_terms(text);
@@ -86,6 +102,7 @@ fn found(opened: &OpenRepository, repository: &str, text: &str, weights: &Weight
         )],
         ..Found::default()
     };
+
     for file in ranked.iter().take(n) {
         let hit = opened.hit(file, true);
         found.snippets.push(Snippet { path: hit.path.clone(), lines: hit.lines, content: hit.text });
@@ -97,5 +114,6 @@ fn found(opened: &OpenRepository, repository: &str, text: &str, weights: &Weight
             relevance: hit.relevance,
         });
     }
+
     found
 }

@@ -1,10 +1,12 @@
-//! An issue with the tree in which it is looked for.
+//! An issue with the tree that is searched for it.
+
+use serde::Serialize;
+
+use codeweaver_git::{self as git, BStr, Oid, Repo};
 
 use super::checkout::Checkout;
 use super::issue::Issue;
 use crate::error::EvalError;
-use codeweaver_git::{self as git, BStr, Oid, Repo};
-use serde::Serialize;
 
 /// An issue, its repository and the tree of its revision.
 pub struct Subject<'a> {
@@ -13,7 +15,7 @@ pub struct Subject<'a> {
     pub tree: Oid,
 }
 
-/// What external commands are told of an issue: no labels, no revision, no commit.
+/// The part of an issue that external commands get, without labels, revision and commit.
 #[derive(Serialize)]
 pub struct Told<'a> {
     pub id: &'a str,
@@ -36,8 +38,8 @@ impl<'a> Subject<'a> {
         }
     }
 
-    /// The files of the tree in a directory. Each command has one of its own: what one leaves there, no other
-    /// sees.
+    /// Writes the files of the tree to a directory. Each command gets one of its own, so that no command sees
+    /// the files that another one left there.
     ///
     /// # Errors
     /// Those of [`Checkout::new`].
@@ -45,8 +47,8 @@ impl<'a> Subject<'a> {
         Checkout::new(self.repo, &self.tree)
     }
 
-    /// Lines of the file at `path` that the fixing commit changed, 1-based and inclusive; `None` if the
-    /// commit is not known, or did not change the file.
+    /// Returns the line ranges of the file at `path` that the fixing commit changed, 1-based and inclusive;
+    /// `None` if the commit is not known, or did not change the file.
     ///
     /// # Errors
     /// [`EvalError::Git`].
@@ -55,16 +57,25 @@ impl<'a> Subject<'a> {
         let fixed = self.repo.resolve(commit)?.tree;
         let path = git::quoting::bytes(path);
         let path: &BStr = path.as_ref();
-        let mut blobs = self.repo.blobs();
-        let mut text = |tree: &Oid| -> Result<Option<Vec<u8>>, EvalError> {
-            let Some(file) = git::entry_at(self.repo, tree, path)? else { return Ok(None) };
-            Ok(blobs.read(&file.oid)?.map(<[u8]>::to_vec))
+
+        let (Some(old), Some(new)) = (self.file(&self.tree, path)?, self.file(&fixed, path)?) else {
+            return Ok(None);
         };
-        let (Some(old), Some(new)) = (text(&self.tree)?, text(&fixed)?) else { return Ok(None) };
         let Some(diff) = git::diff_lines(&old, &new) else { return Ok(None) };
-        // An insertion changes the line before it.
-        let lines = diff.hunks.iter().map(|hunk| (hunk.old.start + 1, hunk.old.end.max(hunk.old.start + 1)));
-        let lines: Vec<(u32, u32)> = lines.collect();
+
+        let mut lines = Vec::new();
+        for hunk in &diff.hunks {
+            // An insertion has no old lines, and counts as a change of the line after it.
+            let first = hunk.old.start + 1;
+            lines.push((first, hunk.old.end.max(first)));
+        }
+
         Ok((!lines.is_empty()).then_some(lines))
+    }
+
+    /// Reads the file at `path` of `tree`; `None` if there is none.
+    fn file(&self, tree: &Oid, path: &BStr) -> Result<Option<Vec<u8>>, EvalError> {
+        let Some(file) = git::entry_at(self.repo, tree, path)? else { return Ok(None) };
+        Ok(self.repo.blobs().read(&file.oid)?.map(<[u8]>::to_vec))
     }
 }

@@ -1,15 +1,18 @@
-//! Trials: a change of the weights is compared with the weights before it, on the same issues.
+//! Trials: compare a change of the weights with the weights before it, on the same issues.
 //!
 //! A trial begins with the iteration after the change and lasts until another change is tried, so that areas
-//! with one issue in an iteration come to be judged as well. The change is taken back if an area, or all
-//! issues together, lose more than [`guard::REGRESSION`], or if too little was judged to say so. When the
-//! trial ends, it is also taken back if it lost at all over all issues.
+//! with one issue in an iteration get enough issues to be compared. The change is taken back if an area, or
+//! all issues together, lose more than [`guard::REGRESSION`], or if too few issues were judged. When the
+//! trial ends, the change is also taken back if precision and recall over all issues are lower with it at
+//! all.
+
+use serde::{Deserialize, Serialize};
+
+use codeweaver::query::rank::Weights;
 
 use super::artefact::{Evaluation, Iteration, RolledBack};
-use super::figures::{Figures, Means};
+use super::figures::{Figures, Means, Scores};
 use super::guard::{self, MIN_AREA};
-use codeweaver::query::rank::Weights;
-use serde::{Deserialize, Serialize};
 
 /// A change with the figures of all issues since then.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -17,34 +20,39 @@ pub struct Trial {
     /// The iteration that made the change.
     pub since: usize,
     pub description: String,
-    /// With the weights before the change.
+    /// The figures with the weights before the change.
     pub before: Figures,
-    /// With the change.
+    /// The figures with the change.
     pub after: Figures,
 }
 
 impl Trial {
-    /// The trial that `now` belongs to, the iteration after `done`; `None` if no change is on trial.
-    pub fn of(done: &[Iteration], now: &Evaluation) -> Option<Trial> {
+    /// Returns the trial that `now`, the iteration after `done`, is part of; `None` if no change is on trial.
+    pub fn new(done: &[Iteration], now: &Evaluation) -> Option<Trial> {
+        // Former weights are kept only while a change is on trial.
         done.last()?.learnings.former_weights.as_ref()?;
         let since = done.iter().rposition(|iteration| iteration.learnings.change.is_some())?;
         let description = done[since].learnings.change.as_ref()?.description.clone();
-        let evaluations = || done[since + 1..].iter().map(|iteration| &iteration.evaluation).chain([now]);
-        let issues = || evaluations().flat_map(|evaluation| &evaluation.issues);
-        Some(Trial {
-            since,
-            description,
-            before: Figures::of(
-                issues().map(|it| (it.product_area.as_str(), it.former_scores.unwrap_or_default())),
-            ),
-            after: Figures::of(issues().map(|it| (it.product_area.as_str(), it.scores))),
-        })
+
+        let (mut before, mut after) = (Vec::new(), Vec::new());
+        for evaluation in done[since + 1..].iter().map(|iteration| &iteration.evaluation).chain([now]) {
+            for issue in &evaluation.issues {
+                let area = issue.product_area.as_str();
+                // Defaults have no figures, so an issue without former scores counts as not judged.
+                before.push((area, issue.former_scores.unwrap_or_default()));
+                after.push((area, issue.scores));
+            }
+        }
+
+        let (before, after) = (Figures::new(before.into_iter()), Figures::new(after.into_iter()));
+        Some(Trial { since, description, before, after })
     }
 
-    /// Why the change is taken back while the trial lasts.
+    /// Returns the change as taken back if the trial fails while it lasts; `None` if it goes on.
     pub fn failure(&self, weights: &Weights) -> Option<RolledBack> {
         let judged = self.before.aggregate.judged.min(self.after.aggregate.judged);
         let regressions = guard::regressions(&self.before, &self.after);
+
         let why = match () {
             () if judged < MIN_AREA => {
                 format!("{judged} issues were judged, and {MIN_AREA} are needed to try it")
@@ -52,12 +60,14 @@ impl Trial {
             () if !regressions.is_empty() => "it lost more than the limit".to_owned(),
             () => return None,
         };
+
         Some(RolledBack { description: self.description.clone(), why, regressions, weights: weights.clone() })
     }
 
-    /// Why the change is taken back when the trial ends.
+    /// Returns the change as taken back if the trial, which ends, lost over all issues; `None` if it did not.
     pub fn loss(&self, weights: &Weights) -> Option<RolledBack> {
         let (before, after) = (level(&self.before.aggregate)?, level(&self.after.aggregate)?);
+
         let why = "precision and recall of all issues are lower with it".to_owned();
         (after < before - guard::ROUNDING).then(|| RolledBack {
             description: self.description.clone(),
@@ -68,9 +78,14 @@ impl Trial {
     }
 }
 
-/// The mean of precision and recall, as far as there are.
+/// Returns the mean of precision and recall; if there is only one of them, that one.
 pub fn level(means: &Means) -> Option<f64> {
-    let (precision, recall) = (means.scores.precision, means.scores.recall);
+    level_of(&means.scores)
+}
+
+/// Returns the mean of precision and recall of `scores`; if there is only one of them, that one.
+pub fn level_of(scores: &Scores) -> Option<f64> {
+    let (precision, recall) = (scores.precision, scores.recall);
     Some((precision.or(recall)? + recall.or(precision)?) / 2.0)
 }
 
@@ -86,8 +101,8 @@ mod tests {
         Trial {
             since: 1,
             description: "x".to_owned(),
-            before: Figures::of(issues.iter().map(|(area, before, _)| (*area, scores(*before)))),
-            after: Figures::of(issues.iter().map(|(area, _, after)| (*area, scores(*after)))),
+            before: Figures::new(issues.iter().map(|(area, before, _)| (*area, scores(*before)))),
+            after: Figures::new(issues.iter().map(|(area, _, after)| (*area, scores(*after)))),
         }
     }
 

@@ -1,7 +1,8 @@
 //! Paired bootstrap: the interval of the mean of differences that were measured on the same queries.
 //!
-//! Queries are drawn anew with replacement (Efron and Tibshirani 1993). With several repositories, the
-//! repositories are drawn, and then the queries of each, since queries of one repository resemble each other.
+//! Queries are drawn with replacement (Efron and Tibshirani 1993). With several repositories, the
+//! repositories are drawn first, and then the queries of each, since queries of one repository resemble each
+//! other.
 
 /// Number of samples.
 const N_SAMPLES: usize = 2000;
@@ -16,30 +17,36 @@ pub struct Interval {
     pub high: f64,
 }
 
-/// The mean of `groups`, each the differences of one repository, with its interval. The mean is that over
-/// groups of the means of each. Zeros without differences. Equal arguments give equal results.
+/// Returns the mean of `groups`, each the differences of one repository, with its interval. The mean is that
+/// over groups of the means of each. Zeros without differences. Equal arguments give equal results.
 pub fn interval(groups: &[Vec<f64>], seed: u64) -> Interval {
     let groups: Vec<&Vec<f64>> = groups.iter().filter(|group| !group.is_empty()).collect();
     if groups.is_empty() {
         return Interval::default();
     }
-    let mean_of = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
-    let mean = groups.iter().map(|group| mean_of(group)).sum::<f64>() / groups.len() as f64;
+
+    let of_groups = groups.iter().map(|group| group.iter().sum::<f64>() / group.len() as f64);
+    let mean = of_groups.sum::<f64>() / groups.len() as f64;
+
+    // The seed is fixed, so that equal arguments give equal intervals.
     let mut random = fastrand::Rng::with_seed(seed);
-    let mut means: Vec<f64> = (0..N_SAMPLES)
-        .map(|_| {
-            let mut sum = 0.0;
-            for _ in 0..groups.len() {
-                let group = groups[random.usize(..groups.len())];
-                let drawn: f64 = (0..group.len()).map(|_| group[random.usize(..group.len())]).sum();
-                sum += drawn / group.len() as f64;
-            }
-            sum / groups.len() as f64
-        })
-        .collect();
+    let mut means: Vec<f64> = (0..N_SAMPLES).map(|_| resampled_mean(&groups, &mut random)).collect();
     means.sort_by(f64::total_cmp);
-    let at = |share: f64| means[((N_SAMPLES - 1) as f64 * share).round() as usize];
-    Interval { mean, low: at(TAIL), high: at(1.0 - TAIL) }
+
+    let quantile = |share: f64| means[((N_SAMPLES - 1) as f64 * share).round() as usize];
+    Interval { mean, low: quantile(TAIL), high: quantile(1.0 - TAIL) }
+}
+
+/// Draws groups, and from each its values, with replacement, and returns their mean.
+fn resampled_mean(groups: &[&Vec<f64>], random: &mut fastrand::Rng) -> f64 {
+    let mut sum = 0.0;
+    for _ in 0..groups.len() {
+        let group = groups[random.usize(..groups.len())];
+        let drawn: f64 = (0..group.len()).map(|_| group[random.usize(..group.len())]).sum();
+        sum += drawn / group.len() as f64;
+    }
+
+    sum / groups.len() as f64
 }
 
 #[cfg(test)]

@@ -1,12 +1,14 @@
-//! Labelled queries of a suite → features of the files found for them.
+//! Runs the labelled queries of a suite and computes the features of the files found for them.
 
-use crate::error::EvalError;
-use crate::metric::{DEPTH, Hit, Label, Scores, score};
-use crate::{Runner, ablate};
 use codeweaver::query::rank::features::LINEAR_WEIGHTS;
 use codeweaver::query::rank::{RankedFile, Weights};
 
-/// Names of the learned weights: those in which the score is linear.
+use crate::error::EvalError;
+use crate::metric::{DEPTH, Hit, Label, Scores, score};
+use crate::runner::OpenRepository;
+use crate::{Runner, ablate};
+
+/// Names of the learned weights, in which the score is linear.
 pub const NAMES: [&str; LINEAR_WEIGHTS.len()] = LINEAR_WEIGHTS;
 
 /// One number for each of [`NAMES`].
@@ -19,7 +21,7 @@ const N_FILES: usize = 60;
 /// A labelled query with the files found for it.
 #[derive(Debug, Clone)]
 pub struct RankedQuery {
-    /// Number of the suite and name of the repository in it.
+    /// The number of the suite, and the name of the repository in it.
     pub repository: (usize, String),
     pub language: String,
     pub category: String,
@@ -44,7 +46,7 @@ impl File {
 }
 
 impl RankedQuery {
-    /// Metrics of the order that `weights` give.
+    /// Returns the metrics of the order that `weights` give. Of equal scores the smaller path comes first.
     pub fn scores(&self, weights: &Linear) -> Scores {
         let mut order: Vec<(f32, &File)> =
             self.files.iter().map(|file| (file.score(weights), file)).collect();
@@ -62,26 +64,32 @@ pub fn collect(runner: &Runner, suite: usize, weights: &Weights) -> Vec<RankedQu
             let mut request = opened.request(&labelled.query);
             request.intent = labelled.intent;
             let ranked = opened.rank(&request, weights);
-            let file = |file: &RankedFile| {
-                let place = opened.hit(file, labelled.labels.iter().any(|target| target.contains.is_some()));
-                let features = file.features.linear(weights);
-                let factor = file.explanation.prior * file.explanation.part * file.explanation.intent;
-                let is_relevant = labelled.labels.iter().any(|target| target.is_covered_by(&place));
-                File { features, factor, is_relevant, place }
-            };
+            let files = ranked.iter().take(N_FILES);
+
             queries.push(RankedQuery {
                 repository: (suite, opened.repository.name.clone()),
                 language: labelled.language.clone().unwrap_or_else(|| opened.repository.language.clone()),
                 category: labelled.category.clone(),
-                files: ranked.iter().take(N_FILES).map(file).collect(),
+                files: files.map(|file| with_features(opened, file, &labelled.labels, weights)).collect(),
                 targets: labelled.labels.clone(),
             });
         }
     }
+
     queries
 }
 
-/// The learned weights of the table.
+/// Computes the features of a ranked file, and whether it covers one of `labels`.
+fn with_features(opened: &OpenRepository, file: &RankedFile, labels: &[Label], weights: &Weights) -> File {
+    // The text of a chunk is read only if a label needs it.
+    let place = opened.hit(file, labels.iter().any(|label| label.contains.is_some()));
+    let features = file.features.linear(weights);
+    let factor = file.explanation.prior * file.explanation.part * file.explanation.intent;
+    let is_relevant = labels.iter().any(|label| label.is_covered_by(&place));
+    File { features, factor, is_relevant, place }
+}
+
+/// Returns the learned weights of the table.
 pub fn linear(weights: &Weights) -> Linear {
     NAMES.map(|name| ablate::value(weights, name))
 }
@@ -95,13 +103,15 @@ pub fn with_linear(weights: &Weights, learned: &Linear) -> Result<Weights, EvalE
     Ok(weights)
 }
 
-/// All weights as JSON by name, rounded to four decimals.
+/// Formats all weights as JSON by name, rounded to four decimals.
 pub fn json(weights: &Weights) -> String {
-    let line = |(name, value): (String, f32)| {
+    let mut lines = Vec::new();
+    for (name, value) in weights.by_name() {
         let value = (f64::from(value) * 10_000.0).round() / 10_000.0;
-        format!("  \"{name}\": {value:?}")
-    };
-    format!("{{\n{}\n}}\n", weights.by_name().into_iter().map(line).collect::<Vec<_>>().join(",\n"))
+        lines.push(format!("  \"{name}\": {value:?}"));
+    }
+
+    format!("{{\n{}\n}}\n", lines.join(",\n"))
 }
 
 #[cfg(test)]
@@ -110,16 +120,6 @@ pub mod tests {
 
     /// A query of `repository` with one relevant and one other file; only their first two features are not 0.
     pub fn query(repository: &str, relevant: [f32; 2], other: [f32; 2]) -> RankedQuery {
-        let file = |path: &str, first: [f32; 2], is_relevant| {
-            let mut features = [0.0; NAMES.len()];
-            features[..2].copy_from_slice(&first);
-            File {
-                features,
-                factor: 1.0,
-                is_relevant,
-                place: Hit { path: path.to_owned(), lines: (1, 9), ..Hit::default() },
-            }
-        };
         RankedQuery {
             repository: (0, repository.to_owned()),
             language: "c".to_owned(),
@@ -127,6 +127,14 @@ pub mod tests {
             files: vec![file("other.c", other, false), file("relevant.c", relevant, true)],
             targets: vec![Label { path: "relevant.c".to_owned(), ..Label::default() }],
         }
+    }
+
+    fn file(path: &str, first: [f32; 2], is_relevant: bool) -> File {
+        let mut features = [0.0; NAMES.len()];
+        features[..2].copy_from_slice(&first);
+
+        let place = Hit { path: path.to_owned(), lines: (1, 9), ..Hit::default() };
+        File { features, factor: 1.0, is_relevant, place }
     }
 
     #[test]

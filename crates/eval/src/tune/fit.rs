@@ -1,23 +1,27 @@
-//! Features → weights.
+//! Learns weights from the features of judged files.
 
 use std::collections::BTreeMap;
 
 use super::features::{Linear, NAMES, RankedQuery};
 
+/// Settings of [`fit`].
 #[derive(Debug, Clone, Copy)]
 pub struct Settings {
+    /// The strength of the pull towards the initial weights.
     pub pull: f32,
+    /// Factor of the scores before the softmax.
     pub sharpness: f32,
+    /// Number of gradient steps.
     pub steps: usize,
-    /// Interpolation between the initial weights (0) and those of least error (1). Like the pull, it limits
-    /// overfitting to the few labelled queries.
+    /// The interpolation between the initial weights (0) and those of least error (1). Like the pull, it
+    /// limits overfitting to the few labelled queries.
     pub share: f32,
 }
 
 /// Step size relative to the weight; weights that start at 0 move on the scale of [`SMALL`].
 const RATE: f32 = 0.05;
 const SMALL: f32 = 0.4;
-/// Adam (Kingma and Ba 2015).
+/// Decay rates of the optimiser, which is Adam (Kingma and Ba 2015).
 const BETA: (f32, f32) = (0.9, 0.99);
 
 /// Learns the weights that rank the relevant files of `queries` first, starting from and pulled towards
@@ -30,19 +34,25 @@ pub fn fit<'a>(
     // A query without a relevant file in its results has no gradient.
     let queries: Vec<&RankedQuery> =
         queries.filter(|query| query.files.iter().any(|file| file.is_relevant)).collect();
+
+    // A step is relative to its weight: a weight that is small or 0 would hardly move without a floor.
     let scale = start.map(|weight| if weight > 0.0 { weight.max(0.2) } else { SMALL });
     let mut weights = *start;
     let (mut mean, mut square) = ([0.0f32; NAMES.len()], [0.0f32; NAMES.len()]);
+
     for step in 1..=settings.steps {
         let mut gradient = [0.0f32; NAMES.len()];
         for query in &queries {
             add_gradient(query, &weights, settings.sharpness, &mut gradient);
         }
+
         for (i, gradient) in gradient.iter().enumerate() {
             let pull = settings.pull * (weights[i] - start[i]) / (scale[i] * scale[i]);
             let g = gradient / queries.len().max(1) as f32 + pull;
+
             mean[i] = BETA.0 * mean[i] + (1.0 - BETA.0) * g;
             square[i] = BETA.1 * square[i] + (1.0 - BETA.1) * g * g;
+            // The means start at 0; the correction makes up for the first steps.
             let corrected =
                 (mean[i] / (1.0 - BETA.0.powi(step as i32)), square[i] / (1.0 - BETA.1.powi(step as i32)));
             weights[i] -= RATE * scale[i] * corrected.0 / (corrected.1.sqrt() + 1e-8);
@@ -50,6 +60,7 @@ pub fn fit<'a>(
             weights[i] = weights[i].max(0.0);
         }
     }
+
     std::array::from_fn(|i| start[i] + settings.share * (weights[i] - start[i]))
 }
 
@@ -57,9 +68,11 @@ pub fn fit<'a>(
 /// the relevant files.
 fn add_gradient(query: &RankedQuery, weights: &Linear, sharpness: f32, gradient: &mut Linear) {
     let scores: Vec<f32> = query.files.iter().map(|file| sharpness * file.score(weights)).collect();
+    // The largest score is subtracted, so that no exponential overflows.
     let top = scores.iter().copied().fold(f32::MIN, f32::max);
     let total: f32 = scores.iter().map(|score| (score - top).exp()).sum();
     let share = 1.0 / query.files.iter().filter(|file| file.is_relevant).count().max(1) as f32;
+
     for (file, score) in query.files.iter().zip(&scores) {
         let wanted = if file.is_relevant { share } else { 0.0 };
         let error = sharpness * file.factor * ((score - top).exp() / total - wanted);
@@ -67,10 +80,9 @@ fn add_gradient(query: &RankedQuery, weights: &Linear, sharpness: f32, gradient:
     }
 }
 
-/// For each query, in their order, the weights learned from the queries of the other folds.
+/// Returns for each query, in their order, the weights learned from the queries of the other folds.
 ///
-/// # Panics
-/// If there are fewer folds of queries than queries.
+/// `folds` has the fold of each query, from 0. The cost is one [`fit`] a fold.
 pub fn cross_validate(
     queries: &[RankedQuery],
     start: &Linear,
@@ -78,24 +90,26 @@ pub fn cross_validate(
     settings: &Settings,
 ) -> Vec<Linear> {
     let n_folds = folds.iter().max().map_or(0, |last| last + 1);
-    let of_fold: Vec<Linear> = (0..n_folds)
-        .map(|fold| {
-            let others = queries.iter().zip(folds).filter(|(_, of)| **of != fold);
-            fit(others.map(|(query, _)| query), start, settings)
-        })
-        .collect();
-    folds.iter().map(|&fold| of_fold[fold]).collect()
+    let mut learned: Vec<Linear> = Vec::new();
+    for fold in 0..n_folds {
+        let others = queries.iter().zip(folds).filter(|(_, other)| **other != fold);
+        learned.push(fit(others.map(|(query, _)| query), start, settings));
+    }
+
+    folds.iter().map(|&fold| learned[fold]).collect()
 }
 
-/// The fold of each query, 0 to `n_folds` − 1: all queries of a repository are in one, so that no repository
-/// is measured with weights that were learned from it. Of a single repository, blocks of neighbouring
-/// queries, which for a mined suite are blocks of time.
+/// Returns the fold of each query, 0 to `n_folds` − 1. All queries of a repository are in one fold, so that
+/// no repository is measured with weights that were learned from it. The queries of a single repository are
+/// divided into blocks of neighbours, which for a mined suite are blocks of time.
 pub fn folds(queries: &[RankedQuery], n_folds: usize) -> Vec<usize> {
     let mut repositories: Vec<_> = queries.iter().map(|query| query.repository.clone()).collect();
     repositories.dedup();
     if repositories.len() < 2 {
         return (0..queries.len()).map(|i| i * n_folds / queries.len().max(1)).collect();
     }
+
+    // A fixed seed gives the same folds in every run.
     fastrand::Rng::with_seed(1).shuffle(&mut repositories);
     let n_folds = n_folds.min(repositories.len());
     let fold_of: BTreeMap<_, _> =

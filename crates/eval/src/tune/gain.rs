@@ -1,10 +1,12 @@
 //! The gain of weights by language, category and repository.
 
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
 use super::bootstrap::{Interval, interval};
 use super::features::{Linear, RankedQuery};
 use crate::metric::Scores;
-use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
 /// NDCG@10 of a group of queries before and after: means over repositories of the mean over their queries.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -33,35 +35,37 @@ pub struct Gains<'a> {
 type RepositoryKey = (usize, String);
 
 impl Gains<'_> {
-    /// `after` has the weights of each query.
+    /// Scores every query with the weights `before`, and with its own of `after`, which are cross-validated.
     pub fn new<'a>(queries: &'a [RankedQuery], before: &Linear, after: &[Linear]) -> Gains<'a> {
-        let scores = queries.iter().zip(after);
-        let scores = scores.map(|(query, after)| (query.scores(before), query.scores(after))).collect();
+        let pairs = queries.iter().zip(after);
+        let scores = pairs.map(|(query, after)| (query.scores(before), query.scores(after))).collect();
         Gains { queries, scores }
     }
 
-    /// The difference of NDCG@10.
+    /// Returns the difference of NDCG@10.
     pub fn ndcg(&self, seed: u64) -> Interval {
         interval(&self.differences(|scores| scores.ndcg), seed)
     }
 
-    /// The difference of the share of first places.
+    /// Returns the difference of the share of first places.
     pub fn first_place(&self) -> f64 {
         let groups = self.differences(|scores| scores.hit_at_1);
-        let mean = |values: &Vec<f64>| values.iter().sum::<f64>() / values.len() as f64;
-        groups.iter().map(mean).sum::<f64>() / groups.len().max(1) as f64
+        let means = groups.iter().map(|group| group.iter().sum::<f64>() / group.len() as f64);
+        means.sum::<f64>() / groups.len().max(1) as f64
     }
 
-    /// Differences by repository.
-    fn differences(&self, of: impl Fn(&Scores) -> f64) -> Vec<Vec<f64>> {
+    /// Returns the differences of `metric`, grouped by repository.
+    fn differences(&self, metric: impl Fn(&Scores) -> f64) -> Vec<Vec<f64>> {
         let mut groups: BTreeMap<&RepositoryKey, Vec<f64>> = BTreeMap::new();
         for (query, (before, after)) in self.queries.iter().zip(&self.scores) {
-            groups.entry(&query.repository).or_default().push(of(after) - of(before));
+            groups.entry(&query.repository).or_default().push(metric(after) - metric(before));
         }
+
         groups.into_values().collect()
     }
 
-    /// The groups of queries by language, by category and by repository, without those of all queries.
+    /// Returns the groups of queries by language, by category and by repository, without groups that hold all
+    /// queries.
     pub fn groups(&self) -> Vec<Group> {
         let mut groups = self.by("language", |query| query.language.clone());
         groups.extend(self.by("category", |query| query.category.clone()));
@@ -70,31 +74,37 @@ impl Gains<'_> {
         groups
     }
 
-    /// All queries.
+    /// Returns all queries as one group.
     pub fn all(&self) -> Group {
         self.group("all", "", |_| true)
     }
 
+    /// Returns one group for each name, sorted; queries whose name is empty belong to none.
     fn by(&self, kind: &str, name: impl Fn(&RankedQuery) -> String) -> Vec<Group> {
         let mut names: Vec<String> = self.queries.iter().map(&name).filter(|name| !name.is_empty()).collect();
         names.sort();
         names.dedup();
+
         names.iter().map(|wanted| self.group(kind, wanted, |query| name(query) == *wanted)).collect()
     }
 
+    /// Returns the group of the queries that `takes` accepts.
     fn group(&self, kind: &str, name: &str, takes: impl Fn(&RankedQuery) -> bool) -> Group {
-        let mut of: BTreeMap<&RepositoryKey, (Vec<Scores>, Vec<Scores>)> = BTreeMap::new();
+        let mut by_repository: BTreeMap<&RepositoryKey, (Vec<Scores>, Vec<Scores>)> = BTreeMap::new();
         let mut n = 0;
         for (query, (before, after)) in self.queries.iter().zip(&self.scores) {
             if takes(query) {
                 n += 1;
-                let lists = of.entry(&query.repository).or_default();
+                let lists = by_repository.entry(&query.repository).or_default();
                 lists.0.push(*before);
                 lists.1.push(*after);
             }
         }
-        let (before, after): (Vec<Scores>, Vec<Scores>) =
-            of.into_values().map(|(before, after)| (Scores::mean(before), Scores::mean(after))).unzip();
+
+        let (before, after): (Vec<Scores>, Vec<Scores>) = by_repository
+            .into_values()
+            .map(|(before, after)| (Scores::mean(before), Scores::mean(after)))
+            .unzip();
         Group {
             kind: kind.to_owned(),
             name: name.to_owned(),

@@ -1,27 +1,29 @@
-//! Guards: what must hold before weights are changed.
+//! Guards: the conditions that must hold before weights are changed.
+
+use serde::{Deserialize, Serialize};
 
 use super::bootstrap::Interval;
 use super::gain::Group;
-use serde::{Deserialize, Serialize};
 
 /// Limits of the guards.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Limits {
-    /// The gain must be above 0, and the lower end of its interval at most this much below. That a gain is
-    /// certain takes more queries than most repositories have; that nothing is lost is what a guard is for.
+    /// The gain must be above 0, and the lower end of its interval at most this much below. A certain gain
+    /// would take more queries than most repositories have, so the guard only makes sure that nothing is
+    /// lost.
     pub margin: f64,
-    /// A smaller group is shown and not judged.
+    /// Least number of queries of a group that is judged.
     pub least_queries: usize,
-    /// A group of fewer queries than `many_queries` may lose this much NDCG@10: the limit at which a change
-    /// is taken back (document 003, "rollback procedure").
+    /// The NDCG@10 that a group of fewer than `many_queries` queries may lose: the limit at which a change is
+    /// taken back (document 003, "rollback procedure").
     pub tolerance: f64,
-    /// From so many queries on, a group may lose `strict_tolerance` only.
+    /// Number of queries from which a group may lose `strict_tolerance` only.
     pub many_queries: usize,
     pub strict_tolerance: f64,
     /// The share of first places that may be lost over all queries.
     pub first_place: f64,
-    /// The median time to rank, as a factor of that with the present weights. Learned weights change the
-    /// order alone, not the work; so this is about as much as other load on the machine changes it.
+    /// The median time to rank, as a factor of that with the present weights. Learned weights change only the
+    /// order and not the work, so the limit allows for other load on the machine.
     pub time: f64,
     /// Largest learned weight.
     pub largest: f32,
@@ -43,7 +45,7 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Whether the median time to rank may change from `before` to `after` microseconds.
+    /// Returns whether the median time to rank may change from `before` to `after` microseconds.
     pub fn allow_time(&self, (before, after): (u64, u64)) -> bool {
         after as f64 <= before.max(1) as f64 * self.time
     }
@@ -58,21 +60,23 @@ pub struct Guard {
     pub figure: String,
 }
 
-/// What the guards are about.
+/// The figures that the guards check.
 pub struct Measured<'a> {
-    /// Of NDCG@10, cross-validated.
+    /// Difference of NDCG@10, cross-validated.
     pub gain: Interval,
     /// Difference of the share of first places, cross-validated.
     pub first_place: f64,
     pub groups: &'a [Group],
     /// Median time to rank before and after, in microseconds.
     pub micros: (u64, u64),
+    /// Largest learned weight.
     pub largest: f32,
 }
 
-/// All guards, in a fixed order.
+/// Checks all guards and returns them in a fixed order.
 pub fn check(measured: &Measured<'_>, limits: &Limits) -> Vec<Guard> {
     let Measured { gain, first_place, groups, micros, largest } = *measured;
+
     let mut guards = vec![
         Guard {
             name: "gain".to_owned(),
@@ -92,6 +96,8 @@ pub fn check(measured: &Measured<'_>, limits: &Limits) -> Vec<Guard> {
             ),
         },
     ];
+
+    // Chance decides on the smallest groups, which are left out.
     for group in groups.iter().filter(|group| group.n >= limits.least_queries) {
         let is_large = group.n >= limits.many_queries;
         let tolerance = if is_large { limits.strict_tolerance } else { limits.tolerance };
@@ -101,6 +107,7 @@ pub fn check(measured: &Measured<'_>, limits: &Limits) -> Vec<Guard> {
             figure: format!("{:+.4} over {} queries; at least −{tolerance}", group.change(), group.n),
         });
     }
+
     let (before, after) = micros;
     guards.push(Guard {
         name: "time".to_owned(),
@@ -115,6 +122,7 @@ pub fn check(measured: &Measured<'_>, limits: &Limits) -> Vec<Guard> {
         holds: largest <= limits.largest,
         figure: format!("the largest learned weight is {largest:.3}; at most {}", limits.largest),
     });
+
     guards
 }
 

@@ -1,17 +1,20 @@
 //! Time to rank with the weights before and after. Other load on the machine only adds time, so the time of a
 //! query is its best run.
 
-use crate::metric::DEPTH;
-use crate::runner::Runner;
 use codeweaver::query::rank::Weights;
 
-/// Runs of all queries with each weights, at least.
+use crate::metric::DEPTH;
+use crate::runner::Runner;
+
+/// Least number of runs of all queries with each of the weights.
 const MIN_RUNS: usize = 3;
-/// At most, as long as the times are not acceptable.
+/// Most runs, if the times stay unacceptable.
 const MAX_RUNS: usize = 20;
 
-/// Median times of the queries with the weights before and after, in microseconds. The weights take turns, so
-/// that neither finds the caches colder, until `is_acceptable` or [`MAX_RUNS`] are done.
+/// Returns the median times of the queries with the weights before and after, in microseconds.
+///
+/// The weights take turns, so that neither finds the caches colder, until the medians are acceptable or
+/// [`MAX_RUNS`] are done.
 pub fn measure(
     runners: &[&Runner],
     (before, after): (&Weights, &Weights),
@@ -19,24 +22,27 @@ pub fn measure(
 ) -> (u64, u64) {
     let (mut best_before, mut best_after) = (Vec::new(), Vec::new());
     let mut medians = (0, 0);
+
     for n_runs in 1..=MAX_RUNS {
         keep_best(&mut best_before, run(runners, before));
         keep_best(&mut best_after, run(runners, after));
         medians = (median(&best_before), median(&best_after));
+        // Load on the machine only adds time, so more runs can only lower the medians.
         if n_runs >= MIN_RUNS && is_acceptable(medians) {
             break;
         }
     }
+
     medians
 }
 
-/// The time of each query.
+/// Runs all queries and returns the time of each, in microseconds.
 fn run(runners: &[&Runner], weights: &Weights) -> Vec<u64> {
     let reports = runners.iter().map(|runner| runner.run(weights, DEPTH));
     reports.flat_map(|report| report.queries).map(|query| query.micros).collect()
 }
 
-/// Lowers `best` to the times of another run. The first run finds it empty.
+/// Lowers `best` to the times of another run. It is empty before the first run.
 fn keep_best(best: &mut Vec<u64>, run: Vec<u64>) {
     if best.is_empty() {
         *best = run;
@@ -45,6 +51,7 @@ fn keep_best(best: &mut Vec<u64>, run: Vec<u64>) {
     }
 }
 
+/// Returns the median; 0 if there are no times.
 fn median(micros: &[u64]) -> u64 {
     let mut sorted = micros.to_vec();
     sorted.sort_unstable();

@@ -1,10 +1,12 @@
-//! The file of the user's own weights: written at once, with the file before it kept as a backup.
+//! The file of the user's own weights: written as a whole, with the previous file kept as a backup.
+
+use std::path::{Path, PathBuf};
+
+use codeweaver::query::rank::Weights;
+use codeweaver_base::durable::{self, Replacement};
 
 use super::features;
 use crate::error::EvalError;
-use codeweaver::query::rank::Weights;
-use codeweaver_base::durable::{self, Replacement};
-use std::path::{Path, PathBuf};
 
 /// Maximum number of backups; the oldest is removed.
 const MAX_BACKUPS: usize = 10;
@@ -14,15 +16,8 @@ const MAX_BACKUPS: usize = 10;
 /// # Errors
 /// [`EvalError::Write`]. The file is then the old or the new one as a whole.
 pub fn write(path: &Path, weights: &Weights) -> Result<(), EvalError> {
-    let failed = EvalError::write(path);
-    let put = || -> std::io::Result<()> {
-        if let Ok(former) = std::fs::read(path) {
-            let n = backups(path).last().map_or(0, |(n, _)| *n) + 1;
-            replace(&backup(path, n), &former)?;
-        }
-        replace(path, features::json(weights).as_bytes())
-    };
-    put().map_err(failed)?;
+    write_with_backup(path, features::json(weights).as_bytes()).map_err(EvalError::write(path))?;
+
     let kept = backups(path);
     for (_, old) in kept.iter().take(kept.len().saturating_sub(MAX_BACKUPS)) {
         // One backup too many does no harm.
@@ -31,7 +26,7 @@ pub fn write(path: &Path, weights: &Weights) -> Result<(), EvalError> {
     Ok(())
 }
 
-/// What [`undo`] did.
+/// The outcome of [`undo`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Undone {
     /// The newest backup is in place again.
@@ -47,45 +42,63 @@ pub enum Undone {
 /// # Errors
 /// [`EvalError::Write`].
 pub fn undo(path: &Path) -> Result<Undone, EvalError> {
-    let failed = EvalError::write(path);
-    match backups(path).pop() {
-        Some((_, newest)) => {
-            std::fs::rename(&newest, path).map_err(failed)?;
-            Ok(Undone::Restored(newest))
+    let Some((_, newest)) = backups(path).pop() else {
+        if !path.exists() {
+            return Ok(Undone::Nothing);
         }
-        None if path.exists() => {
-            std::fs::remove_file(path).map_err(failed)?;
-            Ok(Undone::Removed)
-        }
-        None => Ok(Undone::Nothing),
-    }
+        std::fs::remove_file(path).map_err(EvalError::write(path))?;
+        return Ok(Undone::Removed);
+    };
+
+    std::fs::rename(&newest, path).map_err(EvalError::write(path))?;
+    Ok(Undone::Restored(newest))
 }
 
+/// Copies the file at `path`, if there is one, to a new backup, and replaces it by `bytes`.
+fn write_with_backup(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    if let Ok(former) = std::fs::read(path) {
+        // The backup is written first: a crash leaves one too many and not one too few.
+        let n = backups(path).last().map_or(0, |(n, _)| *n) + 1;
+        replace(&backup(path, n), &former)?;
+    }
+
+    replace(path, bytes)
+}
+
+/// Replaces the file at `path` durably: a crash leaves the old or the new one as a whole.
 fn replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    let staged = Replacement::of(path).inheriting().stage(bytes)?;
+    let staged = Replacement::new(path).inheriting().stage(bytes)?;
     staged.sync()?;
     staged.commit()?;
     path.parent().map_or(Ok(()), durable::sync_directory)
 }
 
+/// Returns the path of the `n`th backup, `NAME.N.bak`.
 fn backup(path: &Path, n: u64) -> PathBuf {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(format!(".{n}.bak"));
     path.with_file_name(name)
 }
 
-/// The backups of `path` with their numbers, ascending.
+/// Lists the backups of `path` with their numbers, ascending.
 fn backups(path: &Path) -> Vec<(u64, PathBuf)> {
-    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_owned();
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let number = |file: &str| -> Option<u64> {
-        file.strip_prefix(&name)?.strip_prefix('.')?.strip_suffix(".bak")?.parse().ok()
-    };
-    let mut found: Vec<(u64, PathBuf)> =
-        entries.filter_map(|entry| Some((number(entry.file_name().to_str()?)?, entry.path()))).collect();
+
+    let mut found = Vec::new();
+    for entry in entries {
+        if let Some(n) = entry.file_name().to_str().and_then(|file| backup_number(file, name)) {
+            found.push((n, entry.path()));
+        }
+    }
     found.sort();
     found
+}
+
+/// Returns the number of the backup called `file`; `None` if it is no backup of the file called `name`.
+fn backup_number(file: &str, name: &str) -> Option<u64> {
+    file.strip_prefix(name)?.strip_prefix('.')?.strip_suffix(".bak")?.parse().ok()
 }
 
 #[cfg(test)]

@@ -4,8 +4,9 @@ use std::fs::{self, Metadata};
 use std::io::{self, Read};
 use std::path::Path;
 
-use super::HookError;
 use codeweaver_base::durable::Replacement;
+
+use super::HookError;
 
 /// Maximum size of a hook script. A larger file is treated as a program.
 const MAX_HOOK_BYTES: u64 = 1 << 20;
@@ -70,7 +71,7 @@ pub(super) fn replace(path: &Path, bytes: &[u8]) -> Result<(), HookError> {
         Err(error) => return Err(failed(error)),
     };
 
-    let replacement = Replacement::of(path).named(".codeweaver-hook-", "").mode(NEW_FILE_MODE);
+    let replacement = Replacement::new(path).named(".codeweaver-hook-", "").mode(NEW_FILE_MODE);
     let staged = replacement.stage(bytes).map_err(failed)?;
     if let Some(permissions) = permissions {
         staged.set_permissions(permissions).map_err(failed)?;

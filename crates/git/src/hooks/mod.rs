@@ -101,7 +101,7 @@ impl Event {
 
     /// The events that are installed for a site. A bare repository receives pushes and may have linked
     /// worktrees, so it has all of them.
-    pub fn of(site: &HookSite) -> &'static [Event] {
+    pub fn for_site(site: &HookSite) -> &'static [Event] {
         match site.work_dir {
             Some(_) => &Event::OF_WORKTREES,
             None => &Event::ALL,

@@ -110,7 +110,7 @@ fn plan_configuration(
     let present = values(survey, scope, "event");
     let mut events = Vec::new();
     // The hooks of the user serve bare repositories too.
-    let wanted = if options.global { &Event::ALL } else { Event::of(site) };
+    let wanted = if options.global { &Event::ALL } else { Event::for_site(site) };
 
     for &event in wanted {
         let is_new = !present.iter().any(|value| *value == event.name());

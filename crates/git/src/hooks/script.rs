@@ -4,8 +4,9 @@
 //! The templates differ only in the event. Each is usable as it is; installation replaces the lines that
 //! name the binary and the mode. Only the lines from the first marker to the second are ours.
 
-use gix::bstr::{BString, ByteSlice, ByteVec};
 use std::path::Path;
+
+use gix::bstr::{BString, ByteSlice, ByteVec};
 
 use super::{Event, HookError, HookMode};
 

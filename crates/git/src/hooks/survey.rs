@@ -99,10 +99,10 @@ pub fn survey(site: &HookSite) -> Result<HookSurvey, HookError> {
 /// As [`survey`], with this git.
 pub(super) fn survey_with(git: &Git, site: &HookSite) -> Result<HookSurvey, HookError> {
     let hooks_dir = git.hooks_dir(site)?;
-    let files = files_of(&hooks_dir, Event::of(site))?;
+    let files = files_of(&hooks_dir, Event::for_site(site))?;
 
     Ok(HookSurvey {
-        version: GitVersion::of(git)?,
+        version: GitVersion::detect_with(git)?,
         hooks_dir_exists: hooks_dir.is_dir(),
         location: location_of(git, site, &hooks_dir),
         files,
@@ -156,7 +156,7 @@ pub(super) fn location_of(git: &Git, site: &HookSite, hooks_dir: &Path) -> Hooks
     } else if dir.starts_with(resolved(&site.common_dir)) || dir.starts_with(resolved(&site.git_dir)) {
         HooksDirLocation::Repository
     } else if site.work_dir.as_ref().is_some_and(|root| dir.starts_with(resolved(root))) {
-        let hooks = Event::of(site).iter().map(|event| dir.join(event.name())).collect::<Vec<_>>();
+        let hooks = Event::for_site(site).iter().map(|event| dir.join(event.name())).collect::<Vec<_>>();
         if git.ignores(site, &hooks) { HooksDirLocation::Ignored } else { HooksDirLocation::Worktree }
     } else {
         HooksDirLocation::Outside

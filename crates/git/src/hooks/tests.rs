@@ -82,7 +82,7 @@ impl TestRepo {
 
     /// Both streams of git, which must succeed.
     fn git_in(&self, dir: &Path, args: &[&str]) -> String {
-        let run = Run::of(&mut self.command(dir, args));
+        let run = Run::new(&mut self.command(dir, args));
         run.success().stdout() + &run.stderr()
     }
 
@@ -107,7 +107,7 @@ impl TestRepo {
     }
 
     fn version(&self) -> GitVersion {
-        GitVersion::of(&self.git).unwrap()
+        GitVersion::detect_with(&self.git).unwrap()
     }
 
     fn install(&self) -> InstallReport {

@@ -22,10 +22,10 @@ impl GitVersion {
     /// [`HookError::GitNotStarted`] without git, [`HookError::UnknownVersion`] for output that is not a
     /// version.
     pub fn detect() -> Result<GitVersion, HookError> {
-        GitVersion::of(&Git::default())
+        GitVersion::detect_with(&Git::default())
     }
 
-    pub(super) fn of(git: &Git) -> Result<GitVersion, HookError> {
+    pub(super) fn detect_with(git: &Git) -> Result<GitVersion, HookError> {
         let text = git.version_text()?;
         GitVersion::parse(&text).ok_or(HookError::UnknownVersion { text })
     }

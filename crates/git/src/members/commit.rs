@@ -1,11 +1,13 @@
 //! Writing a catalogue: its tree and the list of members, as one commit.
 
+use std::collections::BTreeMap;
+
+use gix::actor::SignatureRef;
+use gix::objs::{Tree, tree::Entry, tree::EntryKind};
+
 use super::{MEMBERS_FILE, Member, MemberState, Members};
 use crate::error::one_line;
 use crate::{GitError, Oid, Repo, diff_trees, walk_tree};
-use gix::actor::SignatureRef;
-use gix::objs::{Tree, tree::Entry, tree::EntryKind};
-use std::collections::BTreeMap;
 
 /// A directory of the catalogue that is no member.
 #[derive(Default)]

@@ -12,11 +12,13 @@ mod name;
 mod probe;
 mod stores;
 
-use super::{ByteSlice as _, GitError, Oid, Repo};
-use gix::objs::{Find as _, Kind, TreeRefIter};
-use rustc_hash::FxHashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+use gix::objs::{Find as _, Kind, TreeRefIter};
+use rustc_hash::FxHashMap;
+
+use super::{ByteSlice as _, GitError, Oid, Repo};
 
 pub use name::{NameError, check_name};
 pub use probe::{Found, find_reference, probe};

@@ -3,12 +3,14 @@
 //! Nothing of the member's configuration is read. The types of its files are checked before they are opened,
 //! so that a pipe in place of a reference does not block the look-up.
 
+use std::path::Path;
+
+use gix::objs::{CommitRefIter, Find as _, Kind, TagRefIter};
+use gix::refs::{Target, file};
+
 use super::MemberState;
 use crate::error::one_line;
 use crate::{Member, Oid};
-use gix::objs::{CommitRefIter, Find as _, Kind, TagRefIter};
-use gix::refs::{Target, file};
-use std::path::Path;
 
 /// Maximum number of symbolic references and tags on the way to a commit.
 const MAX_STEPS: usize = 16;

@@ -8,13 +8,16 @@
 //! Members are opened as bare object stores: no configuration of theirs is read, and none of their
 //! references.
 
-use super::{Members, by_tree, list_in, objects_of, read_members};
-use crate::Oid;
-use codeweaver_base::sync;
-use gix::objs::{TreeRefIter, tree::EntryKind};
-use rustc_hash::FxHashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
+
+use gix::objs::{TreeRefIter, tree::EntryKind};
+use rustc_hash::FxHashMap;
+
+use codeweaver_base::sync;
+
+use super::{Members, by_tree, list_in, objects_of, read_members};
+use crate::Oid;
 
 /// Number of object stores that stay open. Each costs a few memory maps.
 const MAX_OPEN: usize = 256;

@@ -55,7 +55,7 @@ pub fn write(path: &Path, content: Vec<u8>) {
 fn try_write(path: &Path, mut content: Vec<u8>) -> std::io::Result<()> {
     let checksum = blake3::hash(&content);
     content.extend_from_slice(&checksum.as_bytes()[..CHECKSUM_BYTES]);
-    Replacement::of(path).inheriting().stage(&content)?.commit()
+    Replacement::new(path).inheriting().stage(&content)?.commit()
 }
 
 /// Appends the length of `path` as u16, little endian, and its bytes, which are at most [`u16::MAX`].

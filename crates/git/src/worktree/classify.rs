@@ -385,14 +385,14 @@ impl Classifier<'_> {
             Err(_) => return Ok(self.unreadable(path)),
         };
 
-        let mode = match Kind::of(&meta) {
+        let mode = match Kind::from_metadata(&meta) {
             Kind::Directory | Kind::Other => return Ok(Content::Absent),
             Kind::Symlink => Mode::Symlink,
             Kind::File { executable: true } => Mode::Executable,
             Kind::File { executable: false } => Mode::File,
         };
 
-        if let Some(known) = self.old_cache.get(path, &FileStat::of(&meta)) {
+        if let Some(known) = self.old_cache.get(path, &FileStat::from_metadata(&meta)) {
             self.new_cache.insert(path.to_owned(), known);
             return Ok(Content::Blob(WorktreeBlob { oid: known.oid, mode, size: known.converted_size }));
         }
@@ -400,7 +400,7 @@ impl Classifier<'_> {
         let reader = match &mut self.reader {
             Some(reader) => reader,
             None => {
-                let index = Arc::new(LazyIndex::of(self.index.clone()));
+                let index = Arc::new(LazyIndex::new(self.index.clone()));
                 self.reader.insert(WorktreeReader::with_index(self.context.repo, index)?)
             }
         };

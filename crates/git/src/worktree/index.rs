@@ -17,7 +17,7 @@ pub(super) struct LazyIndex {
 
 impl LazyIndex {
     /// An index that is parsed already.
-    pub fn of(state: Arc<gix::index::State>) -> LazyIndex {
+    pub fn new(state: Arc<gix::index::State>) -> LazyIndex {
         LazyIndex { state: state.into() }
     }
 

@@ -54,7 +54,7 @@ pub(super) fn are_current(inputs: &[InputFile], repo: &Repo) -> bool {
 }
 
 fn stat(path: &Path) -> Option<FileStat> {
-    std::fs::metadata(path).ok().map(|meta| FileStat::of(&meta))
+    std::fs::metadata(path).ok().map(|meta| FileStat::from_metadata(&meta))
 }
 
 /// Paths of the input files of `repo`, which may not exist.

@@ -63,6 +63,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::{BStr, GitError, Oid, Repo};
+
 pub use changes::{FileState, WorktreeBlob, WorktreeChange, WorktreeChanges};
 pub use status::{StatusEngine, WorktreeStatus};
 pub use to_git::{WorktreeFile, WorktreeReader};

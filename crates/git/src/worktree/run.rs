@@ -121,7 +121,7 @@ impl StatusRun {
             let untracked = &mut self.scan.untracked.paths;
             untracked.retain(|known| known != path);
             let Ok(meta) = std::fs::symlink_metadata(context.full_path(path)) else { continue };
-            match Kind::of(&meta) {
+            match Kind::from_metadata(&meta) {
                 Kind::File { .. } if tracked::has_several_links(&meta) => return Ok(false),
                 Kind::File { .. } | Kind::Symlink => {}
                 Kind::Directory => return Ok(false),

@@ -30,14 +30,14 @@ pub struct Time {
 
 impl Time {
     /// The time of a file; that of 1970 if the system does not know it.
-    pub fn of(time: std::io::Result<SystemTime>) -> Time {
+    pub fn from_system_time(time: std::io::Result<SystemTime>) -> Time {
         let since = time.ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok()).unwrap_or_default();
         Time { seconds: since.as_secs(), nanos: since.subsec_nanos() }
     }
 
     /// The present time.
     pub fn now() -> Time {
-        Time::of(Ok(SystemTime::now()))
+        Time::from_system_time(Ok(SystemTime::now()))
     }
 
     /// Returns whether this change time is racy: a change after the observation at `observed` could leave the
@@ -85,7 +85,7 @@ pub struct FileStat {
 
 impl FileStat {
     #[cfg(unix)]
-    pub fn of(meta: &Metadata) -> FileStat {
+    pub fn from_metadata(meta: &Metadata) -> FileStat {
         use std::os::unix::fs::MetadataExt as _;
         FileStat {
             size: meta.len(),
@@ -96,11 +96,11 @@ impl FileStat {
     }
 
     #[cfg(not(unix))]
-    pub fn of(meta: &Metadata) -> FileStat {
+    pub fn from_metadata(meta: &Metadata) -> FileStat {
         FileStat {
             size: meta.len(),
-            mtime: Time::of(meta.modified()),
-            ctime: Time::of(meta.created()),
+            mtime: Time::from_system_time(meta.modified()),
+            ctime: Time::from_system_time(meta.created()),
             inode: 0,
         }
     }
@@ -133,7 +133,7 @@ impl FileStat {
 }
 
 impl Kind {
-    pub fn of(meta: &Metadata) -> Kind {
+    pub fn from_metadata(meta: &Metadata) -> Kind {
         let kind = meta.file_type();
         if kind.is_symlink() {
             Kind::Symlink
@@ -206,7 +206,7 @@ impl StatCache {
 
     fn try_load(path: &Path) -> Option<StatCache> {
         let bytes = cache_file::read(path, MAGIC)?;
-        let written = FileStat::of(&std::fs::symlink_metadata(path).ok()?).mtime;
+        let written = FileStat::from_metadata(&std::fs::symlink_metadata(path).ok()?).mtime;
 
         let rest = &mut bytes.get(MAGIC.len()..)?;
         let conversion_key = take(rest)?;

@@ -24,6 +24,8 @@ use std::time::{Duration, Instant};
 
 use gix::index::entry::Stage;
 
+use codeweaver_base::sync;
+
 use super::changes::WorktreeChanges;
 use super::context::{StatusContext, Tuning};
 use super::fsmonitor::{FsMonitor, Touched};
@@ -37,7 +39,6 @@ use super::to_git::WorktreeReader;
 use super::untracked::folds_case;
 use super::{classify, tracked};
 use crate::{BStr, ByteSlice as _, GitError, Oid, Repo};
-use codeweaver_base::sync;
 
 /// Maximum age of the last full scan. After that time everything is scanned again.
 const MAX_SCAN_AGE: Duration = Duration::from_secs(60);
@@ -121,7 +122,7 @@ impl StatusEngine {
         if let Some(monitored) = inner.monitored.take()
             && let Some(monitored) = monitored.update(&context)?
         {
-            let status = WorktreeStatus::of(&monitored.run, true);
+            let status = WorktreeStatus::new(&monitored.run, true);
             inner.monitored = Some(monitored);
             return Ok(status);
         }
@@ -167,7 +168,7 @@ impl StatusEngine {
 
         let is_expected =
             cache.run.outcome.head_tree.as_ref() == head_tree && cache.is_as_touched(repo.work_dir()?);
-        is_expected.then(|| WorktreeStatus::of(&cache.run, false))
+        is_expected.then(|| WorktreeStatus::new(&cache.run, false))
     }
 
     /// Makes the next run scan everything.
@@ -218,8 +219,8 @@ impl Inner {
         let changes = Arc::new(classify::classify(context, &index, head, &scan)?);
 
         let outcome = Outcome { head_tree: context.head_tree.copied(), all_in_index, changes };
-        let run = StatusRun { index: Arc::new(LazyIndex::of(index)), inputs, scan, outcome };
-        let status = WorktreeStatus::of(&run, false);
+        let run = StatusRun { index: Arc::new(LazyIndex::new(index)), inputs, scan, outcome };
+        let status = WorktreeStatus::new(&run, false);
 
         if let Some(monitor) = monitor {
             if monitor.is_complete() && run.is_watchable() {
@@ -235,7 +236,7 @@ impl Inner {
 }
 
 impl WorktreeStatus {
-    fn of(run: &StatusRun, is_incremental: bool) -> WorktreeStatus {
+    fn new(run: &StatusRun, is_incremental: bool) -> WorktreeStatus {
         WorktreeStatus { changes: run.outcome.changes.clone(), is_incremental, index: run.index.clone() }
     }
 
@@ -271,7 +272,7 @@ fn resume(cache: StatusCache, context: &StatusContext) -> Result<Option<Worktree
 
     let revalidation = cache.revalidate(context);
     let Touched::Files(touched) = revalidation.touched else { return Ok(None) };
-    let observation = Observation::of(context, &touched);
+    let observation = Observation::from_context(context, &touched);
     let base = cache.checksum();
 
     // All cached untracked files were found in walked directories, and a new one would have changed its
@@ -282,7 +283,7 @@ fn resume(cache: StatusCache, context: &StatusContext) -> Result<Option<Worktree
         observation.store(context, &run, &base, cache.touched);
     }
 
-    let mut status = WorktreeStatus::of(&run, false);
+    let mut status = WorktreeStatus::new(&run, false);
     if revalidation.unchecked > 0 {
         let mut changes = (*status.changes).clone();
         changes.unchecked += revalidation.unchecked;

@@ -52,7 +52,7 @@ impl ExpectedStat {
     /// Observes the current state of `path`; `None` if it cannot be determined.
     pub fn observe(path: &Path) -> Option<ExpectedStat> {
         match std::fs::symlink_metadata(path) {
-            Ok(meta) => Some(ExpectedStat::Exactly(FileStat::of(&meta))),
+            Ok(meta) => Some(ExpectedStat::Exactly(FileStat::from_metadata(&meta))),
             Err(error) if is_absent(&error) => Some(ExpectedStat::Absent),
             Err(_) => None,
         }
@@ -68,7 +68,7 @@ impl ExpectedStat {
         match (self, std::fs::symlink_metadata(path)) {
             (ExpectedStat::Absent, Err(error)) => is_absent(&error),
             (ExpectedStat::Directory, Ok(meta)) => meta.is_dir(),
-            (ExpectedStat::Exactly(stat), Ok(meta)) => *stat == FileStat::of(&meta),
+            (ExpectedStat::Exactly(stat), Ok(meta)) => *stat == FileStat::from_metadata(&meta),
             _ => false,
         }
     }

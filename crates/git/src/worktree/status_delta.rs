@@ -4,6 +4,10 @@
 //! stay edited, each process would have to parse git's index and compare these files again. So a run that has
 //! done this stores its result in a small file beside the status cache.
 
+use std::path::{Path, PathBuf};
+
+use rustc_hash::FxHashSet;
+
 use super::cache_file::{self, take, take_path};
 use super::context::StatusContext;
 use super::inputs::InputFile;
@@ -13,8 +17,6 @@ use super::stat::Time;
 use super::status_cache::{ExpectedStat, MAX_TOUCHED, fits, put_outcome, put_path, take_outcome};
 use super::to_git::is_inside;
 use crate::BString;
-use rustc_hash::FxHashSet;
-use std::path::{Path, PathBuf};
 
 /// Changes of a later run to a cached run.
 ///
@@ -64,7 +66,7 @@ pub(super) struct Observation {
 
 impl Observation {
     /// Observes files; `None` if there are none, or the stat data of one is unavailable.
-    pub fn of(context: &StatusContext, touched: &FxHashSet<BString>) -> Option<Observation> {
+    pub fn from_context(context: &StatusContext, touched: &FxHashSet<BString>) -> Option<Observation> {
         let at = Time::now();
         let mut files = Vec::with_capacity(touched.len());
         for path in touched {

@@ -85,7 +85,7 @@ fn stored_by_git(repo: &TestRepo, path: &str) -> String {
 
 /// Stdout of git with another file as its index.
 fn with_index(repo: &TestRepo, index: &Path, args: &[&str]) -> String {
-    let run = Run::of(repo.command("git").args(args).env("GIT_INDEX_FILE", index));
+    let run = Run::new(repo.command("git").args(args).env("GIT_INDEX_FILE", index));
     run.success().stdout()
 }
 
@@ -246,7 +246,7 @@ fn touched_files_are_hashed_once() {
     let loaded = StatCache::load(&cache);
     for path in ["a.txt", "new.txt"] {
         let meta = std::fs::symlink_metadata(repo.root().join(path)).unwrap();
-        assert!(loaded.get(path.into(), &FileStat::of(&meta)).is_some(), "{path}");
+        assert!(loaded.get(path.into(), &FileStat::from_metadata(&meta)).is_some(), "{path}");
     }
     // A run without new entries does not write the cache file.
     let before = std::fs::metadata(&cache).unwrap().modified().unwrap();

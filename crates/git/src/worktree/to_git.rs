@@ -190,8 +190,8 @@ impl WorktreeReader {
             Err(source) => return Err(GitError::Io { action: "stat", path: full, source }),
         };
 
-        let stat = FileStat::of(&meta);
-        let conversion = match Kind::of(&meta) {
+        let stat = FileStat::from_metadata(&meta);
+        let conversion = match Kind::from_metadata(&meta) {
             Kind::Directory | Kind::Other => Conversion::Absent,
             Kind::Symlink => {
                 let target = std::fs::read_link(&full).map_err(|source| GitError::Io {

@@ -82,11 +82,11 @@ impl TrackedScan {
         trust_ctime: bool,
         index_written: Time,
     ) {
-        let stat = FileStat::of(meta);
+        let stat = FileStat::from_metadata(meta);
         self.observe(position, Some(stat));
 
         let is_symlink = entry.mode == EntryMode::SYMLINK;
-        let is_same_kind = match Kind::of(meta) {
+        let is_same_kind = match Kind::from_metadata(meta) {
             Kind::Directory | Kind::Other => {
                 self.deleted.push(position);
                 return;

@@ -142,7 +142,7 @@ impl UntrackedCache {
     ) -> Option<(DirectoryListing, Option<CachedListing>)> {
         let observed = Time::now();
         let meta = std::fs::symlink_metadata(full).ok()?;
-        let (stat, tracked_hash) = (FileStat::of(&meta), tracked.hash);
+        let (stat, tracked_hash) = (FileStat::from_metadata(&meta), tracked.hash);
 
         let cached = self.cached.remove(prefix);
         if let Some(cached) = cached.filter(|cached| cached.stat == stat && cached.tracked == tracked_hash) {

@@ -1,12 +1,14 @@
 //! Turns the chunks of a blob into rows with vectors, and counts the terms of their texts.
 
-use crate::error::IndexError;
+use std::borrow::Cow;
+
 use codeweaver_chunk as chunk;
 use codeweaver_embed::{self as embed, Embedder, TableModel, TermEntries};
 use codeweaver_store::rows::{DocKey, RowMeta};
 use codeweaver_store::segment::DocTerms;
 use codeweaver_text::{TermCounts, TermTable};
-use std::borrow::Cow;
+
+use crate::error::IndexError;
 
 /// Rows with their vectors.
 pub struct EmbeddedChunks {
@@ -118,7 +120,7 @@ pub fn embed_chunks(
         terms.bodies.push(&mut terms.table, &text);
         let body_at = embed::document_input(&chunk, &text, &mut input);
         let hash = embed::input_hash(embedder.fingerprint(), &input);
-        rows.push(RowMeta::of(key, chunk, hash, excerpts));
+        rows.push(RowMeta::from_chunk(key, chunk, hash, excerpts));
 
         let target = &mut vectors[i * dim..(i + 1) * dim];
         if let Some(vector) = known(&hash).filter(|vector| vector.len() == dim) {

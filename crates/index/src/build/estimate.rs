@@ -1,5 +1,9 @@
 //! Estimates the work of a build without embedding anything.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use codeweaver_chunk::tokens;
+
 use super::known_vectors::KnownVectors;
 use super::worker::{Missing, Worker};
 use super::{BuildContext, available_threads};
@@ -7,8 +11,6 @@ use crate::error::IndexError;
 use crate::journal::{Journal, PARSER_STACK};
 use crate::plan::Job;
 use crate::vector_cache::VectorCache;
-use codeweaver_chunk::tokens;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The work that [`build`](super::build()) would do.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]

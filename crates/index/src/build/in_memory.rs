@@ -1,14 +1,16 @@
 //! Builds a few files into a segment in memory, for overlays.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use codeweaver_store::StoreError;
+use codeweaver_store::segment::SegmentBuilder;
+
 use super::known_vectors::KnownVectors;
 use super::worker::{Content, ThreadState, Unit, Worker};
 use super::{BuildContext, available_threads};
 use crate::error::IndexError;
 use crate::journal::{Journal, PARSER_STACK};
 use crate::plan::Job;
-use codeweaver_store::StoreError;
-use codeweaver_store::segment::SegmentBuilder;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Files of a unit when there are few jobs in all.
 const SMALL_UNIT: usize = 4;

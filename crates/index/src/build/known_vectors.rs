@@ -1,8 +1,9 @@
 //! Look-ups of vectors that the store already has.
 
+use rustc_hash::FxHashMap;
+
 use codeweaver_embed::{EmbedCost, Embedder};
 use codeweaver_store::StoreReader;
-use rustc_hash::FxHashMap;
 
 /// Vectors in the store, by the hash of their model input.
 pub struct KnownVectors<'a> {
@@ -19,7 +20,7 @@ impl<'a> KnownVectors<'a> {
 
     /// Returns a look-up in the rows of doc `previous`, which has nearly every chunk of an edited file, and,
     /// for slow models, in the whole store.
-    pub fn of(&self, previous: Option<u32>) -> impl Fn(&[u8; 16]) -> Option<Vec<i8>> + '_ {
+    pub fn lookup(&self, previous: Option<u32>) -> impl Fn(&[u8; 16]) -> Option<Vec<i8>> + '_ {
         let near = previous.and_then(|doc| self.reader.locate_doc(doc)).map(|(s, ordinal)| {
             let segment = &self.reader.segments[s];
             (segment, segment.doc_rows(ordinal))

@@ -26,6 +26,19 @@ mod tests;
 mod tuning;
 mod worker;
 
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
+use std::thread::Scope;
+use std::time::Instant;
+
+use rustc_hash::FxHashMap;
+
+use codeweaver_embed::{self as embed, EmbedCost, Embedder};
+use codeweaver_store::segment::SegmentBuilder;
+use codeweaver_store::state::SegmentRef;
+use codeweaver_store::{StoreError, StoreReader};
+
 use super::codebase::Codebase;
 use super::error::IndexError;
 use super::journal::{Journal, PARSER_STACK};
@@ -35,24 +48,15 @@ use super::run_ahead::RunAhead;
 use super::vector_cache::VectorCache;
 use crate::policy::Policy;
 use checkpoints::Checkpoints;
-use codeweaver_embed::{self as embed, EmbedCost, Embedder};
-use codeweaver_store::segment::SegmentBuilder;
-use codeweaver_store::state::SegmentRef;
-use codeweaver_store::{StoreError, StoreReader};
+use known_vectors::KnownVectors;
+use segments::Merger;
+use worker::{ThreadState, Unit, Worker};
+
 pub use embedding::{ChunkedBlob, EmbeddedChunks, Terms, embed_chunks};
 pub use estimate::{Estimate, estimate};
 pub use in_memory::{build_bytes, build_in_memory};
-use known_vectors::KnownVectors;
-use rustc_hash::FxHashMap;
-use segments::Merger;
 pub use segments::{SEAL_ROWS, write_segment};
-use std::collections::VecDeque;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc;
-use std::thread::Scope;
-use std::time::Instant;
 pub use tuning::Tuning;
-use worker::{ThreadState, Unit, Worker};
 
 /// Files of a unit, for a model that costs microseconds per chunk, for one that costs milliseconds, and for
 /// an API.

@@ -1,12 +1,13 @@
 //! Merges the units of workers in job order, and writes a segment when it is large enough.
 
-use super::Built;
-use super::worker::Unit;
-use crate::error::IndexError;
 use codeweaver_store::layout::{StoreLayout, write_content_addressed};
 use codeweaver_store::segment::SegmentBuilder;
 use codeweaver_store::shard;
 use codeweaver_store::state::SegmentRef;
+
+use super::Built;
+use super::worker::Unit;
+use crate::error::IndexError;
 
 /// Rows at which a segment is sealed: a million chunks are some twenty segments, and two in memory stay far
 /// below the memory limit.

@@ -1,10 +1,8 @@
 //! What an index holds does not depend on how it was built.
 
-use super::{BuildContext, Built, Tuning, build};
-use crate::plan::{self, Job};
-use crate::policy::Policy;
-use crate::progress::Silent;
-use crate::{Codebase, Target};
+use std::sync::Arc;
+use std::time::Duration;
+
 use codeweaver_embed::{self as embed, Embedder};
 use codeweaver_store::StoreReader;
 use codeweaver_store::segment::{Segment, SegmentBuilder};
@@ -12,8 +10,12 @@ use codeweaver_store::shard::{self, Offsets, ShardData};
 use codeweaver_store::snapshot::Snapshot;
 use codeweaver_store::state::SegmentRef;
 use codeweaver_testkit::TestRepo;
-use std::sync::Arc;
-use std::time::Duration;
+
+use super::{BuildContext, Built, Tuning, build};
+use crate::plan::{self, Job};
+use crate::policy::Policy;
+use crate::progress::Silent;
+use crate::{Codebase, Target};
 
 /// A repository whose files have many names, with the jobs of its first index.
 struct ManyNames {

@@ -1,5 +1,15 @@
 //! Workers: each turns jobs into docs of a segment of its own, with the vectors of their chunks.
 
+use rustc_hash::FxHashSet;
+
+use codeweaver_chunk::{self as chunk, tokens};
+use codeweaver_embed::{self as embed, EmbedCost};
+use codeweaver_git::BlobReader;
+use codeweaver_store::fault;
+use codeweaver_store::rows::DocMeta;
+use codeweaver_store::segment::SegmentBuilder;
+use codeweaver_text as text;
+
 use super::BuildContext;
 use super::embedding::{ChunkedBlob, Terms, embed_chunks, input_of};
 use super::known_vectors::KnownVectors;
@@ -10,14 +20,6 @@ use crate::policy::SkipReason;
 use crate::progress::Counters;
 use crate::vector_cache::VectorCache;
 use crate::words;
-use codeweaver_chunk::{self as chunk, tokens};
-use codeweaver_embed::{self as embed, EmbedCost};
-use codeweaver_git::BlobReader;
-use codeweaver_store::fault;
-use codeweaver_store::rows::DocMeta;
-use codeweaver_store::segment::SegmentBuilder;
-use codeweaver_text as text;
-use rustc_hash::FxHashSet;
 
 /// Number of different words whose terms a thread remembers, which bounds the memory they take.
 const KEPT_WORDS: usize = 64 * 1024;
@@ -154,7 +156,7 @@ impl Worker<'_> {
         let bytes = &*text::to_utf8(bytes);
         let Ok(chunked) = self.chunk(job, size, bytes) else { return Ok(()) };
 
-        let known = self.vectors.of(job.previous);
+        let known = self.vectors.lookup(job.previous);
         for chunk in &chunked.chunks {
             let input = input_of(chunk, bytes);
             let hash = embed::input_hash(self.context.embedder.fingerprint(), &input);
@@ -229,7 +231,7 @@ impl Worker<'_> {
         };
 
         let settings = &self.context.codebase.settings;
-        let stored = self.vectors.of(job.previous);
+        let stored = self.vectors.lookup(job.previous);
         let is_degraded = !doc.degradations.is_empty();
 
         let blob = ChunkedBlob { key: &job.key, bytes, chunks: chunked.chunks };

@@ -1,8 +1,10 @@
 //! Adds members: repositories at given paths, or all repositories below them.
 
-use super::{Catalogue, CatalogueError, named, now};
-use codeweaver_git::{Member, MemberState, Members, NameError, Repo, check_name, find_reference};
 use std::path::{Path, PathBuf};
+
+use codeweaver_git::{Member, MemberState, Members, NameError, Repo, check_name, find_reference};
+
+use super::{Catalogue, CatalogueError, named, now};
 
 /// The input of [`Catalogue::add`].
 #[derive(Debug, Clone, Default)]

@@ -1,10 +1,12 @@
 //! Lists the members of a catalogue with their state in the index and at their paths now.
 
-use super::{Catalogue, CatalogueError};
+use std::path::PathBuf;
+
 use codeweaver_git::{Found, Member, MemberState, Members, probe};
 use codeweaver_store::StoreReader;
 use codeweaver_store::state::State;
-use std::path::PathBuf;
+
+use super::{Catalogue, CatalogueError};
 
 /// The state of a member now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]

@@ -8,17 +8,19 @@ mod add;
 mod list;
 mod sync;
 
-pub use add::{AddOptions, AddReport, Refused};
-pub use list::{Listed, ListedState};
-pub use sync::{Problem, SyncReport, Which};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use crate::{Codebase, IndexError};
 use codeweaver_git::import::create_bare;
 use codeweaver_git::{CATALOGUE_KEY, GitError, Member, Members, NameError, Repo, import};
 use codeweaver_store::StoreError;
 use codeweaver_store::lock::Lock;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+
+use crate::{Codebase, IndexError};
+
+pub use add::{AddOptions, AddReport, Refused};
+pub use list::{Listed, ListedState};
+pub use sync::{Problem, SyncReport, Which};
 
 /// The reason why a catalogue cannot be read or changed.
 #[derive(Debug, thiserror::Error)]
@@ -138,14 +140,14 @@ impl Catalogue {
     /// # Errors
     /// [`CatalogueError::Git`] if there is another repository, or none.
     pub fn open(dir: &Path) -> Result<Catalogue, CatalogueError> {
-        Catalogue::of(Repo::discover_named(dir)?)
+        Catalogue::from_repo(Repo::discover_named(dir)?)
     }
 
     /// Returns `repo` as a catalogue.
     ///
     /// # Errors
     /// [`GitError::NotACatalogue`].
-    pub fn of(repo: Repo) -> Result<Catalogue, CatalogueError> {
+    pub fn from_repo(repo: Repo) -> Result<Catalogue, CatalogueError> {
         if repo.is_catalogue() {
             Ok(Catalogue { repo })
         } else {

@@ -1,13 +1,15 @@
 //! Brings a catalogue up to date: probes each member, commits if something changed, and updates the index.
 
-use super::{Catalogue, CatalogueError, find, named, now};
-use crate::progress::Progress;
-use crate::{Codebase, IndexError, Target, UpdateOptions, UpdateReport, updater};
-use codeweaver_git::{Found, Member, MemberState, Members, import, probe};
-use codeweaver_store::StoreError;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+
+use codeweaver_git::{Found, Member, MemberState, Members, import, probe};
+use codeweaver_store::StoreError;
+
+use super::{Catalogue, CatalogueError, find, named, now};
+use crate::progress::Progress;
+use crate::{Codebase, IndexError, Target, UpdateOptions, UpdateReport, updater};
 
 /// Number of members below which one thread probes them all.
 const FEW: usize = 32;

@@ -1,6 +1,10 @@
 //! Measures the recall of a graph for real questions.
 
-use crate::error::IndexError;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use rayon::prelude::*;
+
 use codeweaver_base::sys::DotKernel;
 use codeweaver_embed::{EmbedCost, Embedder};
 use codeweaver_git::{History, Repo};
@@ -8,9 +12,8 @@ use codeweaver_store::hnsw::HnswData;
 use codeweaver_store::hnsw::search::HnswSearch;
 use codeweaver_store::hnsw::vectors::RowVectors;
 use codeweaver_store::segment::Segment;
-use rayon::prelude::*;
-use std::ops::ControlFlow;
-use std::sync::Arc;
+
+use crate::error::IndexError;
 
 /// Number of questions of each kind.
 const N_QUESTIONS: usize = 100;
@@ -32,7 +35,7 @@ pub fn questions(
     embedder: &dyn Embedder,
 ) -> Result<Vec<Vec<i8>>, IndexError> {
     if embedder.cost() == EmbedCost::Api {
-        let rows = RowVectors::of(segments);
+        let rows = RowVectors::from_segments(segments);
         let step = (rows.n_rows() as usize / N_QUESTIONS).max(1);
         return Ok((0..rows.n_rows()).step_by(step).map(|row| rows.at(row).to_vec()).collect());
     }

@@ -4,12 +4,14 @@
 //! batch, so in any order, and linked in the order of the rows. Batches are small compared with the graph, so
 //! a row rarely misses a neighbour in its own batch.
 
+use std::collections::BTreeMap;
+
+use rayon::prelude::*;
+
 use codeweaver_base::sys::{self, DotKernel};
 use codeweaver_store::hnsw::search::{HnswSearch, Scored, Visited};
 use codeweaver_store::hnsw::vectors::RowVectors;
 use codeweaver_store::hnsw::{HnswData, HnswHeader, Layers, NONE};
-use rayon::prelude::*;
-use std::collections::BTreeMap;
 
 /// Maximum number of neighbours of a row on level 0, and above: 117 bytes a row with the upper levels.
 const WIDTH: usize = 28;

@@ -12,10 +12,8 @@
 pub mod certify;
 pub mod construct;
 
-use super::build::SEAL_ROWS;
-use super::codebase::Codebase;
-use super::error::IndexError;
-pub use certify::MIN_RECALL;
+use std::time::{Duration, Instant};
+
 use codeweaver_config::HnswMode;
 use codeweaver_embed as embed;
 use codeweaver_store::hnsw::vectors::RowVectors;
@@ -23,7 +21,12 @@ use codeweaver_store::layout::write_atomically;
 use codeweaver_store::lock::Lock;
 use codeweaver_store::state::{SegmentRef, State};
 use codeweaver_store::{StoreError, StoreReader};
-use std::time::{Duration, Instant};
+
+use super::build::SEAL_ROWS;
+use super::codebase::Codebase;
+use super::error::IndexError;
+
+pub use certify::MIN_RECALL;
 
 /// Number of rows in all below which no graph is built or searched by default. Up to 576,709 rows, the
 /// largest number measured, binary quantisation is faster at a higher recall (`docs/performance.md`).
@@ -86,10 +89,10 @@ pub fn build_missing(codebase: &Codebase) -> Result<bool, IndexError> {
         let started = Instant::now();
         while n_covered < wanted.len() && started.elapsed() < CHECKPOINT_EVERY {
             n_covered += 1;
-            construct::extend(&mut graph, &RowVectors::of(&reader.segments[..n_covered]));
+            construct::extend(&mut graph, &RowVectors::from_segments(&reader.segments[..n_covered]));
         }
 
-        let rows = RowVectors::of(&reader.segments[..n_covered]);
+        let rows = RowVectors::from_segments(&reader.segments[..n_covered]);
         certify::measure(&mut graph, &rows, &questions);
         // An interrupted build is resumed from the last file.
         write_atomically(&store.graph(&wanted[..n_covered]), &graph.encode())?;

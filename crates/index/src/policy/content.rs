@@ -1,8 +1,8 @@
 //! Decisions by the content of a blob, independent of its path.
 
-use gix::bstr::ByteSlice as _;
-
 use std::sync::LazyLock;
+
+use gix::bstr::ByteSlice as _;
 
 use super::{Exempt, SkipReason, generated_docs};
 

@@ -5,10 +5,11 @@ use std::sync::{Arc, Mutex, RwLock};
 use gix::objs::{Kind, TreeRefIter, tree::EntryKind};
 use rustc_hash::FxHashMap;
 
-use super::rules::{AttributeRules, Attributes, Globs, Macros, Replaced, Resolution, RuleSet, Verdict};
-use super::{ATTRIBUTES_FILE, IGNORE_FILE, PathFlags, tables};
 use codeweaver_base::sync;
 use codeweaver_git::{BStr, BString, ByteSlice as _, GitError, Objects, Oid, Repo};
+
+use super::rules::{AttributeRules, Attributes, Globs, Macros, Replaced, Resolution, RuleSet, Verdict};
+use super::{ATTRIBUTES_FILE, IGNORE_FILE, PathFlags, tables};
 
 /// Maximum size of a policy file. Larger ones are ignored.
 const MAX_POLICY_FILE_BYTES: u64 = 1 << 20;

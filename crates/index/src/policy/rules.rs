@@ -4,9 +4,10 @@ use gix::attrs::{StateRef, parse::Kind};
 use gix::glob::{Pattern, pattern::Case, wildmatch::Mode};
 use rustc_hash::FxHashMap;
 
-use super::PolicyError;
 use codeweaver_chunk::language::LanguageId;
 use codeweaver_git::{BStr, BString, ByteSlice as _};
+
+use super::PolicyError;
 
 /// Result of ignore rules for a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

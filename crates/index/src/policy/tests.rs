@@ -1,8 +1,9 @@
 use std::collections::BTreeMap;
 
-use super::*;
 use codeweaver_git::{Oid, Repo, walk_tree};
 use codeweaver_testkit::TestRepo;
+
+use super::*;
 
 fn open(repo: &TestRepo) -> Repo {
     Repo::open_isolated(repo.root()).unwrap()

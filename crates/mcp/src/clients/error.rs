@@ -1,8 +1,9 @@
 //! Errors of reading, editing and writing the configurations of clients.
 
-use super::text::EditError;
 use std::io;
 use std::path::PathBuf;
+
+use super::text::EditError;
 
 /// An error of registering the server with a client, or of removing it.
 #[derive(Debug, thiserror::Error)]

@@ -1,11 +1,13 @@
 //! Reading, replacing and removing configuration files: atomically, through symbolic links, and never over a
 //! concurrent change of another program.
 
-use super::error::ClientError;
-use codeweaver_base::durable::Replacement;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+
+use codeweaver_base::durable::Replacement;
+
+use super::error::ClientError;
 
 /// Maximum size of a configuration.
 const MAX_BYTES: u64 = 64 << 20;
@@ -68,7 +70,7 @@ fn replace(path: &Path, expected: Option<&str>, text: &str, mode: u32) -> Result
     let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
     fs::create_dir_all(dir).map_err(failed)?;
 
-    let replacement = Replacement::of(path).named(".codeweaver-", "").mode(mode);
+    let replacement = Replacement::new(path).named(".codeweaver-", "").mode(mode);
     let staged = replacement.stage(text.as_bytes()).map_err(failed)?;
     // The replacement is a new file, which would have the default permissions.
     if let Ok(metadata) = fs::metadata(path) {

@@ -2,14 +2,15 @@
 //! inserted into a concrete syntax tree, which contains white space and comments, and is removed from the
 //! text itself.
 
-use super::entry::{Entry, NAME, Value};
-use super::text::{EditError, Edited, Fields, Keys, line_end, line_start, replaced};
 use jsonc_parser::ast::{Object, ObjectProp, ObjectPropName, Value as Ast};
 use jsonc_parser::common::Range;
 use jsonc_parser::cst::{CstInputValue, CstObject, CstObjectProp, CstRootNode};
 use jsonc_parser::errors::ParseError;
 use jsonc_parser::tokens::{Token, TokenAndRange};
 use jsonc_parser::{CollectOptions, CommentCollectionStrategy, ParseOptions, ParseResult, parse_to_ast};
+
+use super::entry::{Entry, NAME, Value};
+use super::text::{EditError, Edited, Fields, Keys, line_end, line_start, replaced};
 
 /// Strict JSON plus what VS Code and similar programs accept. Most clients cannot read anything looser.
 const OPTIONS: ParseOptions = ParseOptions {

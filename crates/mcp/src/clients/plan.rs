@@ -1,5 +1,7 @@
 //! Planning of changes. Files are only read here; [`Plan::write`] writes them.
 
+use std::path::{Path, PathBuf};
+
 use super::edit::Format;
 use super::entry::{Entry, NAME};
 use super::error::ClientError;
@@ -7,7 +9,6 @@ use super::places::Environment;
 use super::receipt::{Receipt, Receipts, TextChange, hash};
 use super::table::Client;
 use super::{file, yaml};
-use std::path::{Path, PathBuf};
 
 /// Mode of a new configuration, reduced by the umask.
 const MODE: u32 = 0o666;

@@ -5,12 +5,14 @@
 //! Without a receipt, or after a client has rewritten its file, the entry can still be removed, but white
 //! space around it may differ.
 
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
 use super::entry::NAME;
 use super::error::ClientError;
 use super::file;
 use super::places::Environment;
-use serde::{Deserialize, Serialize};
-use std::path::{Path, PathBuf};
 
 const FILE_NAME: &str = "mcp-clients.json";
 const VERSION: u32 = 1;

@@ -4,14 +4,15 @@
 //! looked up but never started. Among the user's own entries, only programs called `git-codeweaver` are
 //! started, with `--version`.
 
-use super::Scope;
-use super::entry::NAME;
-use super::places::Environment;
-use super::table::{CLIENTS, Client};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
+
+use super::Scope;
+use super::entry::NAME;
+use super::places::Environment;
+use super::table::{CLIENTS, Client};
 
 /// Maximum size of a configuration.
 const MAX_BYTES: u64 = 8 << 20;

@@ -1,10 +1,12 @@
 //! Editing of TOML. The parser provides positions only. The text itself is edited, so that line endings,
 //! spelling and white space of everything else are kept.
 
+use std::ops::Range;
+
+use toml_edit::{Document, Item, Key, Table};
+
 use super::entry::{Entry, NAME, Value};
 use super::text::{EditError, Edited, Fields, Keys, line_end, line_start, newline, replaced};
-use std::ops::Range;
-use toml_edit::{Document, Item, Key, Table};
 
 pub(super) fn insert(text: &str, tables: &[&Keys], entry: &Entry) -> Result<Edited, EditError> {
     let table = tables.last().copied().unwrap_or_default();

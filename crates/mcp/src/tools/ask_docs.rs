@@ -1,14 +1,17 @@
 //! `ask_docs`: the passages of documents that answer a question.
 
-use super::text::{no_room, unless_fresh};
-use super::{Answer, Call, CallError, Tool};
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use codeweaver::ask::{self, answer};
 use codeweaver_git::quoting::printed;
 use codeweaver_index::background;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use std::fmt::Write as _;
-use std::path::PathBuf;
+
+use super::text::{no_room, unless_fresh};
+use super::{Answer, Call, CallError, Tool};
 
 /// Maximum number of passages.
 const MAX_PASSAGES: usize = 8;

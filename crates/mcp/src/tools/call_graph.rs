@@ -1,14 +1,17 @@
 //! `call_graph`: shows callers, callees, references and definitions of a symbol.
 
+use std::path::{Path, PathBuf};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use codeweaver_index::background;
+use codeweaver_xref::{self as xref, CallGraphRequest, CallGraphResponse, Direction, Pages, Xref};
+
 use super::{Answer, Call, CallError, Tool, call_graph_text};
 use crate::arguments::Format;
 use crate::codebases::CallTarget;
 use crate::cursor::Cursor;
-use codeweaver_index::background;
-use codeweaver_xref::{self as xref, CallGraphRequest, CallGraphResponse, Direction, Pages, Xref};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use std::path::{Path, PathBuf};
 
 pub struct CallGraph;
 
@@ -180,7 +183,7 @@ fn answer(
     let next_cursor = (has_more && from < to).then(|| Cursor::at(to, key).to_string());
 
     Answer {
-        text: call_graph_text::of(&response, next_cursor.as_deref()),
+        text: call_graph_text::render(&response, next_cursor.as_deref()),
         structured: Output { response, codebase_root: root.to_path_buf(), next_cursor },
     }
 }

@@ -5,12 +5,14 @@
 //! Tests are last, and only counted if they are many. The candidates of one ambiguous site are named
 //! together.
 
-use super::text::{more, state_of, unless_fresh};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+
 use codeweaver::query::view::short;
 use codeweaver_git::quoting::printed;
 use codeweaver_xref::{CallGraphResponse, CallGraphStatus, Direction, Edge, EdgeKind, Grade, Node};
-use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
+
+use super::text::{more, state_of, unless_fresh};
 
 /// Maximum number of candidates of a site that are all named. If there are more, [`SHOWN_CANDIDATES`] are
 /// named.
@@ -33,7 +35,7 @@ struct Call<'a> {
 }
 
 /// Formats a response; `next_cursor` continues the answer.
-pub(super) fn of(response: &CallGraphResponse, next_cursor: Option<&str>) -> String {
+pub(super) fn render(response: &CallGraphResponse, next_cursor: Option<&str>) -> String {
     let mut text = headline(response);
     for warning in response.warnings.iter().filter(|warning| !is_redundant(warning)) {
         let _ = writeln!(text, "warning: {warning}");

@@ -32,7 +32,7 @@ pub struct Excerpt {
 /// Returns the lines of `found` that answer the query, at most `most`, including the comment above them. A
 /// longer definition is shortened to its beginning and the lines that contain most of `words`, the terms of
 /// the query. A chunk without a main definition gets about a third as many lines.
-pub fn of(found: &Match, words: &[String], most: usize) -> Excerpt {
+pub fn cut(found: &Match, words: &[String], most: usize) -> Excerpt {
     let Focus { start_line, end_line, symbol, kind, .. } = &found.focus;
     let is_code = !symbol.is_empty() && !["heading", "key"].contains(kind);
     let focus = (*start_line, *end_line);
@@ -74,7 +74,7 @@ impl Source<'_> {
         Excerpt { text, lines: (focus.start_line, shown_to), end, is_cut: true }
     }
 
-    /// As [`of`], for the lines `start_line` to `end_line`.
+    /// As [`cut`], for the lines `start_line` to `end_line`.
     fn excerpt(&self, (start_line, end_line): (u32, u32), words: &[String], most: usize) -> Excerpt {
         let (first, last) = self.lines;
         let lines: Vec<&str> = self.text.lines().collect();
@@ -145,14 +145,14 @@ mod tests {
     fn an_excerpt_is_the_definition_with_its_comment_and_without_the_next_one() {
         let text = "use a;\n\n/// Adds.\nfn add() {\n    1;\n    2;\n    3;\n}\n\n/// Next.\nfn next() {}";
         let source = Source { text, lines: (10, 20), is_code: true };
-        let of =
+        let shown =
             |start_line: u32, end_line: u32, most: usize| source.excerpt((start_line, end_line), &[], most);
-        assert_eq!(of(13, 17, 35).lines, (12, 17));
-        assert_eq!(of(13, 19, 35).lines, (12, 17), "without the comment of the next one");
-        let cut = of(13, 17, 4);
+        assert_eq!(shown(13, 17, 35).lines, (12, 17));
+        assert_eq!(shown(13, 19, 35).lines, (12, 17), "without the comment of the next one");
+        let cut = shown(13, 17, 4);
         assert_eq!((cut.lines, cut.end, cut.is_cut), ((12, 15), 17, true));
         assert_eq!(cut.text, "/// Adds.\nfn add() {\n    1;\n    2;");
-        assert!(!of(13, 17, 5).is_cut, "one line is shown rather than counted");
+        assert!(!shown(13, 17, 5).is_cut, "one line is shown rather than counted");
     }
 
     #[test]

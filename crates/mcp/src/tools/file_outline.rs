@@ -1,15 +1,18 @@
 //! `file_outline`: lists the definitions of a file.
 
+use std::fmt::Write as _;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use codeweaver::query::Outline;
+use codeweaver_git::quoting::printed;
+use codeweaver_index::background;
+
 use super::text::{more, no_room, state_of, unless_fresh};
 use super::{Answer, AnswerEnd, Call, CallError, OkStatus, Tool};
 use crate::answer::{Failure, FailureStatus};
 use crate::cursor::Cursor;
-use codeweaver::query::Outline;
-use codeweaver_git::quoting::printed;
-use codeweaver_index::background;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use std::fmt::Write as _;
 
 pub struct FileOutline;
 

@@ -1,18 +1,20 @@
 //! `find_code`: searches by meaning, name or words.
 
-use super::matches::{self, Limits, Page, Shown};
-use super::{Answer, Call, CallError, Tool};
-use crate::arguments::Format;
-use crate::codebases::CallTarget;
-use crate::cursor::Cursor;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use codeweaver::query::parse::report;
 use codeweaver::query::response::Status;
 use codeweaver::query::{Intent, Request};
 use codeweaver_chunk::classes::TaskProfile;
 use codeweaver_chunk::tokens;
 use codeweaver_text as text;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+
+use super::matches::{self, Limits, Page, Shown};
+use super::{Answer, Call, CallError, Tool};
+use crate::arguments::Format;
+use crate::codebases::CallTarget;
+use crate::cursor::Cursor;
 
 pub struct FindCode;
 

@@ -1,12 +1,14 @@
 //! `find_similar`: finds code similar to the code at a line.
 
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use codeweaver::query::{Filters, SimilarRequest, ViewRequest};
+
 use super::matches::{self, Limits, Output, Page, Shown};
 use super::{Answer, Call, CallError, Tool};
 use crate::arguments::Format;
 use crate::cursor::Cursor;
-use codeweaver::query::{Filters, SimilarRequest, ViewRequest};
-use schemars::JsonSchema;
-use serde::Deserialize;
 
 pub struct FindSimilar;
 

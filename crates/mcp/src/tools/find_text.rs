@@ -1,16 +1,19 @@
 //! `find_text`: all lines with a text or a match of a regular expression.
 
-use super::text::{more, no_room, state_of};
-use super::{Answer, AnswerEnd, Call, CallError, OkStatus, Tool};
-use crate::cursor::Cursor;
+use std::fmt::Write as _;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use codeweaver::query::grep::{CorpusInfo, Found, GrepFile, GrepLine, Page, Pattern};
 use codeweaver::query::response::n_of;
 use codeweaver::query::{GrepRequest, QueryError, ViewRequest};
 use codeweaver_git::quoting::printed;
 use codeweaver_index::background;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use std::fmt::Write as _;
+
+use super::text::{more, no_room, state_of};
+use super::{Answer, AnswerEnd, Call, CallError, OkStatus, Tool};
+use crate::cursor::Cursor;
 
 /// Default of `max_results`.
 const DEFAULT_RESULTS: usize = 50;

@@ -1,19 +1,22 @@
 //! `list_files`: the files of the working tree or of a revision, with large folders summarised.
 
-use super::text::{day, more, no_room};
-use super::{Answer, AnswerEnd, Call, CallError, OkStatus, Tool};
-use crate::cursor::Cursor;
-use crate::trust::Purpose;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use codeweaver::query::Filters;
 use codeweaver::query::listing::{ListOrder, ListRequest, ListedFile, Listing};
 use codeweaver_chunk::tokens;
 use codeweaver_git::quoting::{self, printed};
 use codeweaver_git::worktree::FileState;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
-use std::path::PathBuf;
+
+use super::text::{day, more, no_room};
+use super::{Answer, AnswerEnd, Call, CallError, OkStatus, Tool};
+use crate::cursor::Cursor;
+use crate::trust::Purpose;
 
 pub struct ListFiles;
 

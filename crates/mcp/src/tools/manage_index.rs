@@ -4,9 +4,15 @@
 //! after that the run continues, and the answer contains its progress. Cancelling the call ends the run that
 //! it started; finished work is kept.
 
-use super::{Answer, Call, CallError, Tool};
-use crate::codebases::CallTarget;
-use crate::trust::Purpose;
+use std::collections::BTreeMap;
+use std::io::Read as _;
+use std::path::PathBuf;
+use std::process::Child;
+use std::time::{Duration, Instant};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use codeweaver::query::view::Freshness;
 use codeweaver::query::view::freshness;
 use codeweaver_index::gate::{self, IndexingProgress};
@@ -14,13 +20,10 @@ use codeweaver_index::status::{self, LanguageCount, Place, StatusReport};
 use codeweaver_index::{Codebase, IndexError, Lifecycle, background, clear};
 use codeweaver_store::state::State;
 use codeweaver_store::{StoreError, StoreReader, exclude};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
-use std::io::Read as _;
-use std::path::PathBuf;
-use std::process::Child;
-use std::time::{Duration, Instant};
+
+use super::{Answer, Call, CallError, Tool};
+use crate::codebases::CallTarget;
+use crate::trust::Purpose;
 
 pub struct ManageIndex;
 
@@ -139,7 +142,7 @@ impl Tool for ManageIndex {
         };
 
         let report =
-            status::status(codebase, false).map_err(|error| CallError::of(error.into(), codebase))?;
+            status::status(codebase, false).map_err(|error| CallError::from_query(error.into(), codebase))?;
 
         let index = summary(codebase, &report)?;
         let message = message.unwrap_or_else(|| state_message(&index, report.settings_changed));
@@ -211,7 +214,7 @@ impl Run<'_> {
     fn build(&self, reindex: bool) -> Result<String, CallError> {
         let codebase = self.target.codebase();
         let root = Some(codebase.root());
-        codebase.check_trust().map_err(|error| CallError::of(error.into(), codebase))?;
+        codebase.check_trust().map_err(|error| CallError::from_query(error.into(), codebase))?;
         // The store must not appear as untracked files in `git status`.
         exclude::add_exclude(codebase.repo.common_dir())
             .map_err(|error| CallError::of_git(&error.into(), root.clone()))?;
@@ -319,7 +322,7 @@ fn clear_index(target: &CallTarget, call: &Call) -> Result<String, CallError> {
         Ok(true) => Ok("the index is deleted".to_owned()),
         Ok(false) => Ok("there was no index".to_owned()),
         Err(IndexError::Store(StoreError::Locked { .. })) => Err(not_ready(target, call)),
-        Err(error) => Err(CallError::of(error.into(), codebase)),
+        Err(error) => Err(CallError::from_query(error.into(), codebase)),
     }
 }
 
@@ -330,7 +333,7 @@ fn lifecycle(codebase: &Codebase) -> Result<Lifecycle, CallError> {
         .or_else(|error| match error {
             // The next run rebuilds it.
             IndexError::Store(error) if error.is_repairable() => Ok(None),
-            error => Err(CallError::of(error.into(), codebase)),
+            error => Err(CallError::from_query(error.into(), codebase)),
         })?;
     Ok(codebase.lifecycle_in(state.as_ref()))
 }
@@ -356,7 +359,7 @@ fn summary(codebase: &Codebase, report: &StatusReport) -> Result<Summary, CallEr
     Ok(Summary {
         state: report.state,
         reason: report.reason.clone(),
-        freshness: freshness.map_err(|error| CallError::of(error, codebase))?,
+        freshness: freshness.map_err(|error| CallError::from_query(error, codebase))?,
         head: report.head.clone(),
         indexed: report.indexed.clone(),
         files: report.files,

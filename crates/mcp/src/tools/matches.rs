@@ -4,22 +4,25 @@
 //! A limit is a maximum and not a target: by default, only the best match and those about as good have code,
 //! reduced to the lines that answer the query. A call that gives a larger limit gets more code.
 
+use std::collections::HashSet;
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use codeweaver::query::response::{Focus, Status, n_of};
+use codeweaver::query::{Match, Response};
+use codeweaver_chunk::tokens;
+use codeweaver_git::quoting::printed;
+use codeweaver_index::{asked_revisions, background};
+
 use super::Answer;
 use super::excerpt::{self, Excerpt};
 use super::text::{is_current, more, name_of, state_of};
 use crate::arguments::Format;
 use crate::codebases::CallTarget;
 use crate::cursor::Cursor;
-use codeweaver::query::response::{Focus, Status, n_of};
-use codeweaver::query::{Match, Response};
-use codeweaver_chunk::tokens;
-use codeweaver_git::quoting::printed;
-use codeweaver_index::{asked_revisions, background};
-use schemars::JsonSchema;
-use serde::Serialize;
-use std::collections::HashSet;
-use std::fmt::Write as _;
-use std::path::PathBuf;
 
 /// Number of matches by default.
 const DEFAULT_MATCHES: usize = 8;
@@ -236,7 +239,7 @@ fn fitted<K>(matches: &[Match], page: &Page<'_, K>, room: u32, shown: &Shown) ->
         let notes = limits.notes(place, share(found));
         let without = used - item.n_tokens;
         let code = lengths
-            .map(|n_lines| Item::code(found, notes, excerpt::of(found, page.words, n_lines), format))
+            .map(|n_lines| Item::code(found, notes, excerpt::cut(found, page.words, n_lines), format))
             .find(|code| without + code.n_tokens <= room);
         let Some(code) = code else { break };
         used = without + code.n_tokens;

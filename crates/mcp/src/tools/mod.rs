@@ -35,6 +35,20 @@ mod matches;
 mod read_code;
 mod text;
 
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock};
+use std::time::{Duration, Instant};
+
+use rmcp::model::{CallToolResult, ErrorData, JsonObject, Tool as ToolDescription, ToolAnnotations};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tokio::sync::mpsc::UnboundedSender;
+
+use codeweaver::query::{Cancel, QueryError};
+use codeweaver_index::gate::{self, NonOkReason};
+use codeweaver_index::{Codebase, IndexError, Lifecycle, Target, background};
+
 use super::answer::{self, Answer, AnswerEnd, CallError};
 use super::arguments::{self, Format};
 use super::codebases::{CallTarget, Codebases};
@@ -42,17 +56,6 @@ use super::envelope::Envelope;
 use super::schema;
 use super::trust::Purpose;
 use super::user::User;
-use codeweaver::query::{Cancel, QueryError};
-use codeweaver_index::gate::{self, NonOkReason};
-use codeweaver_index::{Codebase, IndexError, Lifecycle, Target, background};
-use rmcp::model::{CallToolResult, ErrorData, JsonObject, Tool as ToolDescription, ToolAnnotations};
-use schemars::JsonSchema;
-use serde::Serialize;
-use serde::de::DeserializeOwned;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, LazyLock};
-use std::time::{Duration, Instant};
-use tokio::sync::mpsc::UnboundedSender;
 
 /// A tool; implemented by one type per tool.
 trait Tool {
@@ -91,17 +94,17 @@ pub struct ToolSpec {
 
 static TOOLS: LazyLock<Vec<ToolSpec>> = LazyLock::new(|| {
     vec![
-        ToolSpec::of::<find_code::FindCode>(),
-        ToolSpec::of::<find_text::FindText>(),
-        ToolSpec::of::<find_symbol::FindSymbol>(),
-        ToolSpec::of::<ask_docs::AskDocs>(),
-        ToolSpec::of::<find_similar::FindSimilar>(),
-        ToolSpec::of::<file_outline::FileOutline>(),
-        ToolSpec::of::<call_graph::CallGraph>(),
-        ToolSpec::of::<read_code::ReadCode>(),
-        ToolSpec::of::<list_files::ListFiles>(),
-        ToolSpec::of::<changes::ChangesTool>(),
-        ToolSpec::of::<manage_index::ManageIndex>(),
+        ToolSpec::new::<find_code::FindCode>(),
+        ToolSpec::new::<find_text::FindText>(),
+        ToolSpec::new::<find_symbol::FindSymbol>(),
+        ToolSpec::new::<ask_docs::AskDocs>(),
+        ToolSpec::new::<find_similar::FindSimilar>(),
+        ToolSpec::new::<file_outline::FileOutline>(),
+        ToolSpec::new::<call_graph::CallGraph>(),
+        ToolSpec::new::<read_code::ReadCode>(),
+        ToolSpec::new::<list_files::ListFiles>(),
+        ToolSpec::new::<changes::ChangesTool>(),
+        ToolSpec::new::<manage_index::ManageIndex>(),
     ]
 });
 
@@ -123,7 +126,7 @@ pub fn by_name(name: &str) -> Option<&'static ToolSpec> {
 }
 
 impl ToolSpec {
-    fn of<T: Tool>() -> ToolSpec {
+    fn new<T: Tool>() -> ToolSpec {
         let input = schema::input::<T::Arguments>();
 
         ToolSpec {
@@ -296,7 +299,7 @@ impl Call {
             gate = gate::check(codebase);
         }
 
-        let gate = gate.map_err(|error| CallError::of(error.into(), codebase))?;
+        let gate = gate.map_err(|error| CallError::from_query(error.into(), codebase))?;
         match gate.filter(|gate| !gate.allows_partial_answers(codebase)) {
             Some(gate) => {
                 let (root, reason) = (codebase.root(), gate.reason);
@@ -314,7 +317,7 @@ impl Call {
         let root = codebase.root();
         tracing::warn!(component = "mcp", operation = "rebuild", codebase_root = %root.display(), "the index is gone or damaged; it is built again");
 
-        let head = Target::head(codebase).map_err(|error| CallError::of(error.into(), codebase))?;
+        let head = Target::head(codebase).map_err(|error| CallError::from_query(error.into(), codebase))?;
 
         let timeout = Duration::from_millis(codebase.settings.search.timeout_ms);
         if background::update_until(codebase, &head, Instant::now() + timeout, &|| self.is_stopped()) {
@@ -330,7 +333,7 @@ impl Call {
 
     /// The error for a codebase in this state, which is not `indexed`.
     fn lifecycle_error(&self, target: &CallTarget, lifecycle: &Lifecycle) -> CallError {
-        match gate::Gate::of(target.codebase(), lifecycle, None) {
+        match gate::Gate::check(target.codebase(), lifecycle, None) {
             Some(gate) => self.gate_error(target, gate),
             None => CallError::failed("the index was replaced while it was read; ask again", None),
         }
@@ -365,7 +368,7 @@ impl Call {
                 tracing::info!(component = "mcp", operation = "stop", codebase_root = %root.display(), "a cancelled call has ended");
                 CallError::Stopped
             }
-            other => CallError::of(other, codebase),
+            other => CallError::from_query(other, codebase),
         })?;
 
         // The answer to a cancelled call is dropped.

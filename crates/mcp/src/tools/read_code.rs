@@ -1,16 +1,18 @@
 //! `read_code`: reads a file or a range of its lines, from the working tree or a revision.
 
-use super::text::{more, no_room, state_of};
-use super::{Answer, AnswerEnd, Call, CallError, OkStatus, Tool};
-use crate::answer::{Failure, FailureStatus};
-use crate::cursor::Cursor;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use codeweaver::query::FileText;
 use codeweaver::query::view::freshness;
 use codeweaver::query::view::{Freshness, MatchState};
 use codeweaver_git::quoting::printed;
 use codeweaver_index::background;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+
+use super::text::{more, no_room, state_of};
+use super::{Answer, AnswerEnd, Call, CallError, OkStatus, Tool};
+use crate::answer::{Failure, FailureStatus};
+use crate::cursor::Cursor;
 
 pub struct ReadCode;
 
@@ -79,7 +81,8 @@ impl Tool for ReadCode {
             }));
         }
 
-        let mut freshness = freshness::decide(codebase).map_err(|error| CallError::of(error, codebase))?;
+        let mut freshness =
+            freshness::decide(codebase).map_err(|error| CallError::from_query(error, codebase))?;
         let is_behind = freshness == Freshness::Stale;
         // The text is newer than the index.
         if freshness == Freshness::Fresh && text.state != MatchState::Committed {

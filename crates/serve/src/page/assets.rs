@@ -1,10 +1,12 @@
 //! Assets: style, script and icon, which are part of the program.
 
-use super::super::job::Failure;
+use std::sync::LazyLock;
+
 use axum::extract::Path;
 use axum::http::header;
 use axum::response::{IntoResponse as _, Response};
-use std::sync::LazyLock;
+
+use super::super::job::Failure;
 
 struct Asset {
     name: &'static str,

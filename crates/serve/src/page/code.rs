@@ -2,12 +2,15 @@
 //!
 //! `maud` escapes markup. Characters that a browser hides, or that reorder others, are written as escapes.
 
+use std::ops::Range;
+
+use maud::{Markup, PreEscaped, html};
+
 use codeweaver::query::view::MatchState;
 use codeweaver_git::quoting;
 use codeweaver_text::Highlighter;
+
 pub use codeweaver_text::safe;
-use maud::{Markup, PreEscaped, html};
-use std::ops::Range;
 
 /// A line with its number.
 pub struct Line<'a> {

@@ -1,11 +1,13 @@
 //! Copy: the search on screen as a command and as a call of an MCP tool.
 
+use maud::{Markup, html};
+use serde_json::{Map, Value, json};
+
+use codeweaver::query::grep::LineAnswer;
+
 use super::code::safe;
 use crate::params::Params;
 use crate::search::Search;
-use codeweaver::query::grep::LineAnswer;
-use maud::{Markup, html};
-use serde_json::{Map, Value, json};
 
 /// A search by meaning.
 pub fn of_matches(search: &Search, params: &Params) -> Markup {

@@ -1,9 +1,10 @@
 //! Failure: the page of an error, with its reason and its remedy.
 
-use super::code::safe;
-use crate::job::Failure;
 use axum::http::StatusCode;
 use maud::{Markup, html};
+
+use super::code::safe;
+use crate::job::Failure;
 
 /// Milliseconds after which the script repeats a request that may be answered later.
 const RETRY_MS: u32 = 2000;

@@ -1,16 +1,18 @@
 //! File: the text of a file with its outline.
 
-use super::code::{self, badge, safe};
-use super::frame::{Page, Section};
-use super::{Asked, copy, links, respond};
 use axum::response::Response;
+use maud::{Markup, html};
+use serde_json::{Map, json};
+
 use codeweaver::query::outline::OutlineSymbol;
 use codeweaver::query::view::MatchState;
 use codeweaver::query::{FileText, Outline};
 use codeweaver_git::quoting;
 use codeweaver_text::plural;
-use maud::{Markup, html};
-use serde_json::{Map, json};
+
+use super::code::{self, badge, safe};
+use super::frame::{Page, Section};
+use super::{Asked, copy, links, respond};
 
 /// Maximum number of symbols listed of an outline.
 const MAX_SYMBOLS: usize = 2000;

@@ -1,16 +1,19 @@
 //! Files: a directory.
 
-use super::code::{badge, safe};
-use super::frame::{Page, Section};
-use super::{Asked, file, links, respond};
-use crate::api;
+use std::collections::BTreeMap;
+
 use axum::response::Response;
+use maud::{Markup, html};
+
 use codeweaver::query::listing::ListedFile;
 use codeweaver::query::view::MatchState;
 use codeweaver_git::quoting;
 use codeweaver_text::{bytes, count, plural};
-use maud::{Markup, html};
-use std::collections::BTreeMap;
+
+use super::code::{badge, safe};
+use super::frame::{Page, Section};
+use super::{Asked, file, links, respond};
+use crate::api;
 
 /// Maximum number of entries listed of a directory.
 const MAX_ENTRIES: usize = 2000;
@@ -23,7 +26,7 @@ pub async fn page(asked: Asked) -> Response {
         let pathspec = format!(":(top,literal){path}");
         let listing = api::list(work, (!path.is_empty()).then_some(pathspec.as_str()).into_iter(), rev)?;
 
-        let directory = Directory::of(&path, &listing.files);
+        let directory = Directory::new(&path, &listing.files);
         if directory.is_empty() && !path.is_empty() {
             return Err(crate::job::Failure::not_found(format!("there is no directory {path}")));
         }
@@ -61,7 +64,7 @@ struct Directory<'a> {
 
 impl<'a> Directory<'a> {
     /// The entries of `path`, empty for the root, of which `files` are all files.
-    fn of(path: &str, files: &'a [ListedFile]) -> Directory<'a> {
+    fn new(path: &str, files: &'a [ListedFile]) -> Directory<'a> {
         let mut directory = Directory::default();
 
         for file in files {

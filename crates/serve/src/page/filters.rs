@@ -1,12 +1,15 @@
 //! Filters: those of a query line, and those that its results suggest.
 
+use std::collections::BTreeMap;
+
+use maud::{Markup, html};
+
+use codeweaver::query::view::MatchState;
+
 use super::code::safe;
 use crate::params::{Params, encoded};
 use crate::query_line::QueryLine;
 use crate::search::Search;
-use codeweaver::query::view::MatchState;
-use maud::{Markup, html};
-use std::collections::BTreeMap;
 
 /// Maximum number of values listed of a filter.
 const MAX_VALUES: usize = 8;

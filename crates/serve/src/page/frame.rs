@@ -1,9 +1,10 @@
 //! Frame: the common parts of all pages.
 
-use super::assets;
-use super::code::safe;
 use axum::response::Response;
 use maud::{DOCTYPE, Markup, html};
+
+use super::assets;
+use super::code::safe;
 
 /// A page without its frame.
 pub struct Page {

@@ -1,9 +1,10 @@
 //! Help: how queries are written, and the keys.
 
-use super::frame::{Page, Section};
-use super::{Asked, links, respond};
 use axum::response::Response;
 use maud::{Markup, html};
+
+use super::frame::{Page, Section};
+use super::{Asked, links, respond};
 
 const QUERIES: [(&str, &str); 5] = [
     ("where are sessions refreshed", "What code does, in plain words"),

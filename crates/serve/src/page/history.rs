@@ -1,13 +1,15 @@
 //! History: the commits that touch a file or a definition.
 
+use axum::response::Response;
+use maud::{Markup, html};
+
+use codeweaver_store::time;
+
 use super::code::{self, safe};
 use super::frame::{Page, Section};
 use super::{Asked, links, respond};
 use crate::api::{self, CommitItem};
 use crate::job::Failure;
-use axum::response::Response;
-use codeweaver_store::time;
-use maud::{Markup, html};
 
 /// Hexadecimal digits of an oid for people.
 const SHORT_OID: usize = 10;

@@ -1,11 +1,13 @@
 //! Lines: the lines that a search for text or an expression has found, by file.
 
-use super::code::{self, Line, badge};
-use super::links;
+use maud::{Markup, html};
+
 use codeweaver::query::grep::{GrepFile, GrepLine};
 use codeweaver_git::quoting;
 use codeweaver_text::plural;
-use maud::{Markup, html};
+
+use super::code::{self, Line, badge};
+use super::links;
 
 /// A file with its lines.
 pub fn file(file: &GrepFile, rev: Option<&str>) -> Markup {

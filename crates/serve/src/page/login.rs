@@ -1,10 +1,11 @@
 //! Login: the form for the token.
 
-use super::code::safe;
-use super::frame;
 use axum::http::StatusCode;
 use axum::response::Response;
 use maud::html;
+
+use super::code::safe;
+use super::frame;
 
 /// The form, for the repository called `name`. `is_wrong` after a wrong token.
 pub fn page(name: &str, is_wrong: bool) -> Response {

@@ -35,14 +35,16 @@ mod skipped;
 mod status;
 mod symbol;
 
-use super::app::App;
-use super::job::{Failure, Job, Work};
+use std::sync::Arc;
+
 use axum::Router;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
+
+use super::app::App;
+use super::job::{Failure, Job, Work};
 use frame::{Page, Section};
-use std::sync::Arc;
 
 /// The pages and their assets.
 pub fn routes() -> Router<Arc<App>> {

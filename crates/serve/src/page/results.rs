@@ -1,14 +1,16 @@
 //! Results: matches by meaning, name or words.
 
-use super::code::{self, Line, badge, highlighted, safe};
-use super::links;
-use crate::search::Search;
+use maud::{Markup, html};
+
 use codeweaver::query::response::{Focus, IndexInfo};
 use codeweaver::query::view::Freshness;
 use codeweaver::query::{Match, Response};
 use codeweaver_git::quoting;
 use codeweaver_text::{self as text, Highlighter, count, plural};
-use maud::{Markup, html};
+
+use super::code::{self, Line, badge, highlighted, safe};
+use super::links;
+use crate::search::Search;
 
 /// Maximum number of lines shown of a match.
 const LINES: usize = 12;
@@ -37,7 +39,7 @@ impl Shown {
     }
 
     /// Options for the matches of `search`.
-    pub fn of(search: &Search) -> Shown {
+    pub fn new(search: &Search) -> Shown {
         let query = &search.line.query;
         Shown {
             highlighter: Highlighter::new(query),

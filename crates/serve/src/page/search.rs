@@ -1,15 +1,17 @@
 //! Search: the page with the box and its results.
 
+use axum::http::StatusCode;
+use axum::response::Response;
+use maud::{Markup, html};
+
+use codeweaver::query::Response as Matches;
+use codeweaver_text::plural;
+
 use super::frame::{Page, Section};
 use super::{Asked, copy, failure, filters, frame, html, lines, links, respond, results, status};
 use crate::access::Access;
 use crate::job::{Failure, Work};
 use crate::search::{Answer, DEFAULT_LINES, Search};
-use axum::http::StatusCode;
-use axum::response::Response;
-use codeweaver::query::Response as Matches;
-use codeweaver_text::plural;
-use maud::{Markup, html};
 
 /// Number of results of a page.
 pub const PAGE: usize = 20;
@@ -43,7 +45,7 @@ fn answer(work: &Work) -> Result<Page, Failure> {
         return home(work);
     }
 
-    let search = Search::of(work)?;
+    let search = Search::new(work)?;
     let box_text = filters::text(&search.line);
 
     let body = if search.line.query.is_empty() {
@@ -85,7 +87,7 @@ fn of_matches(work: &Work, search: &Search, offset: usize) -> Result<Markup, Fai
         state: found.state,
     });
 
-    let shown = results::Shown::of(search);
+    let shown = results::Shown::new(search);
     let n_shown = response.matches.len().min(PAGE);
     let pages = Pages { offset, n_shown, n_total: response.total_found, step: PAGE };
 

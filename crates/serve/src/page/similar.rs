@@ -1,11 +1,12 @@
 //! Similar: code like the definition at a line.
 
-use super::frame::{Page, Section};
-use super::{Asked, code, copy, links, respond, results};
-use crate::api;
 use axum::response::Response;
 use maud::html;
 use serde_json::{Map, json};
+
+use super::frame::{Page, Section};
+use super::{Asked, code, copy, links, respond, results};
+use crate::api;
 
 /// `GET /similar`: `line` of `path` in `rev`.
 pub async fn page(asked: Asked) -> Response {

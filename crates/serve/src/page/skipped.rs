@@ -1,15 +1,17 @@
 //! Skipped: the files that are left out of the index, with the reasons.
 
-use super::code::safe;
-use super::frame::{Page, Section};
-use super::{Asked, links, respond};
-use crate::job::Failure;
 use axum::response::Response;
+use maud::{Markup, html};
+
 use codeweaver_git::quoting;
 use codeweaver_index::policy::SkipReason;
 use codeweaver_index::status::{self, SkippedFile};
 use codeweaver_text::{count, plural};
-use maud::{Markup, html};
+
+use super::code::safe;
+use super::frame::{Page, Section};
+use super::{Asked, links, respond};
+use crate::job::Failure;
 
 /// Maximum number of paths listed of each reason, and of one reason on a page of its own.
 const MAX_PATHS: usize = 50;

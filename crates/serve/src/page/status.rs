@@ -1,15 +1,18 @@
 //! Status: the contents of the index, its freshness, and the run in progress.
 
+use std::time::Duration;
+
+use axum::response::Response;
+use maud::{Markup, html};
+
+use codeweaver_index::status::{self, HooksInfo, Place, RunProgress, StatusReport};
+use codeweaver_store::time;
+use codeweaver_text::{ago, bytes, count, duration, plural};
+
 use super::code::safe;
 use super::frame::{Page, Section};
 use super::{Asked, respond};
 use crate::job::Failure;
-use axum::response::Response;
-use codeweaver_index::status::{self, HooksInfo, Place, RunProgress, StatusReport};
-use codeweaver_store::time;
-use codeweaver_text::{ago, bytes, count, duration, plural};
-use maud::{Markup, html};
-use std::time::Duration;
 
 /// Milliseconds until the script refreshes the state, while a run is in progress and otherwise.
 const REFRESH_RUNNING: u32 = 1000;

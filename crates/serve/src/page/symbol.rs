@@ -1,11 +1,9 @@
 //! Symbol: a definition with its uses and the definitions that it uses.
 
-use super::code::{self, Line, safe};
-use super::frame::{Page, Section};
-use super::{Asked, copy, links, respond};
-use crate::job::{Failure, Work};
-use crate::search;
 use axum::response::Response;
+use maud::{Markup, html};
+use serde_json::{Map, json};
+
 use codeweaver::query::Filters;
 use codeweaver::query::symbol_lookup::{SymbolList, SymbolRequest};
 use codeweaver::query::symbol_scan::FoundSymbol;
@@ -13,8 +11,12 @@ use codeweaver_git::quoting;
 use codeweaver_text::{Highlighter, plural};
 use codeweaver_xref::Grade;
 use codeweaver_xref::about::{About, Callee, Use};
-use maud::{Markup, html};
-use serde_json::{Map, json};
+
+use super::code::{self, Line, safe};
+use super::frame::{Page, Section};
+use super::{Asked, copy, links, respond};
+use crate::job::{Failure, Work};
+use crate::search;
 
 /// Maximum number of entries listed; the rest is summed up.
 const MAX_LISTED: usize = 100;
@@ -62,7 +64,7 @@ impl Lookup {
             let view = searcher.symbol_view(&request, update)?;
             let list = searcher.find_symbols(&view, &request)?;
             let about = match list.symbols.first() {
-                Some(one) => Some(About::of(searcher, &view, one, rev, (&work.cancel, update))?),
+                Some(one) => Some(About::new(searcher, &view, one, rev, (&work.cancel, update))?),
                 None => None,
             };
             Ok((Lookup { list, about }, view.needs_update))

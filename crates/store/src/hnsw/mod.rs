@@ -14,12 +14,15 @@
 pub mod search;
 pub mod vectors;
 
-use super::container::{Container, ContainerWriter};
-use super::error::StoreError;
-use bytemuck::{Pod, Zeroable};
-use codeweaver_base::sys::Mapped;
 use std::collections::BTreeMap;
 use std::path::Path;
+
+use bytemuck::{Pod, Zeroable};
+
+use codeweaver_base::sys::Mapped;
+
+use super::container::{Container, ContainerWriter};
+use super::error::StoreError;
 
 const MAGIC: [u8; 8] = *b"CWHNSW\0\0";
 /// 2: over several segments (1 was over one).

@@ -1,10 +1,12 @@
 //! The search of one layer, and of a whole graph.
 
-use super::Layers;
-use super::vectors::RowVectors;
-use codeweaver_base::sys::{self, DotKernel};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+
+use codeweaver_base::sys::{self, DotKernel};
+
+use super::Layers;
+use super::vectors::RowVectors;
 
 /// A dot product and the row that has it.
 pub type Scored = (i32, u32);

@@ -1,7 +1,8 @@
 //! The vectors of some segments, with rows numbered across segments.
 
-use super::super::segment::Segment;
 use std::sync::Arc;
+
+use super::super::segment::Segment;
 
 /// Number of rows for whose first the segment is stored. A search visits thousands of rows in random order.
 const BLOCK: u32 = 4096;
@@ -25,7 +26,7 @@ struct Part<'a> {
 
 impl<'a> RowVectors<'a> {
     /// The vectors of `segments`; at most `u32::MAX` rows.
-    pub fn of(segments: &'a [Arc<Segment>]) -> RowVectors<'a> {
+    pub fn from_segments(segments: &'a [Arc<Segment>]) -> RowVectors<'a> {
         let dim = segments.iter().find(|segment| segment.n_rows() > 0).map_or(1, |segment| segment.dim());
         RowVectors::new(segments.iter().map(|segment| segment.vectors()), dim)
     }

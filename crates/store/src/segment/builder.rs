@@ -1,5 +1,11 @@
 //! Builds a shard and its segment from docs.
 
+use std::path::Path;
+
+use rustc_hash::FxHashMap;
+
+use codeweaver_text::{TermCount, TermCounts, TermTable};
+
 use super::{
     DOCS, DOCS_FANOUT, DOCS_SORTED, HEADER, LANGUAGES, LISTS, MAGIC, NAMES, ROWS, SIGN_BITS, SYMBOLS,
     Segment, SegmentHeader, TERMS, TEXTS, VERSION, WORDS, padded,
@@ -15,9 +21,6 @@ use crate::signature;
 use crate::strings::{NamesBuilder, TextsBuilder};
 use crate::symbols::{self, SymbolRecord};
 use crate::words::WordsBuilder;
-use codeweaver_text::{TermCount, TermCounts, TermTable};
-use rustc_hash::FxHashMap;
-use std::path::Path;
 
 /// Segments with fewer rows have no section 12: repositories of that size are scanned exactly.
 const MIN_SIGN_BIT_ROWS: u32 = 16 * 1024;

@@ -20,7 +20,16 @@
 
 mod builder;
 
-pub use builder::{DocTerms, SegmentBuilder};
+use std::ops::Range;
+use std::path::Path;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+use bytemuck::{Pod, Zeroable};
+
+use codeweaver_base::sys::Mapped;
+use codeweaver_git::Oid;
+use codeweaver_text as text;
 
 use super::binary_quantisation::{self, SignBits};
 use super::container::Container;
@@ -34,14 +43,8 @@ use super::signature;
 use super::strings::{self, NameRef, RecentBlock, TextRef, Texts};
 use super::symbols::{SymbolRecord, Symbols};
 use super::words::Words;
-use bytemuck::{Pod, Zeroable};
-use codeweaver_base::sys::Mapped;
-use codeweaver_git::Oid;
-use codeweaver_text as text;
-use std::ops::Range;
-use std::path::Path;
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+pub use builder::{DocTerms, SegmentBuilder};
 
 pub const MAGIC: [u8; 8] = *b"CWSEG\0\0\0";
 /// Format 6 (5 had whole signatures and its own input hashes, 4 strings and words uncompressed, 3 the sign
@@ -99,7 +102,7 @@ impl Segment {
     pub fn open(segment: &Path, shard: &Path) -> Result<Segment, StoreError> {
         let file = Container::open(segment, MAGIC, VERSION)?;
         let shard_map = Mapped::open(shard).map_err(StoreError::io("open", shard))?;
-        Segment::of(file, shard_map, shard)
+        Segment::new(file, shard_map, shard)
     }
 
     /// Makes a segment that is never written, for uncommitted files.
@@ -109,10 +112,10 @@ impl Segment {
         shard.extend(builder.data.rows.iter().flat_map(|row| row.input_hash));
 
         let file = Container::in_memory(&builder.finish(offsets), MAGIC, VERSION)?;
-        Segment::of(file, Mapped::owned(&shard), Path::new("(in memory)"))
+        Segment::new(file, Mapped::owned(&shard), Path::new("(in memory)"))
     }
 
-    fn of(file: Container, shard_map: Mapped, shard: &Path) -> Result<Segment, StoreError> {
+    fn new(file: Container, shard_map: Mapped, shard: &Path) -> Result<Segment, StoreError> {
         let header = *file
             .records::<SegmentHeader>(HEADER)?
             .first()
@@ -231,7 +234,7 @@ impl Segment {
     }
 
     pub fn symbols_of(&self, row: &RowRecord) -> Symbols<'_> {
-        Symbols::of(self.file.section(SYMBOLS).unwrap_or(&[]), row)
+        Symbols::new(self.file.section(SYMBOLS).unwrap_or(&[]), row)
     }
 
     pub fn name(&self, place: NameRef) -> &str {
@@ -412,7 +415,7 @@ mod tests {
         let computed = binary_quantisation::blocks(segment.vectors(), 64);
         assert_eq!(segment.sign_bits().blocks, computed);
         assert!(segment.sign_bits.get().is_none());
-        assert_eq!(segment.sign_bits().of(32..segment.n_rows()), &computed[32 * 8..]);
+        assert_eq!(segment.sign_bits().rows(32..segment.n_rows()), &computed[32 * 8..]);
         for (i, doc) in data.docs.iter().enumerate() {
             assert_eq!(segment.find(&doc.key), Some(i as u32));
             assert_eq!(segment.doc_rows(i as u32).len(), data.n_rows[i] as usize);

@@ -8,8 +8,11 @@
 
 pub mod symbols;
 
-use super::error::StoreError;
-use super::rows::{DegradationMeta, DocKey, DocMeta, RowMeta};
+use std::fs::File;
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+
 use arrow_array::builder::{FixedSizeBinaryBuilder, StringBuilder};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{UInt32Type, UInt64Type};
@@ -18,9 +21,6 @@ use arrow_array::{
     UInt64Array,
 };
 use arrow_schema::{ArrowError, DataType, Field, Schema};
-use codeweaver_chunk::SemanticClass;
-use codeweaver_chunk::classes::Importance;
-use codeweaver_git::Oid;
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::arrow::arrow_writer::compute_leaves;
@@ -29,10 +29,13 @@ use parquet::errors::ParquetError;
 use parquet::file::metadata::{KeyValue, RowGroupMetaData};
 use parquet::file::properties::WriterProperties;
 use parquet::schema::types::ColumnPath;
-use std::fs::File;
-use std::ops::Range;
-use std::path::Path;
-use std::sync::Arc;
+
+use codeweaver_chunk::SemanticClass;
+use codeweaver_chunk::classes::Importance;
+use codeweaver_git::Oid;
+
+use super::error::StoreError;
+use super::rows::{DegradationMeta, DocKey, DocMeta, RowMeta};
 
 /// Maximum number of rows of a shard: the vectors stay below the 2³¹ limit of a Parquet page at every
 /// supported dimension.

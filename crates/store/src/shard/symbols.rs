@@ -4,15 +4,17 @@
 //! what the name gives: `qualified_name` is null if it equals the name, and `signature` is a
 //! [pattern](signature::pattern).
 
-use super::POSITIONS;
-use crate::rows::{RowMeta, SymbolMeta};
-use crate::signature;
+use std::sync::Arc;
+
 use arrow_array::cast::AsArray;
 use arrow_array::types::{UInt8Type, UInt32Type};
 use arrow_array::{Array, ArrayRef, ListArray, StringArray, StructArray, UInt8Array, UInt32Array};
 use arrow_buffer::OffsetBuffer;
 use arrow_schema::{ArrowError, DataType, Field, Fields};
-use std::sync::Arc;
+
+use super::POSITIONS;
+use crate::rows::{RowMeta, SymbolMeta};
+use crate::signature;
 
 /// Name of the column.
 pub const COLUMN: &str = "symbols";

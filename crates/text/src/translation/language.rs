@@ -1,9 +1,10 @@
 //! Recognises the language of a query by its script and its function words.
 
-use super::words::{Dictionary, fold};
-use crate::is_stop_word;
 use std::collections::HashSet;
 use std::sync::OnceLock;
+
+use super::words::{Dictionary, fold};
+use crate::is_stop_word;
 
 /// Function words, one line per language.
 const FUNCTION_WORDS: &str = include_str!("function_words.txt");
@@ -33,7 +34,7 @@ const LATIN: [Language; 4] = [Language::German, Language::French, Language::Span
 
 impl Language {
     /// Returns the language of `query`; `None` for English and for unknown languages.
-    pub fn of(query: &str) -> Option<Language> {
+    pub fn detect(query: &str) -> Option<Language> {
         let has = |is_of: fn(char) -> bool| query.chars().any(is_of);
         match () {
             () if has(is_kana) => Some(Language::Japanese),
@@ -85,13 +86,13 @@ impl Language {
 
     /// Returns whether the table has a word.
     fn knows(self, word: &str) -> bool {
-        !Dictionary::of(self).meanings(word, self.has_compounds()).is_empty()
+        !Dictionary::for_language(self).meanings(word, self.has_compounds()).is_empty()
     }
 
     /// Returns whether a word begins unlike all of its English words. Words that are English too, such as
     /// `cache`, say nothing about the language.
     fn is_foreign(self, word: &str) -> bool {
-        let meanings = Dictionary::of(self).meanings(word, self.has_compounds());
+        let meanings = Dictionary::for_language(self).meanings(word, self.has_compounds());
         let start = &word[..word.char_indices().nth(4).map_or(word.len(), |(at, _)| at)];
         meanings.iter().all(|english| english.iter().all(|english| !english.starts_with(start)))
     }

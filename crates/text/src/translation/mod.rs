@@ -33,8 +33,8 @@ pub struct Translation {
 ///
 /// If a word has several English words, the indexed ones are taken, at most three, else the first.
 pub fn translate(query: &str, is_indexed: &dyn Fn(&str) -> bool) -> Option<Translation> {
-    let language = Language::of(query)?;
-    let dictionary = Dictionary::of(language);
+    let language = Language::detect(query)?;
+    let dictionary = Dictionary::for_language(language);
     let pieces = match language.script() {
         Script::Spaced => spaced(query, language, dictionary)?,
         Script::Dense => dense(query, language, dictionary)?,

@@ -1,7 +1,8 @@
 //! The table of words, and the search for words of a query in it.
 
-use super::language::{Language, Script};
 use std::sync::OnceLock;
+
+use super::language::{Language, Script};
 
 const TABLE: &str = include_str!("words.txt");
 const N_LANGUAGES: usize = 8;
@@ -28,7 +29,7 @@ pub struct Dictionary {
 
 impl Dictionary {
     /// Returns the words of `language`, which are read when they are first needed.
-    pub fn of(language: Language) -> &'static Dictionary {
+    pub fn for_language(language: Language) -> &'static Dictionary {
         static ALL: [OnceLock<Dictionary>; N_LANGUAGES] = [const { OnceLock::new() }; N_LANGUAGES];
         ALL[language as usize - 1].get_or_init(|| Dictionary::read(language))
     }
@@ -218,7 +219,7 @@ mod tests {
 
     #[test]
     fn compounds_are_taken_apart() {
-        let german = Dictionary::of(Language::German);
+        let german = Dictionary::for_language(Language::German);
         let english = |word: &str| {
             german.meanings(&fold(word), true).into_iter().map(|english| english[0]).collect::<Vec<_>>()
         };

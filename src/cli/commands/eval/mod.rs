@@ -3,11 +3,12 @@
 mod quality;
 mod tune;
 
-use super::search::{Format, report_error, run_query};
-use crate::cli::context::Context;
-use crate::cli::error::CliError;
-use crate::cli::{exit, render};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
 use clap::{Args, Subcommand};
+
 use codeweaver::query::Searcher;
 use codeweaver::query::rank::{WEIGHTS, Weights, own_weights};
 use codeweaver_eval::metric::DEPTH;
@@ -16,9 +17,11 @@ use codeweaver_eval::report::Threshold;
 use codeweaver_eval::table::table;
 use codeweaver_eval::{Report, Runner, Suite, ablate, foreign};
 use codeweaver_xref::{CallSite, Xref};
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+
+use super::search::{Format, report_error, run_query};
+use crate::cli::context::Context;
+use crate::cli::error::CliError;
+use crate::cli::{exit, render};
 
 /// Measure the ranking on labelled queries
 #[derive(Debug, Args)]

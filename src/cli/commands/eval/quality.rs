@@ -1,9 +1,11 @@
 //! `eval loop`: the search-quality loop.
 
-use crate::cli::context::Context;
-use crate::cli::error::CliError;
-use crate::cli::{exit, progress, render};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
 use clap::Args;
+
 use codeweaver::query::rank::{Weights, own_weights};
 use codeweaver_eval::EvalError;
 use codeweaver_eval::mine::{self, MineOptions};
@@ -14,9 +16,10 @@ use codeweaver_eval::quality::guard::Thresholds;
 use codeweaver_eval::quality::issue::{self, Issue};
 use codeweaver_eval::quality::{Config, Loop, Summary, area};
 use codeweaver_eval::tune::weights_file;
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+
+use crate::cli::context::Context;
+use crate::cli::error::CliError;
+use crate::cli::{exit, progress, render};
 
 /// Name of the folder in the index directory.
 const FOLDER: &str = "quality";

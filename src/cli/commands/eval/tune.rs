@@ -1,15 +1,18 @@
 //! `eval tune`: learns ranking weights from a suite and writes them if every guard holds.
 
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Args;
+
+use codeweaver::query::rank::{WEIGHTS, own_weights};
+use codeweaver_eval::tune::{self, Options, Proposal, table, weights_file};
+
 use super::SuiteArgs;
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::cli::{exit, render};
-use clap::Args;
-use codeweaver::query::rank::{WEIGHTS, own_weights};
-use codeweaver_eval::tune::{self, Options, Proposal, table, weights_file};
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\

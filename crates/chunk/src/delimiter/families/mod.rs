@@ -11,8 +11,9 @@ use std::sync::LazyLock;
 
 use rustc_hash::FxHashMap;
 
-use crate::language::{LanguageId, TEXT};
 use codeweaver_config::CustomDelimiter;
+
+use crate::language::{LanguageId, TEXT};
 
 /// Kinds and their default priorities. Of two overlapping delimiters the one of higher priority is used.
 const KINDS: [(&str, u8); 29] = [

@@ -2,8 +2,9 @@
 
 use std::sync::LazyLock;
 
-use super::{Anchor, BLANKS, Delimiter, Extent, Family, Layout, Skip, Token, kind};
 use codeweaver_config::CustomDelimiter;
+
+use super::{Anchor, BLANKS, Delimiter, Extent, Family, Layout, Skip, Token, kind};
 
 pub(super) const SOURCE: &str = include_str!("../../data/families.txt");
 

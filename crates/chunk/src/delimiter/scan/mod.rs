@@ -11,7 +11,6 @@ mod skips;
 mod tags;
 
 use super::families::{Anchor, Delimiter, Extent, Family, Layout, Token};
-
 use matching::{Candidates, TokenMatch, is_label, is_word};
 use skips::SkipFinder;
 use tags::Tags;

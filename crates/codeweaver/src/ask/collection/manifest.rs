@@ -1,10 +1,12 @@
 //! Manifest: the directories and files of a collection, with the version of each file.
 
-use codeweaver_base::durable::Replacement;
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use codeweaver_base::durable::Replacement;
 
 /// Version of the format. A manifest of another version is treated as missing.
 const VERSION: u32 = 1;
@@ -56,7 +58,7 @@ impl Manifest {
     /// Replaces the manifest at `path`.
     pub fn write(&self, path: &Path) -> io::Result<()> {
         let text = serde_json::to_vec(&Versioned { version: VERSION, manifest: self })?;
-        let staged = Replacement::of(path).stage(&text)?;
+        let staged = Replacement::new(path).stage(&text)?;
         staged.sync()?;
         staged.commit()
     }

@@ -14,18 +14,21 @@
 pub mod manifest;
 mod scan;
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
 use codeweaver_git::GitError;
 use codeweaver_git::import::{self, Import};
 use codeweaver_index::progress::Progress;
 use codeweaver_index::{Codebase, IndexError, Target, UpdateOptions, updater};
 use codeweaver_store::StoreError;
 use codeweaver_store::lock::Lock;
+
 use manifest::{FileRecord, Manifest};
+
 pub use scan::Skipped;
-use std::collections::{BTreeMap, BTreeSet};
-use std::io;
-use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
 /// Maximum number of documents in one directory with all below it.
 pub const MAX_FILES: usize = 50_000;

@@ -1,12 +1,14 @@
 //! Scan: the documents in directories, with their times and sizes. Reads no contents.
 
-use super::manifest::FileRecord;
-use codeweaver_chunk::document;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
+
+use codeweaver_chunk::document;
+
+use super::manifest::FileRecord;
 
 /// The documents that were found, and the paths that were left out.
 #[derive(Debug, Default)]

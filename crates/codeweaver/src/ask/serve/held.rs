@@ -1,14 +1,17 @@
 //! Held: an index in memory that answers questions without reading a file.
 
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use codeweaver_chunk::document;
+use codeweaver_git::Oid;
+use codeweaver_index::Codebase;
+
 use crate::ask::extract::{self, Limits};
 use crate::ask::{self, Answer, collection};
 use crate::query::view::View;
 use crate::query::{QueryError, Searcher, ViewRequest};
-use codeweaver_chunk::document;
-use codeweaver_git::Oid;
-use codeweaver_index::Codebase;
-use rustc_hash::FxHashMap;
-use std::sync::Arc;
 
 /// The documents of a codebase at one moment. Later changes are not noticed.
 pub struct Held {

@@ -22,14 +22,6 @@ pub mod protocol;
 mod session;
 mod shared;
 
-use super::api::{Api, ApiError, KEY_VARIABLE};
-use super::collection::{Collection, CollectionError, Collections};
-use crate::query::QueryError;
-use codeweaver_config::{ConfigError, Settings, Sources};
-use codeweaver_index::progress::Silent;
-use codeweaver_index::{Codebase, IndexError, Target, UpdateOptions, updater};
-use held::Held;
-use shared::Shared;
 use std::collections::BTreeMap;
 use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -37,6 +29,16 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant, SystemTime};
+
+use codeweaver_config::{ConfigError, Settings, Sources};
+use codeweaver_index::progress::Silent;
+use codeweaver_index::{Codebase, IndexError, Target, UpdateOptions, updater};
+
+use super::api::{Api, ApiError, KEY_VARIABLE};
+use super::collection::{Collection, CollectionError, Collections};
+use crate::query::QueryError;
+use held::Held;
+use shared::Shared;
 
 /// Maximum number of connections; further ones are closed.
 const MAX_CONNECTIONS: usize = 64;

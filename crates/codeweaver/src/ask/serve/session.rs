@@ -1,15 +1,17 @@
 //! Session: one connection of a client, from the handshake to its end.
 
-use super::protocol::{MAX_QUERY_BYTES, Query, Readiness, Reply};
-use super::shared::Shared;
-use crate::ask::answer::NOTHING_FOUND;
-use crate::ask::{self, Answer};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
+
 use tungstenite::handshake::server::{ErrorResponse, Request, Response};
 use tungstenite::http::StatusCode;
 use tungstenite::protocol::WebSocketConfig;
 use tungstenite::{Message, WebSocket};
+
+use super::protocol::{MAX_QUERY_BYTES, Query, Readiness, Reply};
+use super::shared::Shared;
+use crate::ask::answer::NOTHING_FOUND;
+use crate::ask::{self, Answer};
 
 /// Time for the handshake, and to take one message.
 const IO_TIMEOUT: Duration = Duration::from_secs(10);

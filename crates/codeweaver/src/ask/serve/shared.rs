@@ -1,11 +1,12 @@
 //! Shared: the state that all connections of a server have in common, replaced as a whole.
 
-use super::held::Held;
-use super::protocol::Readiness;
-use crate::ask::api::Api;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, RwLock};
+
+use super::held::Held;
+use super::protocol::Readiness;
+use crate::ask::api::Api;
 
 /// The state of a server.
 pub struct Shared {

@@ -1,13 +1,14 @@
 //! Absences: names, languages and paths of a request that the view does not have.
 
+use codeweaver_chunk::LanguageId;
+use codeweaver_text as text;
+
 use super::no_such_path;
 use crate::query::request::{Filters, Mode, Request};
 use crate::query::retrieve::paths;
 use crate::query::symbol_lookup::nearest;
 use crate::query::view::View;
 use crate::query::view::scope::{self, AbsentPath, canonical_language};
-use codeweaver_chunk::LanguageId;
-use codeweaver_text as text;
 
 /// Maximum number of names, of languages and of paths of a query that are looked up.
 const MAX_NAMED: usize = 3;
@@ -37,7 +38,7 @@ pub struct Absences {
 impl Absences {
     /// Collects the absences of `request`. `languages` and `paths` are those of the filters, `words` those of
     /// the query that the view lacks.
-    pub fn of(
+    pub fn new(
         request: &Request,
         view: &View,
         languages: &[String],

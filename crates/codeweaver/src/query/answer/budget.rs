@@ -1,12 +1,13 @@
 //! Budget: the limits of an answer, and how matches are shortened to fit.
 
+use codeweaver_chunk::tokens;
+use codeweaver_store::symbols::SymbolRecord;
+
 use crate::query::cancel::Cancel;
 use crate::query::error::QueryError;
 use crate::query::request::{RepoSet, Request};
 use crate::query::response::Match;
 use crate::query::view::RowId;
-use codeweaver_chunk::tokens;
-use codeweaver_store::symbols::SymbolRecord;
 
 /// Tokens of the location of a match besides its path and name: lines, score, class, state.
 const LOCATION_TOKENS: u32 = 10;

@@ -1,5 +1,14 @@
 //! Matches with their text, within the budget.
 
+use std::collections::BTreeSet;
+
+use codeweaver_chunk::SemanticClass;
+use codeweaver_git::quoting;
+use codeweaver_index::Codebase;
+use codeweaver_store::records::RowRecord;
+use codeweaver_store::segment::Segment;
+use codeweaver_store::symbols::SymbolRecord;
+
 use super::Ranking;
 use super::budget::{Budget, Draft, Fitted};
 use super::focus::{Choice, FocusBy, FoundChunk, Further, InFile};
@@ -11,13 +20,6 @@ use crate::query::rank::{NearDuplicate, RankedFile, class_of};
 use crate::query::response::{Content, FileInfo, Focus, Match, MatchType, Place, RepoPath, Span};
 use crate::query::retrieve::{Candidate, parallel};
 use crate::query::view::View;
-use codeweaver_chunk::SemanticClass;
-use codeweaver_git::quoting;
-use codeweaver_index::Codebase;
-use codeweaver_store::records::RowRecord;
-use codeweaver_store::segment::Segment;
-use codeweaver_store::symbols::SymbolRecord;
-use std::collections::BTreeSet;
 
 /// Number of best matches whose focus is decided by their text too; that of the others follows from names and
 /// documentation alone. An answer has room for the text of about as many.
@@ -109,7 +111,7 @@ impl Drafting<'_> {
             && let Some(symbol) = draft.symbol
         {
             let focused = Focused { id: draft.id, symbol, entry: file.entry };
-            let mut related = relations.of(&focused, texts)?;
+            let mut related = relations.find(&focused, texts)?;
             if let Some(repos) = self.budget.repos {
                 related.retain(|symbol| repos.contains(&quoting::bytes(&symbol.path)));
             }
@@ -129,7 +131,7 @@ fn read_text(
 ) -> Result<String, QueryError> {
     let text = match draft.text.take() {
         Some(text) => text,
-        None => texts.of(draft.id)?.map(<[u8]>::to_vec),
+        None => texts.get(draft.id)?.map(<[u8]>::to_vec),
     };
 
     Ok(match text {
@@ -183,7 +185,7 @@ fn build_draft(
     let mut is_missing = false;
     if depth.by_text && !in_file.is_decided() {
         for chunk in &chunks {
-            let text = texts.of(chunk.id)?;
+            let text = texts.get(chunk.id)?;
             is_missing |= text.is_none();
             read.push(text.unwrap_or_default().to_vec());
         }

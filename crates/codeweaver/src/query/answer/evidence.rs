@@ -1,14 +1,17 @@
 //! Evidence: the terms, names and places in a query by which the definition that answers it is recognised.
 
+use std::ops::Range;
+
+use rustc_hash::FxHashMap;
+
+use codeweaver_text::{self as text, Mention, QueryTerm};
+
 use crate::query::parse::ParsedQuery;
 use crate::query::parse::names::QueryName;
 use crate::query::rank::intent_fit;
 use crate::query::retrieve::lexical;
 use crate::query::retrieve::symbols::NameForms;
 use crate::query::view::{RowId, View};
-use codeweaver_text::{self as text, Mention, QueryTerm};
-use rustc_hash::FxHashMap;
-use std::ops::Range;
 
 /// Minimum weight of a name. The terms of a misspelt name are in no chunk and have no weight.
 const MIN_NAME_WEIGHT: f32 = 1.0;

@@ -15,6 +15,12 @@ mod focus;
 pub mod related;
 mod texts;
 
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use codeweaver_git::{BString, quoting};
+use codeweaver_index::plan::skip_reason;
+
 use super::parse::intent::QueryIntent;
 use super::parse::report;
 use super::rank::RankedFile;
@@ -24,11 +30,7 @@ use super::view::scope::AbsentPath;
 use super::view::{Freshness, View};
 use absences::Absences;
 use budget::Fitted;
-use codeweaver_git::{BString, quoting};
-use codeweaver_index::plan::skip_reason;
 use evidence::Evidence;
-use std::collections::BTreeSet;
-use std::time::Duration;
 
 /// Maximum length of a summary in bytes.
 const MAX_SUMMARY_BYTES: usize = 1000;
@@ -107,7 +109,7 @@ pub fn respond(request: &Request, view: &View, answer: Answer, index: IndexInfo,
     // Whatever is added to the warnings from here on does not make the answer degraded.
     let is_degraded = !warnings.is_empty();
     let Ranking { absent_languages, absent_paths, absent_words, .. } = &ranking;
-    let absences = Absences::of(request, view, absent_languages, absent_paths, absent_words);
+    let absences = Absences::new(request, view, absent_languages, absent_paths, absent_words);
 
     warnings.extend_from_slice(&ranking.notes);
     // Without matches the summary says it.

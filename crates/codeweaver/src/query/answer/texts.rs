@@ -2,13 +2,15 @@
 //!
 //! A blob is read by object id, never by path, so that spans and text belong together.
 
-use crate::query::error::QueryError;
-use crate::query::view::{RowId, View};
+use std::sync::Arc;
+
 use codeweaver_git::{BlobReader, Oid};
 use codeweaver_index::Codebase;
 use codeweaver_store::StoreError;
 use codeweaver_store::records::RowRecord;
-use std::sync::Arc;
+
+use crate::query::error::QueryError;
+use crate::query::view::{RowId, View};
 
 /// Reads the texts of chunks. The last blob is kept, for further chunks of the same file.
 pub struct Texts<'a> {
@@ -33,7 +35,7 @@ impl<'a> Texts<'a> {
     ///
     /// # Errors
     /// [`StoreError::Damaged`] if the row does not fit its blob.
-    pub fn of(&mut self, id: RowId) -> Result<Option<&[u8]>, QueryError> {
+    pub fn get(&mut self, id: RowId) -> Result<Option<&[u8]>, QueryError> {
         let (_, row) = self.view.row(id);
         let damaged = damaged(self.view, id, "the bytes and the lines of a chunk do not agree");
         let Some(bytes) = self.blob_of(id)? else { return Ok(None) };

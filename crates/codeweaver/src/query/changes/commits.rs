@@ -1,6 +1,15 @@
 //! The commits of a range, or those that touch some paths or a definition, or have some words in their
 //! message.
 
+use std::ops::ControlFlow;
+use std::rc::Rc;
+
+use rustc_hash::FxHashMap;
+
+use codeweaver_git::{
+    BStr, BString, ByteSlice as _, Commit, History, Oid, TreeChange, TreeComparer, quoting,
+};
+
 use super::Changes;
 use super::ChangesRequest;
 use super::ends::Ends;
@@ -10,12 +19,6 @@ use crate::query::request::{Filters, ViewRequest};
 use crate::query::search::Searcher;
 use crate::query::symbol_scan;
 use crate::query::view::freshness::RequestUpdate;
-use codeweaver_git::{
-    BStr, BString, ByteSlice as _, Commit, History, Oid, TreeChange, TreeComparer, quoting,
-};
-use rustc_hash::FxHashMap;
-use std::ops::ControlFlow;
-use std::rc::Rc;
 
 /// Maximum number of commits that are counted beyond those that are listed.
 const MAX_COUNTED: usize = 20_000;

@@ -1,13 +1,14 @@
 //! Contents of the files that are compared, from git and from the working tree.
 
-use super::files::FileChange;
-use crate::query::error::QueryError;
-use crate::query::search::Searcher;
 use codeweaver_chunk::language::{self, LanguageId};
 use codeweaver_git::worktree::WorktreeReader;
 use codeweaver_git::{BlobReader, Mode, Oid};
 use codeweaver_index::policy::{PathDecision, Policy};
 use codeweaver_text as text;
+
+use super::files::FileChange;
+use crate::query::error::QueryError;
+use crate::query::search::Searcher;
 
 /// Maximum size of a file in bytes. A larger one is only said to differ.
 const MAX_BYTES: u64 = 8 << 20;

@@ -1,7 +1,8 @@
 //! The two states that are compared.
 
-use crate::query::error::QueryError;
 use codeweaver_git::{GitError, History, Oid, RangeSpec, Repo};
+
+use crate::query::error::QueryError;
 
 /// A state of the repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,7 +48,7 @@ impl Ends {
 
         match range {
             Some(RangeSpec::Between(from, to)) => {
-                return Ok(Ends::of(Some(end(repo, from)?), end(repo, to)?, false));
+                return Ok(Ends::new(Some(end(repo, from)?), end(repo, to)?, false));
             }
             Some(RangeSpec::SinceMergeBase(from, to)) => return Ends::since_merge_base(repo, from, to),
             Some(RangeSpec::Only(commit)) => return Ends::one_commit(repo, end(repo, commit)?),
@@ -56,17 +57,17 @@ impl Ends {
 
         let from = from.map(|from| end(repo, &from)).transpose()?;
         match to {
-            Some(to) => Ok(Ends::of(from, end(repo, &to)?, false)),
+            Some(to) => Ok(Ends::new(from, end(repo, &to)?, false)),
             None => {
                 let head = repo.head()?;
                 let name = if repo.is_bare() { "HEAD" } else { "the working tree" };
                 let to = End { name: name.to_owned(), commit: head.commit, tree: head.tree };
-                Ok(Ends::of(from, to, !repo.is_bare()))
+                Ok(Ends::new(from, to, !repo.is_bare()))
             }
         }
     }
 
-    fn of(from: Option<End>, to: End, with_worktree: bool) -> Ends {
+    fn new(from: Option<End>, to: End, with_worktree: bool) -> Ends {
         Ends { from, to, with_worktree, is_one_commit: false }
     }
 
@@ -88,7 +89,7 @@ impl Ends {
 
         let mut ancestor = end(repo, &base.to_string())?;
         ancestor.name = format!("the merge base of {} and {}", from.name, to.name);
-        Ok(Ends::of(Some(ancestor), to, false))
+        Ok(Ends::new(Some(ancestor), to, false))
     }
 
     /// The changes of one commit against its first parent, or against nothing.

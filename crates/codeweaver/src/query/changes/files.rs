@@ -1,15 +1,17 @@
 //! Changed files, with their renames and line counts.
 
-use super::Changes;
-use crate::query::error::QueryError;
-use crate::query::request::ViewRequest;
+use std::collections::BTreeMap;
+
 use codeweaver_git::worktree::FileState;
 use codeweaver_git::{
     self as git, BStr, BString, Mode, Oid, RenameSide, TreeComparer, diff_lines, find_renames,
 };
 use codeweaver_index::Target;
 use codeweaver_index::policy::{PathDecision, PathFlags, SkipReason};
-use std::collections::BTreeMap;
+
+use super::Changes;
+use crate::query::error::QueryError;
+use crate::query::request::ViewRequest;
 
 /// The kind of a change of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,7 +80,7 @@ impl FileChange {
         self.old_path.as_ref().unwrap_or(&self.path).as_ref()
     }
 
-    fn of(path: BString, old: Option<(Oid, Mode)>, new: Option<(Oid, Mode)>) -> FileChange {
+    fn new(path: BString, old: Option<(Oid, Mode)>, new: Option<(Oid, Mode)>) -> FileChange {
         let kind = match (old, new) {
             (None, _) => FileChangeKind::Added,
             (_, None) => FileChangeKind::Deleted,
@@ -138,7 +140,7 @@ impl Changes<'_> {
     fn between_trees(&self, from: Option<&Oid>, to: &Oid) -> Result<Vec<FileChange>, QueryError> {
         let mut trees = TreeComparer::new(&self.searcher.codebase.repo);
         let changes = trees.diff(from, to, &|_| true)?;
-        Ok(changes.into_iter().map(|change| FileChange::of(change.path, change.old, change.new)).collect())
+        Ok(changes.into_iter().map(|change| FileChange::new(change.path, change.old, change.new)).collect())
     }
 
     /// Returns `files`, which differ from HEAD's tree, with the uncommitted changes on top.
@@ -164,7 +166,7 @@ impl Changes<'_> {
             if committed == new {
                 continue;
             }
-            let mut file = FileChange::of(change.path.clone(), committed, new);
+            let mut file = FileChange::new(change.path.clone(), committed, new);
             file.state = Some(change.state);
             file.is_conflicted = change.conflicted;
             by_path.insert(change.path.clone(), file);

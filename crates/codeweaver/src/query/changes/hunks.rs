@@ -1,10 +1,11 @@
 //! Lines that differ between two versions of a file.
 
+use codeweaver_git::{LineHunk, diff_lines};
+
 use super::Changes;
 use super::files::{FileChange, FileChangeKind};
 use super::symbols::{Definition, name_segments};
 use crate::query::error::QueryError;
-use codeweaver_git::{LineHunk, diff_lines};
 
 /// Unchanged lines around a hunk.
 const CONTEXT: u32 = 1;

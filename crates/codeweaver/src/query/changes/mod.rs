@@ -14,15 +14,17 @@ pub mod files;
 pub mod hunks;
 pub mod symbols;
 
+use std::time::{Duration, Instant};
+
+use codeweaver_git::{BStr, BString, History, Oid, Pathspec, Repo, is_in_tree};
+
 use super::error::{QueryError, guarded};
 use super::request::Filters;
 use super::search::Searcher;
 use super::view::freshness::RequestUpdate;
 use crate::query::cancel::Cancel;
-use codeweaver_git::{BStr, BString, History, Oid, Pathspec, Repo, is_in_tree};
 use contents::Contents;
 use ends::Ends;
-use std::time::{Duration, Instant};
 
 /// Time limit for one part of an answer, after which it says that it is incomplete.
 const TIME_LIMIT: Duration = Duration::from_secs(4);

@@ -1,13 +1,15 @@
 //! Definitions that differ between two versions of a file.
 
-use super::Changes;
-use super::files::FileChange;
-use crate::query::error::QueryError;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
 use codeweaver_chunk::{LanguageId, Symbol, SymbolKind, chunk_blob};
 use codeweaver_config::ChunkerSettings;
 use codeweaver_git::BStr;
-use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Range;
+
+use super::Changes;
+use super::files::FileChange;
+use crate::query::error::QueryError;
 
 /// Maximum size in bytes of a text whose definitions are compared.
 const MAX_BYTES: usize = 2 << 20;

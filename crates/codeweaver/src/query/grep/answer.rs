@@ -1,8 +1,9 @@
 //! Answer: the found lines as they are sent in JSON.
 
+use codeweaver_text::plural;
+
 use super::{CorpusInfo, Found, GrepFile, Page};
 use crate::query::error::QueryError;
-use codeweaver_text::plural;
 
 /// Maximum number of bytes of a line. Longer ones are cut around the match.
 const MAX_LINE: usize = 2000;

@@ -3,6 +3,16 @@
 //! The files of a tree are those of its snapshot or, if it is not indexed, those of a walk through it. So an
 //! answer never depends on the progress of the index.
 
+use std::sync::Mutex;
+
+use codeweaver_git::worktree::{WorktreeChange, WorktreeReader, WorktreeStatus};
+use codeweaver_git::{self as git, BString, ByteSlice as _, Mode, Oid, quoting};
+use codeweaver_index::plan::skip_reason;
+use codeweaver_index::policy::{Exempt, PathDecision, PathFlags, Policy, SkipReason};
+use codeweaver_store::StoreReader;
+use codeweaver_store::snapshot::Snapshot;
+use codeweaver_store::words::DocSet;
+
 use super::needles::Requirement;
 use super::request::GrepRequest;
 use crate::query::error::QueryError;
@@ -11,14 +21,6 @@ use crate::query::retrieve::parallel;
 use crate::query::view::open::{ViewSource, ViewTarget, WorktreeInput};
 use crate::query::view::scope::{canonical_language, passes_path};
 use crate::query::view::{MatchState, freshness};
-use codeweaver_git::worktree::{WorktreeChange, WorktreeReader, WorktreeStatus};
-use codeweaver_git::{self as git, BString, ByteSlice as _, Mode, Oid, quoting};
-use codeweaver_index::plan::skip_reason;
-use codeweaver_index::policy::{Exempt, PathDecision, PathFlags, Policy, SkipReason};
-use codeweaver_store::StoreReader;
-use codeweaver_store::snapshot::Snapshot;
-use codeweaver_store::words::DocSet;
-use std::sync::Mutex;
 
 /// Minimum number of docs whose words are searched on several threads.
 const PARALLEL_DOCS: u64 = 2000;
@@ -98,7 +100,7 @@ impl Corpus {
             }
             _ => None,
         };
-        let requirement = Requirement::of(&request.pattern);
+        let requirement = Requirement::from_pattern(&request.pattern);
         let n_docs = reader.segments.iter().map(|segment| u64::from(segment.n_docs())).sum();
         let candidates = parallel::map(reader.segments.len(), n_docs, PARALLEL_DOCS, |at| {
             requirement.candidates(&reader.segments[at])

@@ -1,5 +1,13 @@
 //! Found: the files with matches, in order, and their lines.
 
+use std::time::Instant;
+
+use grep_regex::RegexMatcher;
+
+use codeweaver_chunk::LanguageId;
+use codeweaver_index::Codebase;
+use codeweaver_index::policy::PathFlags;
+
 use super::corpus::{self, Corpus, CorpusFile, CorpusInfo};
 use super::lines::RawLine;
 use super::pattern::Pattern;
@@ -7,11 +15,6 @@ use super::request::GrepRequest;
 use super::scan::{Hit, Scan, Scanned};
 use crate::query::error::QueryError;
 use crate::query::view::MatchState;
-use codeweaver_chunk::LanguageId;
-use codeweaver_index::Codebase;
-use codeweaver_index::policy::PathFlags;
-use grep_regex::RegexMatcher;
-use std::time::Instant;
 
 /// All files with matches. Sources come before tests, documentation and generated files; of each kind those
 /// first that define the text searched for, then those in fewer directories.

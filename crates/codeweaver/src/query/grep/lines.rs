@@ -1,13 +1,16 @@
 //! The matching lines of one file.
 
-use super::corpus::CorpusFile;
-use codeweaver_chunk::SymbolKind;
-use codeweaver_store::StoreReader;
+use std::ops::Range;
+
 use grep_matcher::Matcher as _;
 use grep_regex::RegexMatcher;
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
 use memchr::memmem;
-use std::ops::Range;
+
+use codeweaver_chunk::SymbolKind;
+use codeweaver_store::StoreReader;
+
+use super::corpus::CorpusFile;
 
 /// Number of first bytes in which git looks for a NUL to recognise a binary file.
 const BINARY_PREFIX: usize = 8000;

@@ -26,9 +26,10 @@ mod reading;
 pub mod request;
 mod scan;
 
+use std::time::Instant;
+
 use super::error::QueryError;
 use super::search::Searcher;
-use std::time::Instant;
 
 pub use answer::LineAnswer;
 pub use corpus::CorpusInfo;

@@ -4,11 +4,13 @@
 //! begins or ends inside of the literal is known to begin or end there. The text before and after the literal
 //! is unknown, so a word at its ends may be longer.
 
-use super::pattern::Pattern;
-use codeweaver_store::segment::Segment;
-use codeweaver_store::words::{DocSet, Needle, Words, is_word_byte};
 use regex_syntax::ParserBuilder;
 use regex_syntax::hir::{Class, Hir, HirKind, Look};
+
+use codeweaver_store::segment::Segment;
+use codeweaver_store::words::{DocSet, Needle, Words, is_word_byte};
+
+use super::pattern::Pattern;
 
 /// Minimum length of a needle that is no whole word. Shorter ones are in most files.
 const MIN_PART: usize = 3;
@@ -28,7 +30,7 @@ pub(super) enum Requirement {
 
 impl Requirement {
     /// Derives the requirement of a pattern that compiles.
-    pub fn of(pattern: &Pattern) -> Requirement {
+    pub fn from_pattern(pattern: &Pattern) -> Requirement {
         let parsed = ParserBuilder::new().utf8(false).multi_line(true).build().parse(&pattern.expression());
         let Ok(hir) = parsed else { return Requirement::All(Vec::new()) };
         requirement(&hir, pattern.ignore_case)
@@ -261,7 +263,7 @@ mod tests {
             (r"abcd.*b|", true, "()"),
         ] {
             let pattern = Pattern { text: pattern.to_owned(), is_regex, ..Pattern::default() };
-            let got = shown(&Requirement::of(&pattern));
+            let got = shown(&Requirement::from_pattern(&pattern));
             assert_eq!(got, expected, "{pattern:?}");
         }
     }

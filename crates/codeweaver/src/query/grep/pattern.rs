@@ -1,7 +1,8 @@
 //! Pattern: the text or expression that lines are searched for, and its compiled form.
 
-use crate::query::error::QueryError;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
+
+use crate::query::error::QueryError;
 
 /// A text or a regular expression that lines are searched for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

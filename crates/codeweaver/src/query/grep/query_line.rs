@@ -1,14 +1,16 @@
 //! The forms of a query that ask for exact text: `"text"`, `/expression/`, and `"text" and words`.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use codeweaver_git::{BString, quoting};
+
 use super::pattern::Pattern;
 use super::request::GrepRequest;
 use super::{Found, Page};
 use crate::query::error::QueryError;
 use crate::query::request::Request;
 use crate::query::search::Searcher;
-use codeweaver_git::{BString, quoting};
-use std::collections::BTreeMap;
-use std::sync::Arc;
 
 /// Lines of files, ascending.
 pub type LineSet = BTreeMap<BString, Vec<u32>>;

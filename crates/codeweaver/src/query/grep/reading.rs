@@ -1,8 +1,10 @@
 //! Readings of a pattern that does not say whether it is an expression, and whether case matters.
 
-use super::pattern::Pattern;
-use grep_matcher::Matcher as _;
 use std::sync::LazyLock;
+
+use grep_matcher::Matcher as _;
+
+use super::pattern::Pattern;
 
 /// Signs of an expression that hardly occur in code: escaped characters, `.*`, sets that are repeated, bars
 /// between words, and the beginning of a line.

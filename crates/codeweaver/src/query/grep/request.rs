@@ -1,10 +1,11 @@
 //! Request: a pattern with its filters and the state of the codebase that is searched.
 
+use codeweaver_config::Settings;
+
 use super::pattern::Pattern;
 use crate::query::error::QueryError;
 use crate::query::names;
 use crate::query::request::{Filters, ViewRequest};
-use codeweaver_config::Settings;
 
 /// A request for all lines that match a pattern.
 #[derive(Debug, Clone, PartialEq)]

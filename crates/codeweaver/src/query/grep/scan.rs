@@ -1,18 +1,21 @@
 //! Scan: the search of all candidates, on all cores.
 
-use super::corpus::{Corpus, CorpusFile};
-use super::lines::{FileLines, LineSearch};
-use crate::query::cancel::Cancel;
-use crate::query::error::QueryError;
+use std::borrow::Cow;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+use grep_regex::RegexMatcher;
+
 use codeweaver_base::sync;
 use codeweaver_git::worktree::WorktreeFile;
 use codeweaver_git::{BlobReader, ByteSlice as _, Oid};
 use codeweaver_index::Codebase;
 use codeweaver_index::policy::SkipReason;
 use codeweaver_text as text;
-use grep_regex::RegexMatcher;
-use std::borrow::Cow;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+use super::corpus::{Corpus, CorpusFile};
+use super::lines::{FileLines, LineSearch};
+use crate::query::cancel::Cancel;
+use crate::query::error::QueryError;
 
 /// Number of files that a thread takes at a time.
 const UNIT: usize = 16;

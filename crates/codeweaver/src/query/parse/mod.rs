@@ -12,8 +12,9 @@ pub mod names;
 pub mod profile;
 pub mod report;
 
-use super::request::Mode;
 use codeweaver_text::{self as text, Mention, QueryTerm};
+
+use super::request::Mode;
 use intent::{Intent, QueryIntent};
 use names::QueryName;
 

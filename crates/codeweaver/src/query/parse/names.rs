@@ -1,9 +1,11 @@
 //! Names in a query: the words that may be the name of a definition, and the forms in which names are
 //! compared.
 
-use crate::query::request::Mode;
-use codeweaver_text::{self as text, QueryTerm, stem};
 use std::ops::RangeInclusive;
+
+use codeweaver_text::{self as text, QueryTerm, stem};
+
+use crate::query::request::Mode;
 
 /// Maximum number of names besides identifiers. A pasted text has hundreds of capitalised words.
 const MAX_NAMES: usize = 48;

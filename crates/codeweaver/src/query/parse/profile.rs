@@ -2,8 +2,9 @@
 //!
 //! The figures were chosen by `benches/intents.py`; `docs/ranking.md` has the effect of each.
 
-use super::intent::Intent;
 use codeweaver_chunk::SemanticClass as C;
+
+use super::intent::Intent;
 
 /// Effects of an intent that acts. Gains are added to a factor of 1.
 #[derive(Debug, Clone, Copy)]

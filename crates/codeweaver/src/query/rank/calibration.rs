@@ -5,13 +5,16 @@
 //! answers and from queries about other repositories. Those of words and vectors are then learned again by
 //! `benches/refusal/fit.py`.
 
+use std::sync::LazyLock;
+
+use serde::{Deserialize, Serialize};
+
+use codeweaver_text::QueryTerm;
+
 use super::context::Context;
 use super::ranked_file::RankedFile;
 use super::weights::Weights;
 use crate::query::retrieve::{Candidate, Candidates, relatives};
-use codeweaver_text::QueryTerm;
-use serde::{Deserialize, Serialize};
-use std::sync::LazyLock;
 
 /// Number of words from which a query counts as long.
 const MANY_WORDS: f32 = 8.0;

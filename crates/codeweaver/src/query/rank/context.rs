@@ -1,11 +1,12 @@
 //! Inputs of ranking.
 
+use codeweaver_chunk::classes::TaskProfile;
+
 use super::weights::Weights;
 use crate::query::parse::ParsedQuery;
 use crate::query::path_facts::PathCache;
 use crate::query::request::Filters;
 use crate::query::view::View;
-use codeweaver_chunk::classes::TaskProfile;
 
 /// The inputs of ranking besides the candidates.
 #[derive(Clone, Copy)]

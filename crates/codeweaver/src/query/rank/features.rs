@@ -3,6 +3,12 @@
 //! They are computed here and nowhere else, and are plain data. [`Features::contributions`] turns them into
 //! the summands of the score, which `--explain` shows; the trainer reads [`Features::linear`].
 
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use codeweaver_chunk::SemanticClass;
+use codeweaver_chunk::classes::TaskProfile;
+use codeweaver_index::policy::PathFlags;
+
 use super::context::{Context, share};
 use super::intents::IntentFactors;
 use super::path_features::{self, HeaderKind, PathQuery};
@@ -14,10 +20,6 @@ use crate::query::report::fusion::PartScores;
 use crate::query::report::relevance::ReportEvidence;
 use crate::query::retrieve::{Candidate, Candidates};
 use crate::query::view::View;
-use codeweaver_chunk::SemanticClass;
-use codeweaver_chunk::classes::TaskProfile;
-use codeweaver_index::policy::PathFlags;
-use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Size in bytes from which a file that is named like an index of exports counts as having code of its own.
 const REEXPORT_BYTES: f32 = 8192.0;
@@ -360,7 +362,7 @@ impl<'a> Extractor<'a> {
                 &self.neutral_names,
             ),
             part: if self.is_undefined_name { 0.0 } else { view.part_share(path) },
-            intent: self.intent.of(best, &facts, &roles, language),
+            intent: self.intent.factor(best, &facts, &roles, language),
             roles,
             ..FileFeatures::default()
         };

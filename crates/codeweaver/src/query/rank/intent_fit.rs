@@ -2,6 +2,11 @@
 //! best chunk: a type that is named as the query, siblings, marks. Costs a look at the definitions of the
 //! best files, and only if an intent acts.
 
+use rustc_hash::FxHashMap;
+
+use codeweaver_chunk::SymbolKind;
+use codeweaver_text::{self as text, TermKind};
+
 use super::RankedFile;
 use super::context::Context;
 use super::marks;
@@ -11,9 +16,6 @@ use crate::query::parse::profile::Profile;
 use crate::query::path_facts::Place;
 use crate::query::retrieve::{Candidate, Candidates};
 use crate::query::view::RowId;
-use codeweaver_chunk::SymbolKind;
-use codeweaver_text::{self as text, TermKind};
-use rustc_hash::FxHashMap;
 
 /// Number of best files whose scores are changed.
 const MAX_FILES: usize = 40;

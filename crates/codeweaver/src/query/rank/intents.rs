@@ -1,6 +1,11 @@
 //! Factors of the intent of a query on the score of a file: by everything that its best chunk has, by its
 //! path and by its role.
 
+use rustc_hash::FxHashMap;
+
+use codeweaver_chunk::{LanguageId, SemanticClass};
+use codeweaver_text::stem;
+
 use super::context::Context;
 use super::marks;
 use super::roles::Roles;
@@ -8,9 +13,6 @@ use crate::query::parse::profile::Profile;
 use crate::query::path_facts::PathFacts;
 use crate::query::retrieve::Candidate;
 use crate::query::view::{RowId, View};
-use codeweaver_chunk::{LanguageId, SemanticClass};
-use codeweaver_text::stem;
-use rustc_hash::FxHashMap;
 
 /// The factors of an intent; all are 1 if the query has none that acts.
 pub struct IntentFactors<'a> {
@@ -41,7 +43,7 @@ impl<'a> IntentFactors<'a> {
     }
 
     /// Returns the factor of a file whose best chunk is `best`.
-    pub fn of(&self, best: &Candidate, facts: &PathFacts, roles: &Roles, language: &str) -> f32 {
+    pub fn factor(&self, best: &Candidate, facts: &PathFacts, roles: &Roles, language: &str) -> f32 {
         let Some(profile) = self.profile else { return 1.0 };
         let mut factor = 1.0;
 

@@ -1,10 +1,12 @@
 //! Marks: words of code that does what an intent asks for, and their numbers in chunks.
 
-use crate::query::retrieve::Candidate;
-use crate::query::view::{RowId, View};
+use rustc_hash::FxHashMap;
+
 use codeweaver_store::postings::Field;
 use codeweaver_text::{QueryTerm, stem};
-use rustc_hash::FxHashMap;
+
+use crate::query::retrieve::Candidate;
+use crate::query::view::{RowId, View};
 
 /// Number of different marks from which more add nothing.
 pub const ENOUGH: u8 = 3;

@@ -28,11 +28,12 @@ pub mod weights;
 use super::parse::mentions;
 use super::retrieve::{Candidate, Candidates};
 use super::view::scope::passes_path;
-pub use context::Context;
 use features::{ChunkFeatures, ChunkSums, Extractor, FileFeatures, chunk_sums};
+use roles::Roles;
+
+pub use context::Context;
 pub use features::{Explanation, Features, class_of};
 pub use ranked_file::{NearDuplicate, RankedFile};
-use roles::Roles;
 pub use weights::{WEIGHTS, Weights};
 
 /// A candidate with its features.

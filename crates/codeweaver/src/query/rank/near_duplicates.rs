@@ -4,9 +4,10 @@
 //! every query and take the places of other results. They are listed with the better file instead. Files with
 //! equal bytes are one result at several paths already.
 
+use codeweaver_base::sys::DotKernel;
+
 use super::ranked_file::{NearDuplicate, RankedFile};
 use crate::query::view::View;
-use codeweaver_base::sys::DotKernel;
 
 /// Number of best files that are compared with each other.
 const MAX_FILES: usize = 40;

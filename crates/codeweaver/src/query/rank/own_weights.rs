@@ -4,14 +4,16 @@
 //! `weights.json` of the index directory if it is there, and have every weight by name. With any other
 //! content, the built-in weights stay in use, with a warning.
 
-use super::weights::{WEIGHTS, Weights};
-use codeweaver_base::sync;
-use codeweaver_index::Codebase;
 use std::fs::Metadata;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
+
+use codeweaver_base::sync;
+use codeweaver_index::Codebase;
+
+use super::weights::{WEIGHTS, Weights};
 
 /// Name of the file in the index directory.
 pub const FILE_NAME: &str = "weights.json";
@@ -93,7 +95,7 @@ pub fn check(weights: &Weights) -> Result<(), String> {
 }
 
 impl OwnWeights {
-    pub fn of(codebase: &Codebase) -> OwnWeights {
+    pub fn open(codebase: &Codebase) -> OwnWeights {
         let (path, is_named) = path_of(codebase);
         OwnWeights { path, is_named, last: Mutex::new(None) }
     }
@@ -101,7 +103,7 @@ impl OwnWeights {
     /// Returns the weights that are in use now. Costs one `stat` while the file does not change.
     pub fn get(&self) -> InUse {
         let stamp = match std::fs::metadata(&self.path) {
-            Ok(metadata) => Stamp::of(&metadata),
+            Ok(metadata) => Stamp::new(&metadata),
             Err(error) if !self.is_named && error.kind() == std::io::ErrorKind::NotFound => {
                 return InUse::built_in(None);
             }
@@ -137,7 +139,7 @@ impl OwnWeights {
 static BUILT_IN: std::sync::LazyLock<Arc<Weights>> = std::sync::LazyLock::new(|| Arc::new(WEIGHTS.clone()));
 
 impl Stamp {
-    fn of(metadata: &Metadata) -> Stamp {
+    fn new(metadata: &Metadata) -> Stamp {
         #[cfg(unix)]
         let inode = std::os::unix::fs::MetadataExt::ino(metadata);
         #[cfg(not(unix))]

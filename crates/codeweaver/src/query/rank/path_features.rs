@@ -1,6 +1,10 @@
 //! Features of paths: terms of the query in a path, files that are named after a definition, headers and
 //! their implementations.
 
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use codeweaver_text::affinity;
+
 use super::context::{Context, share};
 use super::features::size_of;
 use super::weights::Weights;
@@ -8,8 +12,6 @@ use crate::query::parse::names;
 use crate::query::path_facts::{PathFacts, Place};
 use crate::query::retrieve::{Candidate, Candidates};
 use crate::query::view::View;
-use codeweaver_text::affinity;
-use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Affinity of a term that begins or ends a part of a path, as `map` in `keymap`.
 const AFFIX_AFFINITY: f32 = 0.7;

@@ -1,10 +1,11 @@
 //! Roles: purposes of files (test, example, documentation, …), and the priors of these roles.
 
+use codeweaver_chunk::LanguageId;
+use codeweaver_index::policy::PathFlags;
+
 use super::weights::Weights;
 use crate::query::parse::ParsedQuery;
 use crate::query::parse::intent::Intent;
-use codeweaver_chunk::LanguageId;
-use codeweaver_index::policy::PathFlags;
 
 /// Roles of a file that the query does not ask for.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]

@@ -3,9 +3,11 @@
 //! The weights in which the score is linear are learned by `eval::tune`, which writes that file;
 //! the others were set by hand on the development repositories that are not held out. See `docs/ranking.md`.
 
-use crate::query::retrieve::lexical::Bm25;
-use codeweaver_store::postings::{FIELDS, Field};
 use std::sync::LazyLock;
+
+use codeweaver_store::postings::{FIELDS, Field};
+
+use crate::query::retrieve::lexical::Bm25;
 
 /// The weights of all features.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]

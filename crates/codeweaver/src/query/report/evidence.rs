@@ -1,5 +1,10 @@
 //! Evidence: files that a report refers to by frames, paths, modules, messages and definitions.
 
+use rustc_hash::FxHashMap;
+
+use codeweaver_index::Codebase;
+use codeweaver_store::rows::DocKey;
+
 use super::messages::MessageSearch;
 use super::{frames, modules};
 use crate::query::parse::names::{self, QueryName};
@@ -8,9 +13,6 @@ use crate::query::parse::report::trace::Frame;
 use crate::query::retrieve::symbols;
 use crate::query::view::scope::Scope;
 use crate::query::view::{RowId, View};
-use codeweaver_index::Codebase;
-use codeweaver_store::rows::DocKey;
-use rustc_hash::FxHashMap;
 
 /// Factor from the share of a frame to that of the next outer one.
 const OUTER_FRAME: f32 = 0.5;

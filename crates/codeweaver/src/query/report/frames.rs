@@ -1,11 +1,13 @@
 //! Frames and paths: the files of a view that a report names by their paths.
 
+use rustc_hash::FxHashMap;
+
+use codeweaver_store::entries::NO_DOC;
+use codeweaver_text::Mention;
+
 use crate::query::parse::mentions;
 use crate::query::parse::report::trace::Frame;
 use crate::query::view::View;
-use codeweaver_store::entries::NO_DOC;
-use codeweaver_text::Mention;
-use rustc_hash::FxHashMap;
 
 /// File names that most projects have several times, so that the name alone identifies no file.
 const COMMON: &str = "\

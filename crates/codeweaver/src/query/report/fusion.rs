@@ -1,11 +1,13 @@
 //! Fusion: one list of files from those of the parts of a report.
 
+use rustc_hash::FxHashMap;
+
+use codeweaver_index::policy::PathFlags;
+
 use super::evidence::{FileEvidence, Parts};
 use super::relevance::{AbsentTerms, ReportEvidence};
 use crate::query::rank::RankedFile;
 use crate::query::view::View;
-use codeweaver_index::policy::PathFlags;
-use rustc_hash::FxHashMap;
 
 /// Weights of the parts. Those of title and text are factors on the share that a file has of the best score
 /// in the list of that part.
@@ -67,7 +69,7 @@ pub fn fuse(
 ) -> Vec<RankedFile> {
     let by_title = shares(&title);
     let by_text = shares(&text);
-    let evidence = ReportEvidence::of(&title, &text, absent);
+    let evidence = ReportEvidence::new(&title, &text, absent);
     let has_vectors = title.iter().chain(&text).any(|file| file.evidence.cosine != 0.0);
 
     let only_title = title.into_iter().filter(|file| !by_text.contains_key(&file.doc));

@@ -2,17 +2,20 @@
 //!
 //! Postings say which files have all words of a window. These few files are read and compared.
 
-use crate::query::error::QueryError;
-use crate::query::parse::report::messages::Message;
-use crate::query::view::View;
+use std::sync::Arc;
+
+use memchr::memmem;
+use rustc_hash::FxHashMap;
+
 use codeweaver_git::BlobReader;
 use codeweaver_index::Codebase;
 use codeweaver_index::policy::PathFlags;
 use codeweaver_store::postings::Field;
 use codeweaver_text::{self as text, QueryTerm};
-use memchr::memmem;
-use rustc_hash::FxHashMap;
-use std::sync::Arc;
+
+use crate::query::error::QueryError;
+use crate::query::parse::report::messages::Message;
+use crate::query::view::View;
 
 /// Maximum number of files that have a window. A text in more files does not tell them apart.
 const MAX_HOLDERS: usize = 5;

@@ -18,6 +18,10 @@ mod modules;
 pub mod relevance;
 mod words;
 
+use std::time::Instant;
+
+use codeweaver_text::{Mention, QueryTerm};
+
 use super::answer::Ranking;
 use super::answer::evidence::Evidence;
 use super::parse::report::Report;
@@ -26,9 +30,7 @@ use super::rank::{Weights, near_duplicates};
 use super::request::{Mode, Request};
 use super::search::{QueryPart, Searcher};
 use super::view::View;
-use codeweaver_text::{Mention, QueryTerm};
 use evidence::FileEvidence;
-use std::time::Instant;
 
 /// Maximum length of the text that is embedded.
 const MAX_EMBEDDED_BYTES: usize = 2000;

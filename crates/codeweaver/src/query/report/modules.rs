@@ -1,11 +1,12 @@
 //! Modules: files by the qualified names of modules and types, as `a.b.c` for `src/a/b.py`.
 
-use crate::query::parse::names;
-use crate::query::view::View;
-use codeweaver_store::entries::NO_DOC;
 use rustc_hash::FxHashMap;
 
+use codeweaver_store::entries::NO_DOC;
+
 use super::frames::Fit;
+use crate::query::parse::names;
+use crate::query::view::View;
 
 /// Stems of files that stand for their folder.
 const FOLDER_FILES: &[&str] = &["__init__", "mod", "index", "init", "lib"];

@@ -57,7 +57,7 @@ const KEYWORD: Logistic =
 impl ReportEvidence {
     /// Collects the evidence of the best files for the title and for the text, and of the terms. If one of
     /// the searches found nothing, for lack of time, the evidence of the other counts for both.
-    pub fn of(title: &[RankedFile], text: &[RankedFile], absent: AbsentTerms) -> ReportEvidence {
+    pub fn new(title: &[RankedFile], text: &[RankedFile], absent: AbsentTerms) -> ReportEvidence {
         let best_by_title = title.first().map(|file| file.evidence);
         let best_by_text = text.first().map(|file| file.evidence);
         let title = best_by_title.or(best_by_text).unwrap_or_default();
@@ -155,6 +155,6 @@ mod tests {
 
     #[test]
     fn a_search_that_found_nothing_is_no_evidence() {
-        assert_eq!(ReportEvidence::of(&[], &[], AbsentTerms::default()), ReportEvidence::default());
+        assert_eq!(ReportEvidence::new(&[], &[], AbsentTerms::default()), ReportEvidence::default());
     }
 }

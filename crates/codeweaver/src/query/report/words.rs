@@ -1,12 +1,14 @@
 //! Words: the terms of a long text that are searched for, with their weights.
 
+use rustc_hash::FxHashMap;
+
+use codeweaver_text::{self as text, QueryTerm, TermKind};
+
 use crate::query::parse::ParsedQuery;
 use crate::query::parse::report::Report;
 use crate::query::report::relevance::AbsentTerms;
 use crate::query::retrieve::lexical;
 use crate::query::view::View;
-use codeweaver_text::{self as text, QueryTerm, TermKind};
-use rustc_hash::FxHashMap;
 
 /// Maximum number of terms. Each costs one lookup in the index.
 const MAX_TERMS: usize = 64;

@@ -6,12 +6,14 @@
 //! scope and not on the division into segments, so answers are as reproducible as those of the exact scan.
 //! `docs/performance.md` has the recall.
 
+use std::ops::Range;
+
+use codeweaver_base::sys::{self, SignKernel};
+
 use super::exact_scan::{DenseSearch, poll_runs};
 use super::parallel;
 use super::top_k::TopK;
 use crate::query::view::RowId;
-use codeweaver_base::sys::{self, SignKernel};
-use std::ops::Range;
 
 /// One in this many rows is scored exactly, unless [`super::Tuning::min_rescored_rows`] are more.
 const RESCORED_SHARE: u64 = 64;
@@ -58,7 +60,7 @@ impl Estimates {
             if (search.is_over)() {
                 break;
             }
-            kernel.estimate(signs.of(part), &mut by_row);
+            kernel.estimate(signs.rows(part), &mut by_row);
         }
 
         let largest = by_row.iter().max().map_or(0, |&largest| usize::from(largest));

@@ -1,15 +1,17 @@
 //! Dense retrieval: the rows whose vectors are nearest to that of the query, by exact scan, binary
 //! quantisation or HNSW.
 
-use super::binary_quantisation;
-pub use super::exact_scan::DenseSearch;
-use super::parallel;
-use crate::query::request::Ann;
-use crate::query::view::RowId;
 use codeweaver_index::hnsw::{MIN_RECALL, MIN_ROWS};
 use codeweaver_store::hnsw::search::HnswSearch;
 use codeweaver_store::hnsw::vectors::RowVectors;
 use codeweaver_store::hnsw::{HnswIndex, Layers as _};
+
+use super::binary_quantisation;
+use super::parallel;
+use crate::query::request::Ann;
+use crate::query::view::RowId;
+
+pub use super::exact_scan::DenseSearch;
 
 /// Minimum share of a graph's rows in scope for which [`Ann::Auto`] uses the graph. With fewer, most of the
 /// search visits rows out of scope, and a scan of those in scope costs less.
@@ -104,7 +106,7 @@ impl DenseSearch<'_> {
 
     /// Returns the nearest rows in scope among the first `n` segments.
     fn search_graph(&self, n: usize, graph: &HnswIndex) -> Vec<(f32, RowId)> {
-        let rows = RowVectors::of(&self.view.reader.segments[..n]);
+        let rows = RowVectors::from_segments(&self.view.reader.segments[..n]);
         let ef = (graph.header().ef as usize).max(self.k);
         let found = HnswSearch { layers: graph, rows: &rows, kernel: self.kernel }.nearest(ef, &|row| {
             let (segment, row) = rows.locate(row);

@@ -1,12 +1,14 @@
 //! Exact scan: every dot product of a segment.
 
+use std::ops::Range;
+
+use codeweaver_base::sys::DotKernel;
+
 use super::top_k::TopK;
 use super::tuning::Tuning;
 use crate::query::cancel::IsOver;
 use crate::query::view::scope::Scope;
 use crate::query::view::{RowId, View};
-use codeweaver_base::sys::DotKernel;
-use std::ops::Range;
 
 /// Rows that are scanned between two polls of [`IsOver`]: about a millisecond of work.
 const POLL_ROWS: u32 = 1 << 16;

@@ -3,18 +3,19 @@
 //! Scores are summed in the order of the query's terms and, for a term, of the fields, and the rows of a file
 //! are in one segment. So no score depends on the division of the store into segments.
 
-use super::parallel;
-use super::score_buffers::{self, Frequencies, RowScore, SegmentScores};
-use super::top_k::{TopK, first};
-use crate::query::cancel::IsOver;
-use crate::query::view::scope::Scope;
-use crate::query::view::{RowId, View};
 use codeweaver_base::sys;
 use codeweaver_store::live::LiveRows;
 use codeweaver_store::postings::{BLOCK, FIELDS, Field, N_FIELDS, PostingList};
 use codeweaver_store::records::RowRecord;
 use codeweaver_store::rows::DocKey;
 use codeweaver_text::QueryTerm;
+
+use super::parallel;
+use super::score_buffers::{self, Frequencies, RowScore, SegmentScores};
+use super::top_k::{TopK, first};
+use crate::query::cancel::IsOver;
+use crate::query::view::scope::Scope;
+use crate::query::view::{RowId, View};
 
 /// Number of terms that are scored between two polls of [`IsOver`], and whose frequencies in files are held
 /// in memory at once.
@@ -217,8 +218,8 @@ impl LexicalScores {
     }
 
     /// Returns the BM25 score and the coverage of a row.
-    pub fn of(&self, id: RowId) -> (f32, f32) {
-        let RowScore { bm25, coverage, .. } = self.segments[id.segment as usize].of(id.row);
+    pub fn get(&self, id: RowId) -> (f32, f32) {
+        let RowScore { bm25, coverage, .. } = self.segments[id.segment as usize].get(id.row);
         (bm25, coverage.min(1.0))
     }
 
@@ -260,7 +261,7 @@ impl LexicalScores {
         let ids = view.reader.segments[s].doc_rows(ordinal).filter(|&row| scope.rows[s].contains(row));
 
         let mut rows: Vec<(f32, RowId)> =
-            ids.map(|row| RowId { segment: s as u32, row }).map(|id| (self.of(id).0, id)).collect();
+            ids.map(|row| RowId { segment: s as u32, row }).map(|id| (self.get(id).0, id)).collect();
         rows.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.row.cmp(&b.1.row)));
 
         rows.into_iter().take(MAX_ROWS_PER_FILE).map(|(_, id)| id).collect()

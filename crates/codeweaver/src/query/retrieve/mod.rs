@@ -24,6 +24,11 @@ pub mod symbols;
 mod top_k;
 mod tuning;
 
+use rustc_hash::FxHashMap;
+
+use codeweaver_base::sys::DotKernel;
+use codeweaver_text::{QueryTerm, stem};
+
 use super::cancel::IsOver;
 use super::parse::ParsedQuery;
 use super::parse::names::{self, QueryName};
@@ -31,11 +36,9 @@ use super::path_facts::PathCache;
 use super::request::{Ann, Mode};
 use super::view::scope::Scope;
 use super::view::{RowId, View};
-use codeweaver_base::sys::DotKernel;
-use codeweaver_text::{QueryTerm, stem};
 use dense::DenseSearch;
 use lexical::{Bm25, FileLexical, LexicalScores, LexicalSearch};
-use rustc_hash::FxHashMap;
+
 pub use tuning::Tuning;
 
 /// Number of rows that lexical and dense retrieval each contribute.
@@ -238,7 +241,7 @@ impl Retrieval<'_> {
             let (segment, row) = view.row(id);
             let doc = view.doc_of(id);
             files.entry(doc).or_insert_with(|| lexical.of_file(id.segment as usize, row.doc));
-            let (bm25, coverage) = lexical.of(id);
+            let (bm25, coverage) = lexical.get(id);
             let cosine = kernel.map_or(0.0, |kernel| kernel.dot(segment.vector(id.row)) as f32 * unit);
 
             list.push(Candidate {
@@ -246,7 +249,7 @@ impl Retrieval<'_> {
                 doc,
                 bm25,
                 cosine,
-                path_cosine: path_cosines.of(doc),
+                path_cosine: path_cosines.get(doc),
                 definition: definitions.get(&id).copied().unwrap_or(0.0),
                 coverage,
             });
@@ -300,7 +303,7 @@ struct PathCosines<'a> {
 
 impl PathCosines<'_> {
     /// Returns the cosine with the nearest path of a doc; 0 if the model has no vectors for paths.
-    fn of(&mut self, doc: u32) -> f32 {
+    fn get(&mut self, doc: u32) -> f32 {
         let Some(kernel) = self.kernel else { return 0.0 };
         let (view, cache, unit) = (self.view, self.paths, self.unit);
         *self.by_doc.entry(doc).or_insert_with(|| {

@@ -4,9 +4,10 @@
 //! the order of the items, so answers do not depend on scheduling. Parsing needs large stacks and uses other
 //! threads.
 
+use std::sync::LazyLock;
+
 use rayon::ThreadPool;
 use rayon::prelude::*;
-use std::sync::LazyLock;
 
 /// `None` if the threads cannot be started, for example under a process limit. Loops are then sequential.
 static POOL: LazyLock<Option<ThreadPool>> =

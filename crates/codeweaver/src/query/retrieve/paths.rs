@@ -1,14 +1,15 @@
 //! Path retrieval: rows of files by their paths.
 
-use crate::query::parse::mentions;
-use crate::query::view::scope::Scope;
-use crate::query::view::{RowId, View};
+use roaring::RoaringBitmap;
+
 use codeweaver_store::entries::NO_DOC;
 use codeweaver_store::records::RowRecord;
 use codeweaver_text::{Mention, QueryTerm};
-use roaring::RoaringBitmap;
 
 use super::top_k::first;
+use crate::query::parse::mentions;
+use crate::query::view::scope::Scope;
+use crate::query::view::{RowId, View};
 
 /// Maximum number of files that are found by path, and by mentions.
 const MAX_FILES: usize = 64;
@@ -25,7 +26,7 @@ pub struct PathMatches {
 
 /// Returns rows of the files whose paths have the largest weight of terms; ties by path.
 pub fn by_terms(view: &View, scope: &Scope, terms: &[QueryTerm]) -> PathMatches {
-    let live = LiveEntries::of(view);
+    let live = LiveEntries::new(view);
     let mut n_paths = vec![0u32; terms.len()];
     let mut best: BestPaths<'_> = BestPaths::default();
     let mut weights: Vec<f32> = Vec::new();
@@ -51,7 +52,7 @@ pub fn by_terms(view: &View, scope: &Scope, terms: &[QueryTerm]) -> PathMatches 
 
         if is_found {
             let found = records.iter().zip(&weights).filter(|(_, weight)| **weight > 0.0);
-            found.for_each(|(record, &weight)| best.add(weight, record.doc, || paths.of(record)));
+            found.for_each(|(record, &weight)| best.add(weight, record.doc, || paths.get(record)));
         }
     }
 
@@ -101,7 +102,7 @@ struct LiveEntries<'a> {
 }
 
 impl<'a> LiveEntries<'a> {
-    fn of(view: &'a View) -> LiveEntries<'a> {
+    fn new(view: &'a View) -> LiveEntries<'a> {
         let entries = &view.snapshot.entries;
         LiveEntries { entries, is_all: entries.len() == u64::from(view.reader.state.next_entry()) }
     }
@@ -114,7 +115,7 @@ impl<'a> LiveEntries<'a> {
 /// Returns the share of all paths that have `term`, 0–1. Unlike [`PathMatches::term_shares`], it counts paths
 /// that are skipped.
 pub fn share_with(view: &View, term: &str) -> f32 {
-    let live = LiveEntries::of(view);
+    let live = LiveEntries::new(view);
     let mut n = 0u32;
     for (reference, entries) in view.reader.state.entries.iter().zip(&view.reader.entries) {
         let Some(list) = entries.list(term) else { continue };

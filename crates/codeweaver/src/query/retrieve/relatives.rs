@@ -1,8 +1,9 @@
 //! Relatives: whether the view has another word of the family of one that it lacks.
 
-use crate::query::view::View;
 use codeweaver_store::postings::FIELDS;
 use codeweaver_text::affinity;
+
+use crate::query::view::View;
 
 /// Length of the common beginning that words of one family have at least.
 const PREFIX_BYTES: usize = 4;

@@ -3,13 +3,15 @@
 //! A query scores rows and files in arrays as long as the segments. The buffers of an earlier query need
 //! neither be allocated nor filled with zeros, which would be 12 bytes for each row of the index.
 
-use super::lexical::FileLexical;
-use super::top_k::TopK;
-use crate::query::view::RowId;
+use std::sync::Mutex;
+
 use codeweaver_base::sync;
 use codeweaver_base::sys;
 use codeweaver_store::segment::Segment;
-use std::sync::Mutex;
+
+use super::lexical::FileLexical;
+use super::top_k::TopK;
+use crate::query::view::RowId;
 
 /// Maximum number of rows for which buffers are kept, at 12 bytes each and some for files.
 const MAX_KEPT_ROWS: usize = 4 << 20;
@@ -84,7 +86,7 @@ pub fn give_back(buffers: Vec<SegmentScores>) {
 
 impl SegmentScores {
     /// Returns the scores of a row.
-    pub fn of(&self, row: u32) -> RowScore {
+    pub fn get(&self, row: u32) -> RowScore {
         let known = self.rows.get(row as usize).filter(|score| score.query == self.query);
         known.copied().unwrap_or_default()
     }
@@ -177,11 +179,11 @@ mod tests {
         for query in [1, 2, u16::MAX] {
             scores.query = query;
             scores.scored_rows.clear();
-            assert_eq!(scores.of(7).bm25, 0.0);
+            assert_eq!(scores.get(7).bm25, 0.0);
             for row in [7, 9, 7] {
                 scores.of_mut(row).unwrap().bm25 += 2.0;
             }
-            assert_eq!((scores.of(7).bm25, scores.of(9).bm25, scores.scored_rows.len()), (4.0, 2.0, 2));
+            assert_eq!((scores.get(7).bm25, scores.get(9).bm25, scores.scored_rows.len()), (4.0, 2.0, 2));
             assert!(scores.of_mut(100).is_none());
             // Few of the rows, then many.
             for n_rows in [100, 10] {

@@ -1,13 +1,16 @@
 //! Symbol retrieval: chunks that define what the query names.
 
-use crate::query::parse::names::{QueryName, last_segment, normalised, segments};
-use crate::query::view::scope::Scope;
-use crate::query::view::{RowId, View};
+use std::collections::BTreeSet;
+
+use rustc_hash::FxHashMap;
+
 use codeweaver_chunk::SymbolKind;
 use codeweaver_store::postings::{Field, Postings};
 use codeweaver_text::{is_one_edit_apart, one_edit_away, stem};
-use rustc_hash::FxHashMap;
-use std::collections::BTreeSet;
+
+use crate::query::parse::names::{QueryName, last_segment, normalised, segments};
+use crate::query::view::scope::Scope;
+use crate::query::view::{RowId, View};
 
 /// Minimum length of a name that is completed or corrected.
 const MIN_FUZZY_BYTES: usize = 4;

@@ -3,9 +3,11 @@
 //! Ties are broken by blob and position, never by row number, so that the cut does not depend on how the
 //! store is segmented.
 
-use crate::query::view::{RowId, View};
-use codeweaver_store::rows::DocKey;
 use std::cmp::Ordering;
+
+use codeweaver_store::rows::DocKey;
+
+use crate::query::view::{RowId, View};
 
 /// Collects the rows that may be among the best `k`, without sorting all.
 ///

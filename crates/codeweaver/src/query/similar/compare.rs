@@ -1,5 +1,13 @@
 //! Comparison of single definitions: a chunk is as similar as the nearest definition in it.
 
+use std::ops::Range;
+
+use rustc_hash::FxHashMap;
+
+use codeweaver_base::sys::DotKernel;
+use codeweaver_embed::Embedder;
+use codeweaver_store::symbols::SymbolRecord;
+
 use super::origin::Origin;
 use super::texts::{Texts, input_of};
 use crate::query::definitions::{is_of_kind, kind_of};
@@ -7,11 +15,6 @@ use crate::query::error::QueryError;
 use crate::query::retrieve::Candidate;
 use crate::query::view::{RowId, View};
 use crate::query::{Cancel, Filters};
-use codeweaver_base::sys::DotKernel;
-use codeweaver_embed::Embedder;
-use codeweaver_store::symbols::SymbolRecord;
-use rustc_hash::FxHashMap;
-use std::ops::Range;
 
 /// Number of nearest chunks whose definitions are compared one by one.
 const MAX_CHUNKS: usize = 100;

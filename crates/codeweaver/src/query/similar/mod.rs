@@ -12,6 +12,13 @@ mod compare;
 mod origin;
 pub(super) mod texts;
 
+use rustc_hash::FxHashMap;
+
+use codeweaver_base::sys::DotKernel;
+use codeweaver_config::Settings;
+use codeweaver_embed::{EmbedCost, Embedder};
+use codeweaver_git::quoting;
+
 use super::answer::Ranking;
 use super::cancel::Cancel;
 use super::error::QueryError;
@@ -26,13 +33,8 @@ use super::search::Searcher;
 use super::view::View;
 use super::view::freshness::RequestUpdate;
 use super::view::scope::Scope;
-use codeweaver_base::sys::DotKernel;
-use codeweaver_config::Settings;
-use codeweaver_embed::{EmbedCost, Embedder};
-use codeweaver_git::quoting;
 use compare::Comparison;
 use origin::Origin;
-use rustc_hash::FxHashMap;
 use texts::Texts;
 
 /// Number of nearest chunks that are ranked, including the given one.

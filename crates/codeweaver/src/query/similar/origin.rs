@@ -1,5 +1,11 @@
 //! Origin: the code at a line, which other code is compared with.
 
+use std::ops::Range;
+
+use codeweaver_embed::Embedder;
+use codeweaver_store::symbols::SymbolRecord;
+use codeweaver_text as text;
+
 use super::texts::{Texts, input_of};
 use crate::query::answer::evidence::Evidence;
 use crate::query::definitions;
@@ -7,10 +13,6 @@ use crate::query::error::QueryError;
 use crate::query::locate::{self, Located};
 use crate::query::retrieve::lexical;
 use crate::query::view::{RowId, View};
-use codeweaver_embed::Embedder;
-use codeweaver_store::symbols::SymbolRecord;
-use codeweaver_text as text;
-use std::ops::Range;
 
 /// The definition at a line, or the chunk if there is none.
 pub struct Origin {

@@ -1,13 +1,15 @@
 //! The texts of files and of the definitions in them.
 
-use crate::query::definitions::title_of;
-use crate::query::error::QueryError;
-use crate::query::view::{RowId, View};
+use std::sync::Arc;
+
 use codeweaver_git::{BlobReader, Oid};
 use codeweaver_index::Codebase;
 use codeweaver_store::segment::Segment;
 use codeweaver_store::symbols::SymbolRecord;
-use std::sync::Arc;
+
+use crate::query::definitions::title_of;
+use crate::query::error::QueryError;
+use crate::query::view::{RowId, View};
 
 /// Maximum number of bytes of a definition that are embedded; chunks have the same limit.
 const MAX_BYTES: usize = 16 << 10;

@@ -4,10 +4,12 @@
 //! about the same files. Of a warm query on the Linux kernel, inflating blobs took the largest share of the
 //! samples of any function.
 
+use std::sync::{Arc, Mutex};
+
+use rustc_hash::FxHashMap;
+
 use codeweaver_base::sync;
 use codeweaver_git::Oid;
-use rustc_hash::FxHashMap;
-use std::sync::{Arc, Mutex};
 
 /// Maximum number of bytes in one of the two generations.
 const MAX_BYTES: usize = 16 << 20;

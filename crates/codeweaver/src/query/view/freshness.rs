@@ -3,10 +3,12 @@
 //! Whether the index is behind follows from git and the state file alone. Nothing is written here: an update
 //! is requested from the updater, and not while a first index or a reindex is being built.
 
-use crate::query::error::QueryError;
+use std::time::Duration;
+
 use codeweaver_index::{Codebase, Lifecycle, Target, background};
 use codeweaver_store::state::State;
-use std::time::Duration;
+
+use crate::query::error::QueryError;
 
 /// Requests an update to a target and waits for it, at most for the duration. Returns whether the target is
 /// indexed.

@@ -1,18 +1,21 @@
 //! Members of a view: its live rows and entries, and the scopes of recent filters. Cached for requests on the
 //! same view.
 
-use super::parts::Parts;
-use super::scope::Scope;
-use crate::query::request::Filters;
+use std::sync::{Arc, Mutex, OnceLock, Weak};
+
+use roaring::RoaringBitmap;
+use rustc_hash::FxHashMap;
+
 use codeweaver_base::sync;
 use codeweaver_store::StoreReader;
 use codeweaver_store::entries::Entries;
 use codeweaver_store::live::LiveRows;
 use codeweaver_store::segment::Segment;
 use codeweaver_store::state::State;
-use roaring::RoaringBitmap;
-use rustc_hash::FxHashMap;
-use std::sync::{Arc, Mutex, OnceLock, Weak};
+
+use super::parts::Parts;
+use super::scope::Scope;
+use crate::query::request::Filters;
 
 /// Maximum number of scopes in the cache. An agent uses few different filters.
 const MAX_SCOPES: usize = 4;
@@ -98,7 +101,7 @@ pub struct MembersCache(Mutex<Option<(Key, Shared<Members>)>>);
 
 impl MembersCache {
     /// The members of the view with the entries `live`.
-    pub fn of(&self, reader: &StoreReader, live: &RoaringBitmap) -> Arc<Members> {
+    pub fn get(&self, reader: &StoreReader, live: &RoaringBitmap) -> Arc<Members> {
         let cell = {
             let mut last = sync::lock(&self.0);
             match last.as_ref().filter(|(key, _)| key.matches(reader, live)) {

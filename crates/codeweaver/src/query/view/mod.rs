@@ -12,10 +12,8 @@ pub mod open;
 mod parts;
 pub mod scope;
 
-use super::error::QueryError;
-use super::request::Filters;
-use crate::query::response::RepoPath;
-use blob_cache::BlobCache;
+use std::sync::{Arc, Mutex};
+
 use codeweaver_base::sync;
 use codeweaver_git::worktree::{FileState, WorktreeFile, WorktreeReader, WorktreeStatus};
 use codeweaver_git::{self as git, BStr, BString, BlobReader, ByteSlice as _, GitError, Oid, quoting};
@@ -29,10 +27,15 @@ use codeweaver_store::records::RowRecord;
 use codeweaver_store::segment::Segment;
 use codeweaver_store::snapshot::Snapshot;
 use codeweaver_text as text;
-pub use freshness::Freshness;
+
+use super::error::QueryError;
+use super::request::Filters;
+use crate::query::response::RepoPath;
+use blob_cache::BlobCache;
 use members::Members;
 use scope::{Scope, passes_path};
-use std::sync::{Arc, Mutex};
+
+pub use freshness::Freshness;
 
 /// State of the file of a match: as in the tree of the view (`committed`), changed in git's index (`staged`),
 /// changed in the working tree (`dirty`), neither in git's index nor ignored (`untracked`), or not readable

@@ -4,13 +4,10 @@
 //! Nothing is written. Differences that are too large for an overlay are left to the updater, for which
 //! [`ViewSource::open_or_update`] waits.
 
-use super::blob_cache::BlobCache;
-use super::freshness::{self, RequestUpdate};
-use super::members::MembersCache;
-use super::{Freshness, View, short};
-use crate::query::cancel::Cancel;
-use crate::query::error::QueryError;
-use crate::query::request::{ViewRequest, WorktreeMode};
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
 use codeweaver_embed::Embedder;
 use codeweaver_git::worktree::{StatusEngine, WorktreeChanges, WorktreeStatus};
 use codeweaver_git::{BString, GitError, Oid, quoting};
@@ -21,9 +18,14 @@ use codeweaver_store::reader::{Moment, OpenFiles};
 use codeweaver_store::snapshot::Snapshot;
 use codeweaver_store::state::Head;
 use codeweaver_store::{StoreLayout, StoreReader};
-use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
+
+use super::blob_cache::BlobCache;
+use super::freshness::{self, RequestUpdate};
+use super::members::MembersCache;
+use super::{Freshness, View, short};
+use crate::query::cancel::Cancel;
+use crate::query::error::QueryError;
+use crate::query::request::{ViewRequest, WorktreeMode};
 
 /// Maximum number of times that the state is read again because a snapshot that it names was collected
 /// meanwhile.
@@ -474,7 +476,7 @@ impl<'a> Builder<'a> {
 
         View {
             catalogue: catalogue.unwrap_or_default(),
-            members: source.cache.members.of(&reader, &snapshot.entries),
+            members: source.cache.members.get(&reader, &snapshot.entries),
             blobs: source.cache.blobs.clone(),
             freshness: if is_applied || !worktree.pending.is_empty() {
                 Freshness::Overlaid

@@ -1,11 +1,12 @@
 //! The parts of a repository: its top-level directories, or the packages in them, with their numbers of
 //! source files. A question that names no part is mostly about the main one.
 
+use rustc_hash::FxHashMap;
+
 use codeweaver_chunk::language;
 use codeweaver_git::BStr;
 use codeweaver_index::policy::PathFlags;
 use codeweaver_store::entries::{EntryRecord, NO_DOC};
-use rustc_hash::FxHashMap;
 
 /// Top-level directories whose subdirectories are parts.
 const COLLECTIONS: &[&[u8]] = &[b"packages", b"crates", b"modules", b"libs"];

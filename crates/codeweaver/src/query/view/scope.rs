@@ -2,8 +2,6 @@
 //!
 //! Filters narrow the results only. Term statistics are those of the whole snapshot.
 
-use crate::query::grep::query_line::LineSet;
-use crate::query::request::Filters;
 use codeweaver_chunk::{LanguageId, SemanticClass, SymbolKind, document};
 use codeweaver_git::Pathspec;
 use codeweaver_index::policy::PathFlags;
@@ -12,6 +10,9 @@ use codeweaver_store::live::LiveRows;
 use codeweaver_store::records::RowRecord;
 use codeweaver_store::segment::Segment;
 use codeweaver_store::snapshot::Snapshot;
+
+use crate::query::grep::query_line::LineSet;
+use crate::query::request::Filters;
 
 /// The rows of a view that pass some filters.
 pub struct Scope {

@@ -1,38 +1,42 @@
-//! The grep explorer: takes the words of the issue, greps all files for them, and reads where rare ones meet.
+//! The grep explorer: searches all files for the words of the issue, and shows the lines in which rare ones
+//! stand together.
 //!
-//! It shares no evidence with the search: no index, no terms of the tokeniser, no meaning, no symbols. A word
-//! is a run of letters, digits and `_` of the text; parts of a compound name are words of half the weight. A
-//! file scores the rarity of each word in it, ln(1 + files / files with the word), damped for repetition, and
-//! again if the word is in its path.
+//! It shares no evidence with the search: no index, no tokeniser, no vectors, no symbols. A word is a run of
+//! letters, digits and `_` of the text; parts of a compound name are words of half the weight. The score of a
+//! file sums over its words the rarity, ln(1 + files / files with the word), damped for the number of
+//! occurrences and added once more if the word is in the path.
+
+use std::collections::BTreeMap;
+
+use regex::bytes::{Regex, RegexBuilder};
+
+use codeweaver_git::{self as git, Mode};
+use codeweaver_text as text;
 
 use super::{Exploration, ExploredFile};
 use crate::error::EvalError;
 use crate::quality::subject::Subject;
-use codeweaver_git::{self as git, Mode};
-use codeweaver_text as text;
-use regex::bytes::{Regex, RegexBuilder};
-use std::collections::BTreeMap;
 
-/// Most words that are looked for.
+/// Most words that are searched for.
 const MAX_WORDS: usize = 24;
-/// A shorter word is not looked for.
+/// Least number of bytes of a word.
 const MIN_WORD: usize = 3;
 /// Weight of a part of a compound name.
 const PART: f64 = 0.5;
 /// Weight of a word in the path, as a factor of its rarity.
 const IN_PATH: f64 = 1.0;
-/// A larger file is not read.
+/// Most bytes of a file that is read.
 const MAX_BYTES: u64 = 1 << 20;
-/// As in git, a file with a NUL in its first bytes is binary.
+/// Number of bytes that are probed for a NUL, which marks a binary file as in git.
 const BINARY_PROBE: usize = 8000;
 /// Most files that are returned.
 const MAX_FILES: usize = 8;
 /// Least score of a file, as a share of the best.
 const MIN_SHARE: f64 = 0.6;
-/// Number of lines that are read around a place.
+/// Most lines of the span that is shown.
 const WINDOW: u32 = 40;
 
-/// A word that is looked for.
+/// A word that is searched for.
 struct Word {
     text: String,
     weight: f64,
@@ -41,13 +45,13 @@ struct Word {
 /// A file with the words in it.
 struct Grepped {
     path: String,
-    /// By word: number of occurrences.
+    /// The number of occurrences of each word, by the index of the word.
     counts: BTreeMap<usize, u32>,
-    /// Lines with words, 1-based, ascending.
+    /// Lines (1-based, ascending) with the index of a word in them.
     lines: Vec<(u32, usize)>,
 }
 
-/// Explores by the words of the text.
+/// Explores by the words of the text. All files of the tree are read.
 pub fn explore(subject: &Subject<'_>) -> Result<Exploration, EvalError> {
     let words = words(&subject.issue.text);
     let log = vec![format!(
@@ -57,9 +61,11 @@ pub fn explore(subject: &Subject<'_>) -> Result<Exploration, EvalError> {
     let Some(pattern) = pattern(&words) else {
         return Ok(Exploration { explored: true, log, ..Exploration::default() });
     };
+
     let (mut n_files, mut found) = (0usize, Vec::new());
     let mut blobs = subject.repo.blobs();
     for file in git::walk_tree(subject.repo, &subject.tree)? {
+        // Links and submodules have no text of their own.
         if !matches!(file.mode, Mode::File | Mode::Executable) {
             continue;
         }
@@ -70,45 +76,53 @@ pub fn explore(subject: &Subject<'_>) -> Result<Exploration, EvalError> {
         if bytes[..bytes.len().min(BINARY_PROBE)].contains(&0) {
             continue;
         }
+
         n_files += 1;
         let grepped = grep(&pattern, &words, git::quoting::text(&file.path), bytes);
         if !grepped.counts.is_empty() {
             found.push(grepped);
         }
     }
+
     let files = best(&words, n_files, found);
     Ok(Exploration { explored: true, files, log, ..Exploration::default() })
 }
 
-/// The words of `text`, each once, in order.
+/// Returns the words of `text`, each once, in order.
 fn words(text: &str) -> Vec<Word> {
     let mut words: Vec<Word> = Vec::new();
-    let mut add = |word: &str, weight: f64| {
-        let word = word.to_lowercase();
-        let is_known = words.iter().any(|known| known.text == word);
-        if word.len() >= MIN_WORD && !is_known && !text::is_stop_word(&word) && words.len() < MAX_WORDS {
-            words.push(Word { text: word, weight });
-        }
-    };
     for name in text.split(|c: char| !(c.is_alphanumeric() || c == '_')) {
-        add(name, 1.0);
+        add_word(&mut words, name, 1.0);
+
         let parts = parts(name);
         if parts.len() > 1 {
-            parts.iter().for_each(|part| add(part, PART));
+            parts.iter().for_each(|part| add_word(&mut words, part, PART));
         }
     }
+
     words
 }
 
-/// The parts of a compound name: `readHTTPHeader_now` → read, HTTP, Header, now.
+/// Adds a word unless it is short, known or a stop word, or there are enough words.
+fn add_word(words: &mut Vec<Word>, word: &str, weight: f64) {
+    let text = word.to_lowercase();
+    let is_known = words.iter().any(|known| known.text == text);
+    if text.len() >= MIN_WORD && !is_known && !text::is_stop_word(&text) && words.len() < MAX_WORDS {
+        words.push(Word { text, weight });
+    }
+}
+
+/// Splits a compound name into its parts: `readHTTPHeader_now` → read, HTTP, Header, now.
 fn parts(name: &str) -> Vec<&str> {
     let mut parts = Vec::new();
     for piece in name.split('_') {
         let chars: Vec<(usize, char)> = piece.char_indices().collect();
         let mut start = 0;
+
         for (i, &(at, c)) in chars.iter().enumerate().skip(1) {
             let before = chars[i - 1].1;
             let after = chars.get(i + 1).is_some_and(|(_, next)| next.is_lowercase());
+            // The last capital of a run begins the next part.
             if c.is_uppercase() && (!before.is_uppercase() || after) {
                 parts.push(&piece[start..at]);
                 start = at;
@@ -116,27 +130,33 @@ fn parts(name: &str) -> Vec<&str> {
         }
         parts.push(&piece[start..]);
     }
+
     parts.retain(|part| !part.is_empty());
     parts
 }
 
-/// Matches any of `words`, the longest first; `None` if there is none.
+/// Compiles a pattern that matches any of `words`; `None` if there are none.
 fn pattern(words: &[Word]) -> Option<Regex> {
+    // The leftmost alternative wins: a word must not hide a longer one that begins with it.
     let mut longest_first: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
     longest_first.sort_by_key(|word| std::cmp::Reverse(word.len()));
     let alternatives: Vec<String> = longest_first.into_iter().map(regex::escape).collect();
     if alternatives.is_empty() {
         return None;
     }
+
     RegexBuilder::new(&alternatives.join("|")).case_insensitive(true).build().ok()
 }
 
+/// Finds the words in a file. Line numbers are counted from hit to hit, so the file is read once.
 fn grep(pattern: &Regex, words: &[Word], path: String, bytes: &[u8]) -> Grepped {
     let mut grepped = Grepped { path, counts: BTreeMap::new(), lines: Vec::new() };
     let (mut line, mut counted) = (1u32, 0usize);
+
     for hit in pattern.find_iter(bytes) {
         let word = String::from_utf8_lossy(hit.as_bytes()).to_lowercase();
         let Some(word) = words.iter().position(|known| known.text == word) else { continue };
+
         line += memchr::memchr_iter(b'\n', &bytes[counted..hit.start()]).count() as u32;
         counted = hit.start();
         *grepped.counts.entry(word).or_default() += 1;
@@ -144,54 +164,73 @@ fn grep(pattern: &Regex, words: &[Word], path: String, bytes: &[u8]) -> Grepped 
             grepped.lines.push((line, word));
         }
     }
+
     grepped
 }
 
-/// The best of `found`, the best first.
+/// Returns the best files of `found`, best first; on equal scores the smaller path comes first.
 fn best(words: &[Word], n_files: usize, found: Vec<Grepped>) -> Vec<ExploredFile> {
-    let n_with = |word: usize| found.iter().filter(|file| file.counts.contains_key(&word)).count();
-    let rarity: Vec<f64> = (0..words.len())
-        .map(|word| words[word].weight * libm::log(1.0 + n_files as f64 / n_with(word).max(1) as f64))
-        .collect();
-    let score = |file: &Grepped| -> f64 {
-        let path = file.path.to_lowercase();
-        let of = |(&word, &n): (&usize, &u32)| {
-            let in_path = if path.contains(&words[word].text) { IN_PATH } else { 0.0 };
-            rarity[word] * (f64::from(n) / (f64::from(n) + 2.0) + in_path)
-        };
-        file.counts.iter().map(of).sum()
-    };
-    let mut scored: Vec<(f64, Grepped)> = found.into_iter().map(|file| (score(&file), file)).collect();
+    let rarity = rarity(words, n_files, &found);
+    let mut scored: Vec<(f64, Grepped)> =
+        found.into_iter().map(|file| (score(&file, words, &rarity), file)).collect();
     scored.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.path.cmp(&b.1.path)));
+
     let least = scored.first().map_or(0.0, |(best, _)| best * MIN_SHARE);
-    let kept = scored.into_iter().take(MAX_FILES).take_while(|(score, _)| *score >= least);
-    kept.map(|(_, file)| {
+    let mut files = Vec::new();
+    for (_, file) in scored.into_iter().take(MAX_FILES).take_while(|(score, _)| *score >= least) {
         let names: Vec<&str> = file.counts.keys().map(|word| words[*word].text.as_str()).collect();
-        ExploredFile {
+        files.push(ExploredFile {
             lines: window(&file.lines, &rarity),
             why: format!("has {}", names.join(", ")),
             path: file.path,
-        }
-    })
-    .collect()
+        });
+    }
+
+    files
 }
 
-/// The lines in which the rarest different words stand together.
+/// Returns the weighted rarity of each word in `n_files` files, of which those with a word are in `found`.
+fn rarity(words: &[Word], n_files: usize, found: &[Grepped]) -> Vec<f64> {
+    let mut rarity = Vec::new();
+    for (i, word) in words.iter().enumerate() {
+        let n_with = found.iter().filter(|file| file.counts.contains_key(&i)).count();
+        rarity.push(word.weight * libm::log(1.0 + n_files as f64 / n_with.max(1) as f64));
+    }
+
+    rarity
+}
+
+/// Returns the score of a file: the sum over its words, in their order.
+fn score(file: &Grepped, words: &[Word], rarity: &[f64]) -> f64 {
+    let path = file.path.to_lowercase();
+    let scores = file.counts.iter().map(|(&word, &n)| {
+        let in_path = if path.contains(&words[word].text) { IN_PATH } else { 0.0 };
+        rarity[word] * (f64::from(n) / (f64::from(n) + 2.0) + in_path)
+    });
+    scores.sum()
+}
+
+/// Returns the span of at most [`WINDOW`] lines in which the rarest different words stand together.
 fn window(lines: &[(u32, usize)], rarity: &[f64]) -> Option<(u32, u32)> {
     let mut best: Option<(f64, (u32, u32))> = None;
+
     for (i, &(first, _)) in lines.iter().enumerate() {
         let near = lines[i..].iter().take_while(|(line, _)| *line < first + WINDOW);
         let mut seen = vec![false; rarity.len()];
         let (mut sum, mut last) = (0.0, first);
+
         for &(line, word) in near {
+            // A word counts once, regardless of its occurrences in the window.
             if !std::mem::replace(&mut seen[word], true) {
                 (sum, last) = (sum + rarity[word], line);
             }
         }
+
         if best.is_none_or(|(most, _)| sum > most) {
             best = Some((sum, (first, last)));
         }
     }
+
     best.map(|(_, lines)| lines)
 }
 

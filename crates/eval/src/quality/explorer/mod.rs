@@ -1,25 +1,27 @@
-//! Explorers: find the files of an issue without our search, twice, as ground truth.
+//! Explorers: find the files of an issue without our search. Two explorations make the ground truth.
 //!
 //! An explorer sees the text of the issue and the tree, and nothing that the search returned.
 //!
-//! * [`grep`]: rare words of the text, looked for in all files.
-//! * [`history`]: the files that the fixing commit changed.
+//! * [`grep`]: searches all files for the words of the text, and prefers rare ones.
+//! * [`history`]: takes the files that the fixing commit changed.
 //! * An external command, described in docs/quality-loop.md.
 
 mod grep;
 mod history;
 
-use super::external;
-use super::subject::Subject;
-use crate::error::EvalError;
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// Most files of an exploration that are kept.
+use serde::{Deserialize, Serialize};
+
+use super::external;
+use super::subject::Subject;
+use crate::error::EvalError;
+
+/// Most files that are taken from the answer of an external explorer.
 const MAX_FILES: usize = 200;
 
-/// Which explorer.
+/// An explorer. Its text form is `grep`, `history` or a command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub enum Explorer {
@@ -59,15 +61,15 @@ impl fmt::Display for Explorer {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Exploration {
     pub explorer: String,
-    /// Whether the explorer could look: history cannot where no fixing commit is known.
+    /// Whether the explorer could look; [`history`] cannot if the fixing commit is unknown.
     pub explored: bool,
-    /// The best first.
+    /// Best first.
     pub files: Vec<ExploredFile>,
-    /// What it did, for people.
+    /// The steps of the explorer, in words.
     pub log: Vec<String>,
 }
 
-/// A file that an explorer holds relevant.
+/// A file that an explorer considers relevant.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExploredFile {
     pub path: String,
@@ -84,7 +86,7 @@ impl Exploration {
     }
 }
 
-/// What an external explorer is told.
+/// The input of an external explorer.
 #[derive(Serialize)]
 struct Question<'a> {
     version: u32,
@@ -95,7 +97,7 @@ struct Question<'a> {
     tree: &'a str,
 }
 
-/// What it answers.
+/// The output of an external explorer.
 #[derive(Deserialize)]
 struct Answer {
     files: Vec<ExploredFile>,
@@ -119,29 +121,40 @@ impl Explorer {
         limits: &external::Limits,
     ) -> Result<Exploration, EvalError> {
         let explorer = self.to_string();
+
         match self {
             Explorer::Grep => grep::explore(subject).map(|found| Exploration { explorer, ..found }),
             Explorer::History => history::explore(subject).map(|found| Exploration { explorer, ..found }),
-            Explorer::External(command) => {
-                let tree = subject.checkout()?;
-                let question = Question {
-                    version: super::PROTOCOL,
-                    role: "explorer",
-                    run,
-                    issue: subject.told(),
-                    tree: tree.path().to_str().unwrap_or_default(),
-                };
-                let answer: Answer = external::run(command, tree.path(), &question, limits)?;
-                let (mut files, mut log) = (Vec::<ExploredFile>::new(), answer.log);
-                for file in answer.files.into_iter().take(MAX_FILES) {
-                    match tree.file(&file.path) {
-                        Some(path) if files.iter().any(|known| known.path == path) => {}
-                        Some(path) => files.push(ExploredFile { path, ..file }),
-                        None => log.push(format!("{} is not a file of the tree", file.path)),
-                    }
-                }
-                Ok(Exploration { explorer, explored: true, files, log })
-            }
+            Explorer::External(command) => run_external(command, subject, run, limits),
         }
     }
+}
+
+/// Explores by an external command. Files that the tree does not have are dropped and logged.
+fn run_external(
+    command: &str,
+    subject: &Subject<'_>,
+    run: &'static str,
+    limits: &external::Limits,
+) -> Result<Exploration, EvalError> {
+    let tree = subject.checkout()?;
+    let question = Question {
+        version: super::PROTOCOL,
+        role: "explorer",
+        run,
+        issue: subject.told(),
+        tree: tree.path().to_str().unwrap_or_default(),
+    };
+    let answer: Answer = external::run(command, tree.path(), &question, limits)?;
+
+    let (mut files, mut log) = (Vec::<ExploredFile>::new(), answer.log);
+    for file in answer.files.into_iter().take(MAX_FILES) {
+        match tree.file(&file.path) {
+            Some(path) if files.iter().any(|known| known.path == path) => {}
+            Some(path) => files.push(ExploredFile { path, ..file }),
+            None => log.push(format!("{} is not a file of the tree", file.path)),
+        }
+    }
+
+    Ok(Exploration { explorer: command.to_owned(), explored: true, files, log })
 }

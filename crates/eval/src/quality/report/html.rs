@@ -9,22 +9,26 @@ use crate::quality::judge::{Actionable, Relevant, Verdict};
 
 const STYLE: &str = include_str!("report.css");
 
-/// The report of the iterations so far.
+/// Renders the report of the iterations so far. The last iteration comes first.
 pub fn html(config: &Config, done: &[Iteration]) -> String {
+    // The page shows texts of issues and commands. They are escaped, and the policy forbids scripts as well.
     let mut page = format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n\
          <title>Search quality</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n<h1>Search quality</h1>\n"
     );
+
     if let Some(last) = done.last() {
         page.push_str(&format!("<p>{}</p>\n", escaped(&outcome(&last.learnings))));
     }
+
     page.push_str("<ul class=\"criteria\">\n");
     for (criterion, is_met) in criteria(config, done) {
         let (class, word) = if is_met { ("met", "met") } else { ("open", "open") };
         page.push_str(&format!("<li><b class=\"{class}\">{word}</b> {}</li>\n", escaped(&criterion)));
     }
+
     page.push_str("</ul>\n<h2>Iterations</h2>\n");
     page.push_str(&plots(config, done));
     page.push_str(&table(&iterations(done)));
@@ -32,35 +36,49 @@ pub fn html(config: &Config, done: &[Iteration]) -> String {
         "<p>A dash means that nothing was judged. Overlap is the share of the files of run A that run B found. \
          Dashed lines are the aims.</p>\n",
     );
+
     let all = areas_of_all(done);
     page.push_str(&format!("<h2>Areas, all iterations</h2>\n{}{}", area_bars(&all), table(&areas(&all))));
+
     for iteration in done.iter().rev() {
-        let number = iteration.evaluation.iteration;
-        page.push_str(&format!("<h2>Iteration {number}</h2>\n"));
-        page.push_str(&area_bars(&iteration.evaluation.figures));
-        page.push_str(&table(&areas(&iteration.evaluation.figures)));
-        page.push_str("<ul>\n");
-        for note in notes(iteration) {
-            page.push_str(&format!("<li>{}</li>\n", escaped(&note)));
-        }
-        page.push_str("</ul>\n");
-        page.push_str(&issues(iteration));
+        page.push_str(&section(iteration));
     }
     page.push_str("</main>\n</body>\n</html>\n");
     page
 }
 
+/// Renders the section of an iteration.
+fn section(iteration: &Iteration) -> String {
+    let mut html = format!("<h2>Iteration {}</h2>\n", iteration.evaluation.iteration);
+    html.push_str(&area_bars(&iteration.evaluation.figures));
+    html.push_str(&table(&areas(&iteration.evaluation.figures)));
+
+    html.push_str("<ul>\n");
+    for note in notes(iteration) {
+        html.push_str(&format!("<li>{}</li>\n", escaped(&note)));
+    }
+    html.push_str("</ul>\n");
+
+    html.push_str(&issues(iteration));
+    html
+}
+
+/// Renders the plots of the figures by iteration; that of the gestalt only if a judge gave one.
 fn plots(config: &Config, done: &[Iteration]) -> String {
-    let of = |figure: &dyn Fn(&Scores) -> Option<f64>| -> Vec<Option<f64>> {
-        done.iter().map(|iteration| figure(&iteration.evaluation.figures.aggregate.scores)).collect()
-    };
+    let scores: Vec<&Scores> =
+        done.iter().map(|iteration| &iteration.evaluation.figures.aggregate.scores).collect();
     let limits = &config.thresholds;
+
+    let precision = scores.iter().map(|scores| scores.precision).collect();
+    let recall = scores.iter().map(|scores| scores.recall).collect();
     let shares = [
-        Series { name: "precision", values: of(&|scores| scores.precision), aim: limits.precision },
-        Series { name: "recall", values: of(&|scores| scores.recall), aim: limits.recall },
+        Series { name: "precision", values: precision, aim: limits.precision },
+        Series { name: "recall", values: recall, aim: limits.recall },
     ];
-    let gestalt = Series { name: "gestalt", values: of(&|scores| scores.gestalt), aim: limits.gestalt };
+    let gestalt = scores.iter().map(|scores| scores.gestalt).collect();
+    let gestalt = Series { name: "gestalt", values: gestalt, aim: limits.gestalt };
     let is_judged = gestalt.values.iter().any(Option::is_some);
+
     let shares = plot::lines("Precision and recall by iteration", 1.0, &shares);
     let gestalt = match is_judged {
         true => format!("<figure>\n{}</figure>\n", plot::lines("Gestalt by iteration", 5.0, &[gestalt])),
@@ -78,7 +96,7 @@ fn area_bars(figures: &Figures) -> String {
     format!("<figure>\n{}</figure>\n", plot::bars("Precision and recall by area", &rows))
 }
 
-/// The issues of an iteration with what was found and missed.
+/// Renders the issues of an iteration with the files that were found and missed.
 fn issues(iteration: &Iteration) -> String {
     let mut html = String::from(
         "<details>\n<summary>Issues</summary>\n<p>Files marked with * were found by one explorer alone.</p>\n\
@@ -87,22 +105,23 @@ fn issues(iteration: &Iteration) -> String {
     for name in ["issue", "area", "precision", "recall", "found in the truth", "only ours", "missed"] {
         html.push_str(&format!("<th scope=\"col\">{name}</th>"));
     }
+
     html.push_str("</tr></thead>\n<tbody>\n");
     for (conversation, issue) in
         iteration.conversations.conversations.iter().zip(&iteration.evaluation.issues)
     {
-        let list = |paths: &[String]| joined(paths.iter().map(|path| marked(issue, path)));
         html.push_str(&format!(
             "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
             escaped(&conversation.issue_summary),
             escaped(&issue.product_area),
             super::printed(issue.scores.precision),
             super::printed(issue.scores.recall),
-            list(&issue.intersection),
+            joined(issue.intersection.iter().map(|path| marked(issue, path))),
             joined(issue.our_unique.iter().map(judged)),
-            list(&issue.ground_truth_unique),
+            joined(issue.ground_truth_unique.iter().map(|path| marked(issue, path))),
         ));
     }
+
     html.push_str("</tbody>\n</table></div>\n</details>\n");
     html
 }
@@ -111,31 +130,30 @@ fn joined(lines: impl Iterator<Item = String>) -> String {
     lines.map(|line| escaped(&line)).collect::<Vec<_>>().join("<br>")
 }
 
-/// A path of the ground truth, marked if one run alone found it.
+/// Returns a path of the ground truth, with an asterisk if one run alone found it.
 fn marked(issue: &EvaluatedIssue, path: &str) -> String {
     let is_of_one = issue.ground_truth.iter().any(|file| file.one_run && file.path == path);
     format!("{path}{}", if is_of_one { " *" } else { "" })
 }
 
-/// A file that only the search found, with what the judge says of it.
+/// Describes a file that only the search found, with the verdict of the judge.
 fn judged(verdict: &Verdict) -> String {
     let relevant = match verdict.relevant {
         Relevant::Yes => "relevant",
         Relevant::No => "not relevant",
         Relevant::NotJudged => "not judged",
     };
+
     let actionable = match verdict.actionable {
         Actionable::Yes => ", actionable",
         Actionable::Maybe => ", maybe actionable",
         Actionable::No | Actionable::NotJudged => "",
     };
+
     format!("{}: {relevant}{actionable} ({})", verdict.path, verdict.reasoning)
 }
 
 fn table(table: &Table) -> String {
-    let cells = |cells: &[String], tag: &str| -> String {
-        cells.iter().map(|cell| format!("<{tag}>{}</{}>", escaped(cell), &tag[..2])).collect()
-    };
     let rows: String = table.rows.iter().map(|row| format!("<tr>{}</tr>\n", cells(row, "td"))).collect();
     let head = cells(&table.head, "th scope=\"col\"");
     format!(
@@ -143,9 +161,16 @@ fn table(table: &Table) -> String {
     )
 }
 
-/// `text` as text of HTML, also between quotes.
+/// Renders cells with the tag `td` or `th` and its attributes.
+fn cells(cells: &[String], tag: &str) -> String {
+    // `td` and `th` have two bytes; the end tag has no attributes.
+    cells.iter().map(|cell| format!("<{tag}>{}</{}>", escaped(cell), &tag[..2])).collect()
+}
+
+/// Escapes `text` for the text and the quoted attributes of HTML.
 pub fn escaped(text: &str) -> String {
     let mut escaped = String::new();
+
     for c in text.chars() {
         match c {
             '<' => escaped.push_str("&lt;"),
@@ -156,6 +181,7 @@ pub fn escaped(text: &str) -> String {
             c => escaped.push(c),
         }
     }
+
     escaped
 }
 

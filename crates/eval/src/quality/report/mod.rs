@@ -4,28 +4,28 @@ mod html;
 mod markdown;
 mod plot;
 
-pub use html::html;
-pub use markdown::markdown;
-
 use super::artefact::{Iteration, Learnings, Outcome};
 use super::figures::{DIMENSIONS, Figures, Scores};
 use super::guard::MIN_AREA;
 use super::trial::Trial;
 
+pub use html::html;
+pub use markdown::markdown;
+
 /// Columns of the table of figures.
 const FIGURES: [&str; 3] = ["precision", "recall", "gestalt"];
 
-/// The figures of [`FIGURES`].
+/// Returns the figures in the order of [`FIGURES`].
 fn figures(scores: &Scores) -> [Option<f64>; 3] {
     [scores.precision, scores.recall, scores.gestalt]
 }
 
-/// A figure as it is printed.
+/// Formats a figure; one that was not judged is a dash.
 fn printed(value: Option<f64>) -> String {
     value.map_or_else(|| "–".to_owned(), |value| format!("{value:.2}"))
 }
 
-/// What came of the loop, in a sentence.
+/// Describes the outcome of the loop in a sentence.
 fn outcome(learnings: &Learnings) -> String {
     match learnings.outcome {
         Outcome::Continue => format!("The loop continues after iteration {}.", learnings.iteration),
@@ -35,50 +35,55 @@ fn outcome(learnings: &Learnings) -> String {
     }
 }
 
-/// A table: a head and rows, of text that is not escaped yet.
+/// A table: a head and rows. Their text is not escaped yet.
 struct Table {
     head: Vec<String>,
     rows: Vec<Vec<String>>,
 }
 
-/// The figures of all iterations.
+/// Returns the table of the figures of all iterations.
 fn iterations(done: &[Iteration]) -> Table {
     let names = ["iteration", "issues", "judged"].into_iter().chain(FIGURES).chain(["overlap", "uncertain"]);
-    let row = |iteration: &Iteration| {
-        let evaluation = &iteration.evaluation;
-        let (means, figures_) = (&evaluation.figures.aggregate, &evaluation.figures);
+
+    let mut rows = Vec::new();
+    for Iteration { evaluation, .. } in done {
+        let means = &evaluation.figures.aggregate;
         let mut row =
             vec![evaluation.iteration.to_string(), means.count.to_string(), means.judged.to_string()];
         row.extend(figures(&means.scores).map(printed));
-        row.extend([printed(evaluation.overlap.rate()), printed(figures_.uncertain_rate)]);
-        row
-    };
-    Table { head: names.map(str::to_owned).collect(), rows: done.iter().map(row).collect() }
+        row.extend([printed(evaluation.overlap.rate()), printed(evaluation.figures.uncertain_rate)]);
+        rows.push(row);
+    }
+
+    Table { head: names.map(str::to_owned).collect(), rows }
 }
 
-/// The figures of all issues and of each area.
-fn areas(figures_: &Figures) -> Table {
+/// Returns the table of the figures of all issues and of each area.
+fn areas(all: &Figures) -> Table {
     let names = ["area", "issues", "judged"].into_iter().chain(FIGURES).chain(DIMENSIONS);
-    let all = std::iter::once(("all", &figures_.aggregate));
-    let areas = figures_.by_product_area.iter().map(|(name, means)| (name.as_str(), means));
-    let row = |(name, means): (&str, &super::figures::Means)| {
+    let areas = all.by_product_area.iter().map(|(name, means)| (name.as_str(), means));
+
+    let mut rows = Vec::new();
+    for (name, means) in std::iter::once(("all", &all.aggregate)).chain(areas) {
         let mut row = vec![name.to_owned(), means.count.to_string(), means.judged.to_string()];
         row.extend(figures(&means.scores).map(printed));
         row.extend(means.scores.dimensions.values().map(printed));
-        row
-    };
-    Table { head: names.map(str::to_owned).collect(), rows: all.chain(areas).map(row).collect() }
+        rows.push(row);
+    }
+
+    Table { head: names.map(str::to_owned).collect(), rows }
 }
 
-/// The areas over all iterations: one iteration has few issues of each.
+/// Returns the figures of the areas over all iterations, since one iteration has few issues of each.
 fn areas_of_all(done: &[Iteration]) -> Figures {
     let issues = done.iter().flat_map(|iteration| &iteration.evaluation.issues);
-    Figures::of(issues.map(|issue| (issue.product_area.as_str(), issue.scores)))
+    Figures::new(issues.map(|issue| (issue.product_area.as_str(), issue.scores)))
 }
 
-/// A change on trial, with precision and recall of the same issues before and after it.
+/// Describes a change on trial, with precision and recall of the same issues before and after it.
 fn trial(trial: &Trial) -> String {
     let [before, after] = [&trial.before, &trial.after].map(|figures| figures.aggregate.scores);
+
     format!(
         "On trial since iteration {}, over {} issues: {}; on the same issues, precision {} → {}, recall {} → {}.",
         trial.since,
@@ -91,11 +96,12 @@ fn trial(trial: &Trial) -> String {
     )
 }
 
-/// What happened in an iteration, in sentences.
+/// Describes an iteration in sentences.
 fn notes(iteration: &Iteration) -> Vec<String> {
     let Iteration { evaluation, learnings, .. } = iteration;
     let [a, b] = &evaluation.explorers;
     let mut notes = vec![format!("Explored by {a} and {b}, judged by {}.", evaluation.judge)];
+
     for anomaly in &evaluation.anomalies {
         notes.push(format!(
             "Anomaly: {} of {} is {:.2}, of all {:.2} ({} judged{}).",
@@ -107,6 +113,7 @@ fn notes(iteration: &Iteration) -> Vec<String> {
             if anomaly.judged < MIN_AREA { ", may be chance" } else { "" }
         ));
     }
+
     notes.extend(learnings.trial.as_ref().map(trial));
     if let Some(rolled_back) = &learnings.rolled_back {
         let lost: Vec<String> = rolled_back
@@ -116,6 +123,7 @@ fn notes(iteration: &Iteration) -> Vec<String> {
             .collect();
         notes.push(format!("Taken back: {}: {}{}.", rolled_back.description, rolled_back.why, lost.concat()));
     }
+
     if let Some(change) = &learnings.change {
         let changes: Vec<String> = change
             .weights
@@ -131,6 +139,7 @@ fn notes(iteration: &Iteration) -> Vec<String> {
     if let Some(why) = &learnings.no_change {
         notes.push(format!("Nothing is changed: {why}."));
     }
+
     if !learnings.open_criteria.is_empty() {
         notes.push(format!("Not converged: {}.", learnings.open_criteria.join("; ")));
     }
@@ -138,30 +147,31 @@ fn notes(iteration: &Iteration) -> Vec<String> {
     notes
 }
 
-/// The criteria of success of the whole, each with whether it is met.
+/// Returns the criteria of success of the loop as a whole, each with whether it is met.
 fn criteria(config: &super::Config, done: &[Iteration]) -> Vec<(String, bool)> {
     let Some(last) = done.last() else { return Vec::new() };
     let figures = &last.evaluation.figures;
     let scores = &figures.aggregate.scores;
     let limits = &config.thresholds;
-    let least = |name: &str, value: Option<f64>, least: f64| {
-        (
-            format!("{name} is at least {least:.2}: {}", printed(value)),
-            value.is_some_and(|value| value >= least),
-        )
-    };
     let accuracy = figures.classification_accuracy;
     let lost =
         done.first().map_or(0, |first| super::guard::regressions(&first.evaluation.figures, figures).len());
+
     vec![
-        least("precision", scores.precision, limits.precision),
-        least("recall", scores.recall, limits.recall),
-        least("gestalt", scores.gestalt, limits.gestalt),
+        at_least("precision", scores.precision, limits.precision),
+        at_least("recall", scores.recall, limits.recall),
+        at_least("gestalt", scores.gestalt, limits.gestalt),
         (
             format!("figures of areas more than 0.15 below all: {}", last.evaluation.anomalies.len()),
             last.evaluation.anomalies.is_empty(),
         ),
-        least("accuracy of the areas", accuracy, 0.85),
+        at_least("accuracy of the areas", accuracy, 0.85),
         (format!("figures that fell by more than 0.10 since the baseline: {lost}"), lost == 0),
     ]
+}
+
+/// Returns the criterion that a figure is at least `least`; a figure that was not judged does not meet it.
+fn at_least(name: &str, value: Option<f64>, least: f64) -> (String, bool) {
+    let criterion = format!("{name} is at least {least:.2}: {}", printed(value));
+    (criterion, value.is_some_and(|value| value >= least))
 }

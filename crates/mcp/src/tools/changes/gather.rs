@@ -1,16 +1,17 @@
 //! The contents of an answer of `changes`: commits, files and hunks, up to a budget.
 
-use super::output::{
-    CommitOutput, EndOutput, FileOutput, HunkOutput, commit_output, file_output, hunk_output,
-};
-use super::{FEW_COMMITS, Show};
-use crate::tools::text::MIN_LINE_TOKENS;
 use codeweaver::query::QueryError;
 use codeweaver::query::changes::Changes;
 use codeweaver::query::changes::commits::CommitList;
 use codeweaver::query::changes::files::FileChange;
 use codeweaver::query::changes::hunks::FileDiff;
 use codeweaver_chunk::tokens;
+
+use super::output::{
+    CommitOutput, EndOutput, FileOutput, HunkOutput, commit_output, file_output, hunk_output,
+};
+use super::{FEW_COMMITS, Show};
+use crate::tools::text::MIN_LINE_TOKENS;
 
 /// One entry of an answer.
 pub(super) enum Item {

@@ -4,16 +4,18 @@ mod gather;
 mod output;
 mod text;
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use codeweaver::query::Filters;
+use codeweaver::query::changes::ChangesRequest;
+
 use super::text::no_room;
 use super::{Answer, Call, CallError, Tool};
 use crate::cursor::Cursor;
 use crate::trust::Purpose;
-use codeweaver::query::Filters;
-use codeweaver::query::changes::ChangesRequest;
 use gather::Gathering;
 use output::Output;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 pub struct ChangesTool;
 

@@ -1,16 +1,18 @@
 //! The structured content of `changes`.
 
-use super::{FEW_SYMBOLS, MAX_SYMBOLS};
-use crate::tools::text::day;
-use crate::tools::{AnswerEnd, OkStatus};
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use codeweaver::query::changes::commits::{ListedCommit, SymbolEvent};
 use codeweaver::query::changes::files::{FileChange, FileChangeKind};
 use codeweaver::query::changes::hunks::DiffHunk;
 use codeweaver::query::changes::symbols::SymbolChange;
 use codeweaver_git::quoting;
 use codeweaver_git::worktree::FileState;
-use schemars::JsonSchema;
-use serde::Serialize;
+
+use super::{FEW_SYMBOLS, MAX_SYMBOLS};
+use crate::tools::text::day;
+use crate::tools::{AnswerEnd, OkStatus};
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {

@@ -1,14 +1,16 @@
 //! The text of `changes`, and the answer with it.
 
-use super::gather::{Gathered, Item};
-use super::output::{CommitOutput, FileOutput, HunkOutput, Output};
-use crate::tools::text::more;
-use crate::tools::{Answer, AnswerEnd, OkStatus};
+use std::fmt::Write as _;
+
 use codeweaver::query::changes::symbols::SymbolChangeKind;
 use codeweaver_git::quoting::printed;
 use codeweaver_git::shown_rename;
 use codeweaver_git::worktree::FileState;
-use std::fmt::Write as _;
+
+use super::gather::{Gathered, Item};
+use super::output::{CommitOutput, FileOutput, HunkOutput, Output};
+use crate::tools::text::more;
+use crate::tools::{Answer, AnswerEnd, OkStatus};
 
 impl Gathered {
     pub(super) fn answer(

@@ -4,9 +4,9 @@ mod output;
 mod page;
 mod text;
 
-use super::text::{no_room, state_of};
-use super::{Answer, Call, CallError, Tool};
-use crate::cursor::Cursor;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
 use codeweaver::query::symbol_lookup::{NameFit, SymbolList, SymbolRequest, importance};
 use codeweaver::query::symbol_scan::FoundSymbol;
 use codeweaver::query::view::{Freshness, View};
@@ -16,10 +16,12 @@ use codeweaver_git::quoting;
 use codeweaver_index::background;
 use codeweaver_xref::about::About;
 use codeweaver_xref::{CallGraphRequest, Direction, Xref};
+
+use super::text::{no_room, state_of};
+use super::{Answer, Call, CallError, Tool};
+use crate::cursor::Cursor;
 use output::Output;
 use page::Page;
-use schemars::JsonSchema;
-use serde::Deserialize;
 
 pub struct FindSymbol;
 
@@ -144,7 +146,7 @@ fn look_up(
         }
 
         let about = match list.symbols.as_slice() {
-            [one] => Some(About::of(searcher, &view, one, rev, (cancel, updater))?),
+            [one] => Some(About::new(searcher, &view, one, rev, (cancel, updater))?),
             _ => None,
         };
         let state = list.symbols.first().map_or("", |one| state_at(&view, one));

@@ -1,16 +1,18 @@
 //! The structured content of `find_symbol`.
 
-use super::Looked;
-use super::page::Caps;
-use crate::tools::{AnswerEnd, OkStatus};
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use codeweaver::query::symbol_lookup::NameFit;
 use codeweaver::query::symbol_scan::FoundSymbol;
 use codeweaver::query::view::Freshness;
 use codeweaver_chunk::tokens;
 use codeweaver_xref::Grade;
 use codeweaver_xref::about::{About, Callee, Document, Use};
-use schemars::JsonSchema;
-use serde::Serialize;
+
+use super::Looked;
+use super::page::Caps;
+use crate::tools::{AnswerEnd, OkStatus};
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {

@@ -1,13 +1,15 @@
 //! The answer of `find_symbol`, whose sections are shortened until it fits into the token limit.
 
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use codeweaver::query::view::Freshness;
+
 use super::output::{NameOutput, Output, definition_output, frame, name_output};
 use super::text::write_name;
 use super::{Looked, MIN_ABOUT_TOKENS};
 use crate::tools::text::{more, unless_fresh};
 use crate::tools::{Answer, AnswerEnd, OkStatus};
-use codeweaver::query::view::Freshness;
-use std::fmt::Write as _;
-use std::path::PathBuf;
 
 /// Maximum number of items in each section.
 #[derive(Clone, Copy)]

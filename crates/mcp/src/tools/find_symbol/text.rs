@@ -1,13 +1,15 @@
 //! The text of `find_symbol`.
 
-use super::output::{AboutOutput, DefinitionOutput, NameOutput, UseOutput};
-use super::page::Page;
-use super::{Looked, MAX_SIGNATURE};
+use std::fmt::Write as _;
+
 use codeweaver::query::symbol_lookup::NameFit;
 use codeweaver_git::quoting::printed;
 use codeweaver_xref::Grade;
 use codeweaver_xref::about::About;
-use std::fmt::Write as _;
+
+use super::output::{AboutOutput, DefinitionOutput, NameOutput, UseOutput};
+use super::page::Page;
+use super::{Looked, MAX_SIGNATURE};
 
 /// Writes the answer about one name.
 pub(super) fn write_name(text: &mut String, looked: &Looked, result: &NameOutput, page: &Page<'_>) {
@@ -117,8 +119,12 @@ fn write_about(text: &mut String, about: &About, shown: &AboutOutput, definition
             .iter()
             .map(|member| format!("{}:{}", last_of(&member.name), member.span.0))
             .collect();
-        let _ =
-            writeln!(text, "members{}: {}", of(shown.members.len(), shown.total_members), names.join(", "));
+        let _ = writeln!(
+            text,
+            "members{}: {}",
+            shown_of_total(shown.members.len(), shown.total_members),
+            names.join(", ")
+        );
     }
 
     let id = format!("{}:{}", definition.file, definition.span.0);
@@ -137,7 +143,12 @@ fn write_about(text: &mut String, about: &About, shown: &AboutOutput, definition
             };
             names.push(format!("{}{doubt} {file}{}", callee.name, callee.line));
         }
-        let _ = writeln!(text, "calls{}: {}", of(shown.callees.len(), shown.total_callees), names.join(", "));
+        let _ = writeln!(
+            text,
+            "calls{}: {}",
+            shown_of_total(shown.callees.len(), shown.total_callees),
+            names.join(", ")
+        );
     }
 
     write_uses(text, "tests", &shown.tests, shown.total_tests, &id);
@@ -157,7 +168,7 @@ fn write_about(text: &mut String, about: &About, shown: &AboutOutput, definition
         let _ = writeln!(
             text,
             "documentation{}: {}",
-            of(shown.documents.len(), shown.total_documents),
+            shown_of_total(shown.documents.len(), shown.total_documents),
             places.join(", ")
         );
     }
@@ -168,8 +179,12 @@ fn write_about(text: &mut String, about: &About, shown: &AboutOutput, definition
             .iter()
             .map(|other| format!("{}:{} {}", printed(&other.file), other.span.0, other.name))
             .collect();
-        let _ =
-            writeln!(text, "same name{}: {}", of(shown.others.len(), shown.total_others), places.join(", "));
+        let _ = writeln!(
+            text,
+            "same name{}: {}",
+            shown_of_total(shown.others.len(), shown.total_others),
+            places.join(", ")
+        );
     }
 }
 
@@ -184,7 +199,7 @@ fn write_tests_by_name(text: &mut String, about: &About, shown: &AboutOutput) {
     for test in &shown.tests_by_name {
         names.push(format!("{}:{} {}", printed(&test.file), test.span.0, test.name));
     }
-    let n = of(shown.tests_by_name.len(), about.tests_by_name.len());
+    let n = shown_of_total(shown.tests_by_name.len(), about.tests_by_name.len());
     let _ = writeln!(text, "no test refers to it; tests by name{n}: {}", names.join(", "));
 }
 
@@ -240,6 +255,6 @@ pub(super) fn last_of(name: &str) -> &str {
 }
 
 /// The suffix ` 3 of 7`; empty if all are shown.
-pub(super) fn of(shown: usize, total: usize) -> String {
+pub(super) fn shown_of_total(shown: usize, total: usize) -> String {
     if shown < total { format!(" {shown} of {total}") } else { String::new() }
 }

@@ -11,6 +11,15 @@
 
 mod texts;
 
+use std::cmp::Reverse;
+
+use rustc_hash::FxHashMap;
+
+use codeweaver_chunk::SymbolKind;
+use codeweaver_store::records::RowRecord;
+use codeweaver_store::segment::Segment;
+use codeweaver_store::symbols::SymbolRecord;
+
 use super::evidence::Evidence;
 use crate::query::definitions::{self, is_of_kind, kind_of};
 use crate::query::locate;
@@ -21,12 +30,6 @@ use crate::query::rank::marks;
 use crate::query::response::Focus;
 use crate::query::retrieve::symbols::NameForms;
 use crate::query::view::{RowId, View};
-use codeweaver_chunk::SymbolKind;
-use codeweaver_store::records::RowRecord;
-use codeweaver_store::segment::Segment;
-use codeweaver_store::symbols::SymbolRecord;
-use rustc_hash::FxHashMap;
-use std::cmp::Reverse;
 use texts::Texts;
 
 /// Weights of one occurrence in the name, the documentation or the qualifiers, in occurrences in the text.

@@ -1,10 +1,11 @@
 //! Texts: BM25 of the query over the definitions of a file.
 
+use codeweaver_store::records::RowRecord;
+use codeweaver_text as text;
+
 use super::Definition;
 use crate::query::answer::evidence::Evidence;
 use crate::query::definitions::{end_of_line, is_part, start_with_comment};
-use codeweaver_store::records::RowRecord;
-use codeweaver_text as text;
 
 /// Parameters of BM25. Definitions are of very different lengths, and a long one is no worse an answer.
 const K1: f32 = 1.2;

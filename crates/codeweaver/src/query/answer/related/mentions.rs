@@ -1,5 +1,9 @@
 //! Callers and tests of a definition: the definitions around the places that mention its name.
 
+use codeweaver_chunk::LanguageId;
+use codeweaver_index::policy::PathFlags;
+use codeweaver_store::postings::Field;
+
 use super::symbols::{Found, Symbols};
 use super::words::{self, Calls};
 use super::{MAX_DEFINITIONS, MAX_OF_RELATION, is_type};
@@ -7,9 +11,6 @@ use crate::query::answer::texts::Texts;
 use crate::query::definitions::kind_of;
 use crate::query::error::QueryError;
 use crate::query::view::RowId;
-use codeweaver_chunk::LanguageId;
-use codeweaver_index::policy::PathFlags;
-use codeweaver_store::postings::Field;
 
 /// Maximum number of chunks that are read for callers, and for tests.
 const MAX_READ: usize = 3;
@@ -42,7 +43,7 @@ impl<'a> Place<'a> {
 }
 
 /// The nearest definitions that mention `focus`. `same_name` are all definitions of its name.
-pub fn of<'a>(
+pub fn find<'a>(
     symbols: &Symbols<'a>,
     focus: &Found<'a>,
     same_name: Option<&[Found<'a>]>,
@@ -129,7 +130,7 @@ impl<'a> MentionReader<'_, 'a> {
     fn add_mentions(&self, id: RowId, text: &[u8], found: &mut Mentions<'a>) {
         let (_, row) = self.symbols.view.row(id);
         let is_here = self.symbols.view.doc_of(id) == self.focus.doc;
-        let calls = Calls::of(self.symbols.language_of(id));
+        let calls = Calls::for_language(self.symbols.language_of(id));
         let needs_parentheses = self.only_calls && calls == Calls::Parenthesised;
 
         for at in words::mentions(text, self.focus.name) {

@@ -13,14 +13,15 @@ mod mentions;
 mod symbols;
 mod words;
 
-use super::texts::Texts;
-use crate::query::definitions::kind_of;
-use crate::query::error::QueryError;
-use crate::query::view::{RowId, View};
 use codeweaver_chunk::{SymbolKind, tokens};
 use codeweaver_git::quoting;
 use codeweaver_index::policy::PathFlags;
 use codeweaver_store::symbols::SymbolRecord;
+
+use super::texts::Texts;
+use crate::query::definitions::kind_of;
+use crate::query::error::QueryError;
+use crate::query::view::{RowId, View};
 use symbols::{Found, Symbols};
 use words::Calls;
 
@@ -103,7 +104,7 @@ impl<'a> Relations<'a> {
     ///
     /// # Errors
     /// Those of reading blobs.
-    pub fn of(&self, focused: &Focused, texts: &mut Texts<'_>) -> Result<Vec<RelatedSymbol>, QueryError> {
+    pub fn find(&self, focused: &Focused, texts: &mut Texts<'_>) -> Result<Vec<RelatedSymbol>, QueryError> {
         let focus = self.symbols.found(focused.id, focused.symbol, focused.entry);
         let kind = kind_of(&focus.record);
         if !(kind.is_callable() || is_type(kind)) || focus.name.is_empty() {
@@ -114,7 +115,7 @@ impl<'a> Relations<'a> {
         let parent = self.symbols.around(&focus);
         let same_name = self.symbols.named(focus.name);
 
-        let mentions = mentions::of(&self.symbols, &focus, same_name.as_deref(), texts)?;
+        let mentions = mentions::find(&self.symbols, &focus, same_name.as_deref(), texts)?;
         list.add(Relation::Caller, mentions.callers, MAX_OF_RELATION);
 
         let callees = self.callees(&focus, parent.as_ref(), texts)?;
@@ -147,7 +148,7 @@ impl<'a> Relations<'a> {
         let Some(bytes) = texts.blob_of(focus.id)? else { return Ok(Callees::default()) };
         let (start, end) = (focus.record.start_byte as usize, focus.record.end_byte as usize);
         let text = bytes.get(start..end.min(start + MAX_TEXT_BYTES)).unwrap_or_default();
-        let mut names = words::names(text, Calls::of(self.symbols.language_of(focus.id)));
+        let mut names = words::names(text, Calls::for_language(self.symbols.language_of(focus.id)));
         for list in [&mut names.called, &mut names.bare, &mut names.types] {
             list.retain(|name| *name != focus.name);
         }

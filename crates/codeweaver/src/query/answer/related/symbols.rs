@@ -2,17 +2,19 @@
 //!
 //! The results and their order follow from paths and positions, never from the order of rows.
 
+use std::cmp::Reverse;
+
+use codeweaver_index::policy::PathFlags;
+use codeweaver_store::postings::{Field, Postings};
+use codeweaver_store::symbols::SymbolRecord;
+use codeweaver_text::{self as text, TermKind};
+
 use super::words;
 use super::{is_test, is_type};
 use crate::query::answer::focus::rows_before;
 use crate::query::definitions::{self, kind_of};
 use crate::query::locate;
 use crate::query::view::{RowId, View};
-use codeweaver_index::policy::PathFlags;
-use codeweaver_store::postings::{Field, Postings};
-use codeweaver_store::symbols::SymbolRecord;
-use codeweaver_text::{self as text, TermKind};
-use std::cmp::Reverse;
 
 /// Maximum number of rows with a name; a name in more rows is common.
 const MAX_ROWS: u64 = 200;

@@ -76,7 +76,7 @@ pub enum Calls {
 
 impl Calls {
     /// The form of `language`.
-    pub fn of(language: &str) -> Calls {
+    pub fn for_language(language: &str) -> Calls {
         match () {
             () if BY_NAME.contains(&language) => Calls::ByName,
             () if MAYBE_BY_NAME.contains(&language) => Calls::MaybeByName,

@@ -1,7 +1,8 @@
 //! Lines: the kind of each line of a report.
 
-use regex::Regex;
 use std::sync::LazyLock;
+
+use regex::Regex;
 
 use super::noise::{self, Heading};
 use super::trace::{Frame, TraceLine, TraceReader, ascii};
@@ -61,7 +62,7 @@ static MARKUP: LazyLock<Option<Regex>> = LazyLock::new(|| {
 });
 
 impl Lines {
-    pub fn of(text: &str) -> Lines {
+    pub fn parse(text: &str) -> Lines {
         let mut reader = Reader { is_after_blank: true, ..Reader::default() };
         text.lines().for_each(|line| reader.add(line));
         reader.lines.frames = reader.trace.finish();
@@ -212,7 +213,7 @@ mod tests {
 
     #[test]
     fn prose_code_and_noise_are_told_apart() {
-        let lines = Lines::of(
+        let lines = Lines::parse(
             "It fails\n\n### Environment\nUbuntu, some laptop\n### The parser loops\n<!-- say\nwhat -->See [this](https://x.org/a/b/blob/main/src/p.rs#L7) <br>now.\n\n    let x = 1;\n\nEnd\n~~~\nerror[E0308]: mismatched types\n~~~\n",
         );
         assert_eq!(
@@ -233,12 +234,12 @@ mod tests {
             ("Uncaught TypeError: x is not a function", "x is not a function"),
             ("fatal: not a repository", "not a repository"),
         ] {
-            let found = Lines::of(line).errors;
+            let found = Lines::parse(line).errors;
             assert!(
                 found.iter().any(|it| it == message) || line.starts_with("Uncaught"),
                 "{line}: {found:?}"
             );
         }
-        assert_eq!(Lines::of("The server: it fails").errors, [""; 0]);
+        assert_eq!(Lines::parse("The server: it fails").errors, [""; 0]);
     }
 }

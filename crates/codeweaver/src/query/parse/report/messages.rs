@@ -24,7 +24,7 @@ pub struct Message {
 }
 
 /// Returns the texts of `errors`, then quoted texts and codes of the title and the prose, without duplicates.
-pub fn of(title: &str, prose: &str, errors: &[String]) -> Vec<Message> {
+pub fn collect(title: &str, prose: &str, errors: &[String]) -> Vec<Message> {
     let mut found: Vec<Message> = Vec::new();
     for error in errors {
         add(&mut found, error);
@@ -161,7 +161,7 @@ mod tests {
 
     fn texts(title: &str, prose: &str, errors: &[&str]) -> Vec<String> {
         let errors: Vec<String> = errors.iter().map(|&it| it.to_owned()).collect();
-        of(title, prose, &errors).into_iter().map(|it| it.text).collect()
+        collect(title, prose, &errors).into_iter().map(|it| it.text).collect()
     }
 
     #[test]

@@ -17,10 +17,12 @@ mod places;
 pub mod title;
 pub mod trace;
 
+use std::borrow::Cow;
+
 use codeweaver_text::{self as text, Mention};
+
 use lines::Lines;
 use messages::Message;
-use std::borrow::Cow;
 use trace::Frame;
 
 /// Maximum number of words of a text of one line that is not a report.
@@ -58,11 +60,11 @@ pub struct Report {
 impl Report {
     /// Parses `text`; `None` if it is a query of a few words.
     pub fn parse(text: &str) -> Option<Report> {
-        is_report(text).then(|| Report::of(&shortened(text)))
+        is_report(text).then(|| Report::from_short(&shortened(text)))
     }
 
-    fn of(text: &str) -> Report {
-        let lines = Lines::of(text);
+    fn from_short(text: &str) -> Report {
+        let lines = Lines::parse(text);
 
         let (mut title, prose) = title::split(&lines.prose);
         if title.is_empty() {
@@ -85,7 +87,7 @@ impl Report {
 
         Report {
             modules: places::modules(&readable),
-            messages: messages::of(&title, &prose, &lines.errors),
+            messages: messages::collect(&title, &prose, &lines.errors),
             frames: lines.frames,
             code: lines.code,
             title,

@@ -1,7 +1,8 @@
 //! Noise: lines of a report that say nothing about the code.
 
-use regex::RegexSet;
 use std::sync::LazyLock;
+
+use regex::RegexSet;
 
 use super::trace::ascii;
 

@@ -1,7 +1,8 @@
 //! Places: the files and modules that a text names.
 
-use super::trace::cleaned_path;
 use codeweaver_text::{self as text, Mention};
+
+use super::trace::cleaned_path;
 
 /// Maximum number of modules.
 const MAX_MODULES: usize = 40;

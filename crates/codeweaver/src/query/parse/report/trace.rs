@@ -4,9 +4,11 @@
 //! innermost frame last; the JVM prints a cause after its effect. The result has the innermost frame of the
 //! cause first.
 
-use codeweaver_text as text;
-use regex::{Captures, Regex};
 use std::sync::LazyLock;
+
+use regex::{Captures, Regex};
+
+use codeweaver_text as text;
 
 /// Maximum number of frames that are kept of one trace. Three quarters are the innermost, the others the
 /// outermost.
