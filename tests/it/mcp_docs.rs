@@ -1,4 +1,4 @@
-//! The examples in `docs/mcp.md` are real: each request is made, and the page shows the result.
+//! The examples in `docs/mcp-examples.md` are real: each request is made, and the page shows the result.
 //!
 //! Set `CODEWEAVER_UPDATE_DOCS` to rewrite them.
 
@@ -70,7 +70,7 @@ fn settled_text(text: &str) -> String {
 
 #[test]
 fn the_examples_in_the_documentation_are_true() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/mcp.md");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/mcp-examples.md");
     let page = std::fs::read_to_string(&path).unwrap();
     let from = page.find(START).unwrap() + START.len();
     let to = page.find(END).unwrap();
@@ -117,7 +117,14 @@ fn the_examples_in_the_documentation_are_true() {
     } else {
         assert_eq!(&page[from..to], format!("\n{examples}"), "run the tests with CODEWEAVER_UPDATE_DOCS=1");
     }
-    // Every tool and every argument is explained.
+}
+
+#[test]
+fn every_tool_and_every_argument_is_documented() {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs");
+    let page = ["mcp.md", "mcp-tools.md"].map(|name| std::fs::read_to_string(docs.join(name)).unwrap()).concat();
+    let mut client = McpClient::start(&TestRepo::init());
+
     let tools = client.request("tools/list", json!({}))["result"]["tools"].clone();
     for tool in tools.as_array().unwrap() {
         let name = tool["name"].as_str().unwrap();
