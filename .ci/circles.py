@@ -4,8 +4,8 @@
     .ci/circles.py          prints the circles, with an import of each arrow
     .ci/circles.py --check  quiet if there are none
 
-A file imports another if it names it in a `use` line, groups included, or in a path of its code. What a `mod.rs` or
-`lib.rs` re-exports belongs to the file that defines it, so importing a name from there is an arrow to that file; a folder's
+A file imports another if it names it in a `use` or `pub use` line, groups included, or in a path of its code. What a file
+re-exports belongs to the file that defines it, so importing a name from there is an arrow to that file; a folder's
 own file is the folder's face, so arrows between a module and the modules that it declares do not count. The order between
 crates is the compiler's matter. Unit tests do not count.
 """
@@ -19,8 +19,9 @@ ROOT = Path(__file__).resolve().parent.parent
 
 def code(path):
     text = path.read_text(encoding="utf-8")
-    at = text.find("#[cfg(test)]\nmod tests {")
-    text = text if at < 0 else text[:at]
+    # Other attributes may stand between, where the tests are of some platforms.
+    tests = re.search(r"#\[cfg\(test\)\]\n(?:#\[[^\n]*\]\n)*mod tests \{", text)
+    text = text[:tests.start()] if tests else text
     text = re.sub(r"//[^\n]*", "", text)
     return re.sub(r'"(?:[^"\\\n]|\\.)*"', '""', text)
 
@@ -113,7 +114,7 @@ class Crate:
     def arrows(self):
         arrows = {}
         for module, text in self.text.items():
-            paths = [path for path, _ in use_trees(re.sub(r"\bpub(?:\([a-z: ]+\))?\s+use\s+[^;]+;", "", text))]
+            paths = [path for path, _ in use_trees(text)]
             body = re.sub(r"\buse\s+[^;]+;", "", text)
             local = {path[-1]: path for path in paths}
             for written in re.findall(r"(?<![\w:])(?:crate|super|self|\w+)(?:::\w+)+", body):
