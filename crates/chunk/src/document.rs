@@ -1,29 +1,11 @@
 //! Files with headings, and their structure.
 
-use std::ops::Range;
-
 use codeweaver_git::{BStr, ByteSlice as _};
 
 use super::language::{self, LanguageId};
 use super::markdown;
 
-/// A heading with its text up to the next heading of any level, or the text before the first heading.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DocumentSection {
-    /// The bytes of the text, without those of the heading.
-    pub body: Range<usize>,
-    /// Titles of the enclosing headings and its own, outermost first.
-    pub path: Vec<String>,
-}
-
-/// A fenced block of code.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DocumentCode {
-    /// The bytes including the fence lines.
-    pub range: Range<usize>,
-    /// The bytes without the fence lines.
-    pub code: Range<usize>,
-}
+pub use super::markdown::{DocumentCode, DocumentSection};
 
 /// Returns whether the file at `path` is a document: Markdown, reStructuredText, AsciiDoc, Org and alike.
 pub fn is_document(path: &[u8]) -> bool {

@@ -158,6 +158,35 @@ pub(super) static FAMILIES: &[(&str, &str, &str)] = &[
     ("nomic-embed-text", "search_query: ", "search_document: "),
 ];
 
+/// Kind of a model: its use and the engine that runs it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    Transformer,
+    Static,
+    Reranker,
+    Runtime,
+}
+
+impl Kind {
+    /// Returns the name in output.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Transformer => "transformer",
+            Kind::Static => "static",
+            Kind::Reranker => "reranker",
+            Kind::Runtime => "library",
+        }
+    }
+}
+
+/// Names of the known models with their kinds and their repositories, in the order of the tables.
+pub fn known() -> impl Iterator<Item = (&'static str, Kind, &'static str)> {
+    let transformers = KNOWN.iter().map(|known| (known.name, Kind::Transformer, known.repository));
+    let statics = KNOWN_STATIC.iter().map(|(name, repository)| (*name, Kind::Static, *repository));
+    let rerankers = KNOWN_RERANKERS.iter().map(|known| (known.name, Kind::Reranker, known.repository));
+    transformers.chain(statics).chain(rerankers)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

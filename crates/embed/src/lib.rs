@@ -8,7 +8,8 @@
 //! * [`table`]: a table of vectors for the entries of a vocabulary.
 //! * [`hub`]: models by name: their download, the cache, bundles.
 //! * [`api`]: a model behind an OpenAI-compatible API.
-//! * [`known`]: published models. [`local`]: the files and requirements of a model in a folder.
+//! * [`known`]: published models. [`names`]: their names, repositories and folders.
+//! * [`local`]: the files and requirements of a model in a folder.
 //! * [`model2vec`]: a static model from a folder (feature `onnx`, for its tokeniser).
 //! * [`onnx`]: running a transformer (feature `onnx`).
 //! * [`rerank`]: scoring texts with their query by a cross-encoder (feature `onnx`). [`pool`]: sessions of
@@ -33,6 +34,7 @@ mod local;
 #[cfg(feature = "onnx")]
 mod model2vec;
 mod model_input;
+mod names;
 #[cfg(feature = "onnx")]
 mod onnx;
 #[cfg(feature = "onnx")]
@@ -180,7 +182,7 @@ pub fn cost_of(settings: &ModelSettings) -> Result<EmbedCost, EmbedError> {
 /// Returns the prefix that the fingerprints of all versions of the model of the settings have. Needs no file
 /// of the model.
 pub fn fingerprint_prefix(settings: &ModelSettings) -> String {
-    format!("{}-", local::file_safe(&name_of(settings).to_ascii_lowercase()))
+    format!("{}-", names::file_safe(&name_of(settings).to_ascii_lowercase()))
 }
 
 /// The failure to open or to use a model. In three parts: [`EmbedError::what`], [`EmbedError::why`],

@@ -12,10 +12,11 @@ use std::time::SystemTime;
 use codeweaver_base::sync;
 use codeweaver_config::ModelSettings;
 
+use super::EmbedError;
 use super::known::{FAMILIES, KNOWN, KNOWN_STATIC, KnownModel, Pooling, UNKNOWN, is_matryoshka};
 use super::model_input::MODEL_INPUT_VERSION;
+use super::names::{file_safe, is_plain_name, repository, unknown};
 use super::quantise::QUANTISATION;
-use super::{EmbedError, hub};
 
 /// Paths of the ONNX file in the folder of a model, in order of preference.
 const ONNX_FILES: &[&str] = &[
@@ -73,7 +74,7 @@ impl LocalModel {
 
         let is_known = known.is_some() || known_static.is_some();
         let is_there = settings.path.is_some() || is_plain_name(&name) && folder.is_dir();
-        if !is_known && !is_there && hub::repository(&settings.name).is_err() {
+        if !is_known && !is_there && repository(&settings.name).is_err() {
             return Err(unknown(name));
         }
 
@@ -271,23 +272,6 @@ pub(super) fn model_name(settings: &ModelSettings) -> String {
     name.filter(|name| !name.is_empty()).unwrap_or_else(|| "local".to_owned()).to_ascii_lowercase()
 }
 
-/// The error for a name that is not a known one.
-pub(super) fn unknown(name: String) -> EmbedError {
-    unknown_among(name, KNOWN.iter().map(|known| known.name).chain(KNOWN_STATIC.iter().map(|known| known.0)))
-}
-
-/// The error for a name that is not in `known`.
-pub(super) fn unknown_among(name: String, known: impl Iterator<Item = &'static str>) -> EmbedError {
-    let known: Vec<&'static str> = known.collect();
-    let suggestion = nearest(&name, &known);
-    EmbedError::UnknownModel { name, known, suggestion }
-}
-
-/// Returns the name of the folder of a model: its name in lower case and without the publisher.
-pub(super) fn short_name(name: &str) -> String {
-    name.rsplit('/').next().unwrap_or_default().to_ascii_lowercase()
-}
-
 /// Selects the paths that running a model needs from those in its repository.
 ///
 /// # Errors
@@ -316,40 +300,6 @@ pub(super) fn choose<'p>(paths: &[&'p str], is_static: bool) -> Result<Vec<&'p s
 /// Finds all files in `paths`; the first missing one is the error.
 fn find_all<'p>(paths: &[&'p str], wanted: &[&'static str]) -> Result<Vec<&'p str>, &'static str> {
     wanted.iter().map(|name| paths.iter().copied().find(|path| path == name).ok_or(*name)).collect()
-}
-
-/// Returns whether a name is a plain file name, which does not lead out of the cache.
-pub(super) fn is_plain_name(name: &str) -> bool {
-    !name.starts_with('.')
-        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'))
-}
-
-/// Replaces characters that a file name should not have.
-pub(super) fn file_safe(name: &str) -> String {
-    name.chars()
-        .take(64)
-        .map(|c| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.') { c } else { '_' })
-        .collect()
-}
-
-/// Finds the known name with the most letter pairs in common (Dice coefficient), if that is more than half.
-fn nearest(name: &str, known: &[&'static str]) -> Option<&'static str> {
-    let pairs = letter_pairs(name);
-    known
-        .iter()
-        .map(|known| (dice_percent(&pairs, &letter_pairs(known)), *known))
-        .max_by_key(|(percent, _)| *percent)
-        .filter(|(percent, _)| *percent > 50)
-        .map(|(_, known)| known)
-}
-
-fn letter_pairs(text: &str) -> Vec<[u8; 2]> {
-    text.as_bytes().windows(2).map(|pair| [pair[0], pair[1]]).collect()
-}
-
-fn dice_percent(one: &[[u8; 2]], other: &[[u8; 2]]) -> usize {
-    let common = one.iter().filter(|pair| other.contains(pair)).count();
-    200 * common / (one.len() + other.len()).max(1)
 }
 
 /// Reads the pooling in the configuration of sentence-transformers; `None` without one.

@@ -17,9 +17,9 @@ use codeweaver_base::sync;
 use codeweaver_config::ModelSettings;
 
 use super::known::KNOWN_RERANKERS;
-use super::local::{self, ModelDirs, TransformerFiles};
+use super::local::{ModelDirs, TransformerFiles};
 use super::pool::Pool;
-use super::{EmbedError, ort_library};
+use super::{EmbedError, names, ort_library};
 
 /// Maximum length of query and text together; the rest of the text is cut off.
 const MAX_TOKENS: usize = 512;
@@ -49,13 +49,13 @@ impl Reranker {
     /// # Errors
     /// As [`super::open`]; nothing is downloaded.
     pub fn open(name: &str, settings: &ModelSettings) -> Result<Reranker, EmbedError> {
-        let short = local::short_name(name);
+        let short = names::folder_name(name);
         let cache = ModelDirs::from_environment().model_cache.unwrap_or_default();
 
         let folder = cache.join(&short);
         let is_known = KNOWN_RERANKERS.iter().any(|known| known.name == short);
-        if !local::is_plain_name(&short) || !is_known && !name.contains('/') && !folder.is_dir() {
-            return Err(local::unknown_among(short, KNOWN_RERANKERS.iter().map(|known| known.name)));
+        if !names::is_plain_name(&short) || !is_known && !name.contains('/') && !folder.is_dir() {
+            return Err(names::unknown_among(short, KNOWN_RERANKERS.iter().map(|known| known.name)));
         }
 
         let files = TransformerFiles::in_folder(short.clone(), &folder, None, false)?;

@@ -14,14 +14,27 @@ pub struct BlobReader {
     path: std::path::PathBuf,
 }
 
+impl Repo {
+    /// A reader of blobs for the calling thread.
+    pub fn blobs(&self) -> BlobReader {
+        BlobReader::new(self)
+    }
+
+    /// A reader for a look at many blobs, most of which may be missing. It does not notice blobs that arrive
+    /// later.
+    pub fn present_blobs(&self) -> BlobReader {
+        BlobReader::of_present(self)
+    }
+}
+
 impl BlobReader {
-    pub(super) fn new(repo: &Repo) -> Self {
+    fn new(repo: &Repo) -> Self {
         BlobReader { objects: repo.objects(), buffer: Vec::new(), path: repo.git_dir().to_owned() }
     }
 
     /// Creates a reader of the objects that are in the store now. A missing blob costs a few look-ups in
     /// memory and one for its loose file, while another reader lists the packs again each time.
-    pub(super) fn of_present(repo: &Repo) -> Self {
+    fn of_present(repo: &Repo) -> Self {
         let mut reader = Self::new(repo);
 
         let own = &mut reader.objects.own;

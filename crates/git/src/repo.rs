@@ -7,7 +7,7 @@ use codeweaver_base::sync;
 
 use super::error::one_line;
 use super::members::{self, MemberStores};
-use super::{BlobReader, GitError, Oid};
+use super::{GitError, Oid};
 
 /// Variables that git sets for hooks and aliases, which name the repository.
 const LOCAL_VARIABLES: [&str; 6] =
@@ -62,13 +62,13 @@ impl Repo {
         Self::discover_with(dir, true, |options| options)
     }
 
-    /// Finds a repository with gix options changed by `adjust`.
     /// As [`Self::discover`], without the environment and the configuration of the user and of the system, so that
     /// the outcome depends on the repository alone. For tests.
     pub fn open_isolated(dir: &Path) -> Result<Repo, GitError> {
         Self::discover_with(dir, false, |options| options.permissions(gix::open::Permissions::isolated()))
     }
 
+    /// Finds a repository with gix options changed by `adjust`.
     fn discover_with(
         dir: &Path,
         is_named: bool,
@@ -235,17 +235,6 @@ impl Repo {
     /// Returns whether this worktree was made by `git worktree add`.
     pub fn is_linked(&self) -> bool {
         self.git_dir() != self.common_dir()
-    }
-
-    /// A reader of blobs for the calling thread.
-    pub fn blobs(&self) -> BlobReader {
-        BlobReader::new(self)
-    }
-
-    /// A reader for a look at many blobs, most of which may be missing. It does not notice blobs that arrive
-    /// later.
-    pub fn present_blobs(&self) -> BlobReader {
-        BlobReader::of_present(self)
     }
 
     /// The hash function of this repository's objects.

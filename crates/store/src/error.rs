@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::permission;
+use super::mend::mend_command;
 
 /// An error about a path in `.codeweaver/`. The command line renders it as what, why and fix.
 #[derive(Debug, thiserror::Error)]
@@ -57,7 +57,7 @@ impl StoreError {
                 std::io::ErrorKind::StorageFull => {
                     "free some space and run it again: finished work is kept".to_owned()
                 }
-                std::io::ErrorKind::PermissionDenied => permission::mend_command(path),
+                std::io::ErrorKind::PermissionDenied => mend_command(path),
                 _ => format!("check the permissions of {}", path.parent().unwrap_or(path).display()),
             },
 

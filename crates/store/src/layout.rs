@@ -20,16 +20,14 @@ use std::sync::Arc;
 
 use codeweaver_base::durable::{self, Replacement};
 use codeweaver_base::random;
-use codeweaver_git::{self as git, Repo};
+use codeweaver_git::{self as git, Repo, STORE_DIR};
 
 use super::error::StoreError;
 use super::exclude::{ExcludeError, add_exclude};
 use super::fault;
-use super::state::SegmentRef;
+use super::references::SegmentRef;
 use super::trust::{Inputs, TrustMemo};
 
-/// Name of the directory of this program in a repository.
-pub const DIR: &str = ".codeweaver";
 /// Prefix of the names of files that are being written.
 pub const TEMPORARY_PREFIX: &str = ".tmp-";
 /// Name of the file that binds the directory to the repository, and of its copy in the git directory.
@@ -55,7 +53,7 @@ impl Layout {
     pub fn new(repo: &Repo) -> Layout {
         let parent = repo.main_root().unwrap_or_else(|| repo.common_dir().to_path_buf());
         Layout {
-            root: parent.join(DIR),
+            root: parent.join(STORE_DIR),
             common_dir: repo.common_dir().to_path_buf(),
             linked_dir: repo.is_linked().then(|| repo.git_dir().to_path_buf()),
             file_mode: repo.file_mode(),

@@ -20,10 +20,12 @@ pub mod hnsw;
 pub mod layout;
 pub mod live;
 pub mod lock;
+mod mend;
 pub mod permission;
 pub mod postings;
 pub mod reader;
 pub mod records;
+mod references;
 pub mod rows;
 pub mod segment;
 pub mod shard;
@@ -39,4 +41,5 @@ pub mod words;
 
 pub use error::StoreError;
 pub use layout::{Layout, StoreLayout};
+pub use mend::mend_command;
 pub use reader::StoreReader;

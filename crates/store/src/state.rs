@@ -12,6 +12,8 @@ use codeweaver_base::random;
 use super::error::StoreError;
 use super::layout::StoreLayout;
 
+pub use super::references::{EntriesRef, SegmentRef, SnapshotRef};
+
 const FORMAT: u32 = 1;
 
 /// The kind of a completion marker.
@@ -70,33 +72,6 @@ impl Rebuild {
     pub fn n_rows(&self) -> u64 {
         self.segments.iter().map(|segment| u64::from(segment.n_rows)).sum()
     }
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct SegmentRef {
-    /// Hexadecimal BLAKE3 of the shard; the segment has the same name.
-    pub name: String,
-    pub doc_base: u32,
-    pub n_docs: u32,
-    pub n_rows: u32,
-    pub shard_bytes: u64,
-    pub segment_bytes: u64,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct EntriesRef {
-    pub name: String,
-    pub entry_base: u32,
-    pub n_entries: u32,
-    pub bytes: u64,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct SnapshotRef {
-    pub file: String,
-    pub bytes: u64,
-    /// Seconds since 1970; for least-recently-used collection only.
-    pub used_at: u64,
 }
 
 /// The stored lifecycle states of a codebase. The other two follow from the absence of a head.

@@ -1,6 +1,6 @@
 //! Headings and fences of AsciiDoc and of formats with the same headings (wikis, Typst).
 
-use super::dialect::{FenceEnd, HeadingLine, OpeningFence, prefixed_heading};
+use super::opening::{FenceEnd, HeadingLine, OpeningFence, prefixed_heading};
 use super::titles::plain_title;
 use crate::language::LanguageId;
 

@@ -1,6 +1,6 @@
 //! Headings and fences of Markdown, after CommonMark.
 
-use super::dialect::{FenceEnd, HeadingLine, LineContext, OpeningFence, prefixed_heading};
+use super::opening::{FenceEnd, HeadingLine, LineContext, OpeningFence, prefixed_heading};
 use super::titles::plain_title;
 use crate::language::LanguageId;
 

@@ -10,6 +10,7 @@ mod asciidoc;
 mod builder;
 mod commonmark;
 mod dialect;
+mod opening;
 mod org;
 mod outline;
 mod restructured;
@@ -17,14 +18,33 @@ mod sections;
 mod split;
 mod titles;
 
+use std::ops::Range;
+
 use codeweaver_config::ChunkerSettings;
 use codeweaver_text::LineIndex;
 
 use super::Chunk;
-use super::document::{DocumentCode, DocumentSection};
 use super::language::LanguageId;
 use builder::{Builder, Document};
 use dialect::Dialect;
+
+/// A heading with its text up to the next heading of any level, or the text before the first heading.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DocumentSection {
+    /// The bytes of the text, without those of the heading.
+    pub body: Range<usize>,
+    /// Titles of the enclosing headings and its own, outermost first.
+    pub path: Vec<String>,
+}
+
+/// A fenced block of code.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DocumentCode {
+    /// The bytes including the fence lines.
+    pub range: Range<usize>,
+    /// The bytes without the fence lines.
+    pub code: Range<usize>,
+}
 
 /// Chunker of fenced code, called with `(code, language, base)`, where `base` is the byte offset of `code` in
 /// the blob.

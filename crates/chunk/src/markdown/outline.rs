@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use codeweaver_text::LineIndex;
 
-use super::dialect::{Dialect, FenceEnd, HeadingLine, LineContext, OpeningFence};
+use super::dialect::Dialect;
+use super::opening::{FenceEnd, HeadingLine, LineContext, OpeningFence};
 use super::{asciidoc, restructured};
 use crate::language::LanguageId;
 

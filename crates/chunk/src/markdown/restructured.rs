@@ -1,6 +1,6 @@
 //! Headings of reStructuredText: titles with an underline and perhaps an overline of punctuation.
 
-use super::dialect::{HeadingLine, LineContext};
+use super::opening::{HeadingLine, LineContext};
 use super::titles::plain_title;
 
 /// Reads a title with its underline. The first underline character of a document is the highest level, the

@@ -12,7 +12,8 @@ use serde::{Deserialize, Serialize};
 
 use super::DownloadError;
 use super::download::{io, sha256};
-use crate::local::{self, ModelDirs};
+use crate::local::ModelDirs;
+use crate::names;
 
 const MANIFEST: &str = "codeweaver-model.json";
 /// Maximum number of files of a bundle, and maximum size of its manifest.
@@ -112,7 +113,7 @@ impl Cache {
 
     /// Returns whether there is a folder of this name.
     pub fn has(&self, name: &str) -> bool {
-        local::is_plain_name(name) && self.folder(name).is_dir()
+        names::is_plain_name(name) && self.folder(name).is_dir()
     }
 
     /// Returns all models, sorted by name.
@@ -121,7 +122,7 @@ impl Cache {
         let named = children.filter_map(|child| Some((child.file_name().into_string().ok()?, child.path())));
         let mut models = Vec::new();
         for (name, path) in named {
-            if !local::is_plain_name(&name) || !path.is_dir() {
+            if !names::is_plain_name(&name) || !path.is_dir() {
                 continue;
             }
             let manifest = Manifest::read(&path);
@@ -135,7 +136,7 @@ impl Cache {
 
     /// Removes the folder of `name`, and the folder of its incomplete download; false if there is neither.
     pub fn remove(&self, name: &str) -> Result<bool, DownloadError> {
-        if !local::is_plain_name(name) {
+        if !names::is_plain_name(name) {
             return Ok(false);
         }
 
@@ -214,7 +215,7 @@ impl Cache {
         let manifest: Manifest =
             serde_json::from_slice(&text).map_err(|_| bad("its manifest cannot be read"))?;
         // A bundle is foreign data: no path may lead out of the folder of the model.
-        if !local::is_plain_name(&manifest.name)
+        if !names::is_plain_name(&manifest.name)
             || manifest.files.len() > MAX_FILES
             || !manifest.files.iter().all(|file| is_below(&file.path) && file.path != MANIFEST)
         {

@@ -27,10 +27,12 @@ use serde_json::Value;
 use codeweaver_http::{Limits, agent, check_base};
 
 use super::EmbedError;
-use super::known::{KNOWN, KNOWN_RERANKERS, KNOWN_STATIC};
 use super::local;
 use cache::{Cache, Manifest};
 use download::{Digest, Downloads, Failure, Fetcher, RemoteFile};
+
+pub use super::known::{Kind, known};
+pub use super::names::{folder_name, repository};
 
 const ENDPOINT: &str = "https://huggingface.co";
 /// Time until a response begins, and between two parts of it.
@@ -98,57 +100,6 @@ impl DownloadError {
     }
 }
 
-/// Kind of a model: its use and the engine that runs it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    Transformer,
-    Static,
-    Reranker,
-    Runtime,
-}
-
-impl Kind {
-    /// Returns the name in output.
-    pub fn name(self) -> &'static str {
-        match self {
-            Kind::Transformer => "transformer",
-            Kind::Static => "static",
-            Kind::Reranker => "reranker",
-            Kind::Runtime => "library",
-        }
-    }
-}
-
-/// Names of the known models with their kinds and their repositories, in the order of the tables.
-pub fn known() -> impl Iterator<Item = (&'static str, Kind, &'static str)> {
-    let transformers = KNOWN.iter().map(|known| (known.name, Kind::Transformer, known.repository));
-    let statics = KNOWN_STATIC.iter().map(|(name, repository)| (*name, Kind::Static, *repository));
-    let rerankers = KNOWN_RERANKERS.iter().map(|known| (known.name, Kind::Reranker, known.repository));
-    transformers.chain(statics).chain(rerankers)
-}
-
-/// Returns the name of the folder of the model `name` in the cache.
-pub fn folder_name(name: &str) -> String {
-    local::short_name(name)
-}
-
-/// Returns the repository of `name`: that of a known model, or `name` itself if it is `OWNER/NAME`.
-///
-/// # Errors
-/// [`EmbedError::UnknownModel`] with the most similar known name.
-pub fn repository(name: &str) -> Result<String, EmbedError> {
-    let short = local::short_name(name);
-    if let Some((.., repository)) = known().find(|(known, ..)| *known == short) {
-        return Ok(repository.to_owned());
-    }
-    match name.split_once('/') {
-        Some((owner, rest)) if local::is_plain_name(owner) && local::is_plain_name(rest) => {
-            Ok(name.to_owned())
-        }
-        _ => Err(local::unknown(short)),
-    }
-}
-
 /// A file of a repository.
 struct ListedFile {
     path: String,
@@ -185,7 +136,7 @@ impl Hub {
     /// call.
     pub fn get(&self, name: &str, cache: &Cache, progress: &dyn Downloads) -> Result<PathBuf, EmbedError> {
         let repository = repository(name)?;
-        let short = local::short_name(name);
+        let short = folder_name(name);
         let failed = |error| EmbedError::Download { name: short.clone(), error };
 
         if cache.has(&short) {

@@ -14,9 +14,8 @@ use super::explorer::Exploration;
 use super::figures::{Dimensions, Figures, Overlap, Scores};
 use super::guard::{Anomaly, Regression};
 use super::issue::Issue;
-use super::judge::{AreaCheck, Verdict};
 use super::learner::Change;
-use super::trial::Trial;
+use super::verdict::{AreaCheck, Verdict};
 
 pub const CONVERSATIONS: &str = "conversations.json";
 pub const SEARCH_RESULTS: &str = "search_results.json";
@@ -146,6 +145,18 @@ pub struct TruthFile {
     pub path: String,
     /// Whether only one of the two runs found it.
     pub one_run: bool,
+}
+
+/// A change with the figures of all issues since then.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Trial {
+    /// The iteration that made the change.
+    pub since: usize,
+    pub description: String,
+    /// The figures with the weights before the change.
+    pub before: Figures,
+    /// The figures with the change.
+    pub after: Figures,
 }
 
 /// The conclusions from an iteration, and the change for the next.

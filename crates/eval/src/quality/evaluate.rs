@@ -8,8 +8,9 @@ use super::artefact::{Conversation, EvaluatedIssue, Found, FoundFile, SearchedIs
 use super::explorer::{Exploration, Explorer};
 use super::external;
 use super::figures::{Counts, Overlap, Scores};
-use super::judge::{Case, Judge, Judgement, Relevant, Verdict};
+use super::judge::{Case, Judge};
 use super::subject::Subject;
+use super::verdict::{Judgement, Relevant, Verdict};
 use crate::error::EvalError;
 
 /// The explorers and the judge of an iteration.
@@ -177,7 +178,7 @@ fn relevance(file: &FoundFile, verdicts: &[Verdict]) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::super::explorer::ExploredFile;
-    use super::super::judge::Actionable;
+    use super::super::verdict::Actionable;
     use super::*;
 
     fn exploration(paths: &[&str]) -> Exploration {

@@ -13,6 +13,7 @@ use super::artefact::{Found, FoundFile, TruthFile};
 use super::external;
 use super::figures::{self, Dimensions};
 use super::subject::{Subject, Told};
+use super::verdict::{Actionable, Judgement, Relevant, Verdict};
 use crate::error::EvalError;
 
 /// A judge. Its text form is `labels` or a command.
@@ -43,66 +44,6 @@ impl fmt::Display for Judge {
             Judge::External(command) => command,
         })
     }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Relevant {
-    Yes,
-    No,
-    NotJudged,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Actionable {
-    Yes,
-    No,
-    Maybe,
-    NotJudged,
-}
-
-/// The verdict of a judge on one file.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Verdict {
-    pub path: String,
-    pub relevant: Relevant,
-    /// Whether the issue can be fixed in this file.
-    #[serde(default = "not_judged")]
-    pub actionable: Actionable,
-    #[serde(default)]
-    pub reasoning: String,
-}
-
-fn not_judged() -> Actionable {
-    Actionable::NotJudged
-}
-
-/// A check of the area of an issue.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct AreaCheck {
-    pub accurate: bool,
-    /// The right area, if the judge knows a better one.
-    #[serde(default)]
-    pub better: Option<String>,
-}
-
-/// The whole answer of a judge on one issue.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Judgement {
-    pub verdicts: Vec<Verdict>,
-    #[serde(default)]
-    pub area: Option<AreaCheck>,
-    #[serde(default)]
-    pub dimensions: Dimensions,
-    /// The score of the answer as a whole, 1–5.
-    #[serde(default)]
-    pub gestalt: Option<f64>,
-    #[serde(default)]
-    pub reasoning: String,
 }
 
 /// An issue with its ground truth and the results to judge.

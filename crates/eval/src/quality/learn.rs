@@ -11,8 +11,8 @@ use super::artefact::{
 use super::explorer::Explorer;
 use super::figures::Overlap;
 use super::guard::MIN_AREA;
-use super::judge::Relevant;
 use super::trial::{level, level_of};
+use super::verdict::Relevant;
 
 /// Iterations whose overlap decides which explorers are used.
 const CALIBRATED: std::ops::RangeInclusive<usize> = 1..=2;
@@ -232,7 +232,7 @@ pub fn classification_accuracy(issues: &[EvaluatedIssue]) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::super::figures::{Figures, Scores};
-    use super::super::judge::AreaCheck;
+    use super::super::verdict::AreaCheck;
     use super::*;
 
     #[test]

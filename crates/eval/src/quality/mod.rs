@@ -2,7 +2,7 @@
 //! changes the ranking weights only if no area loses by the change.
 //!
 //! Each iteration takes fresh issues from a pool ([`issue`], [`area`], [`sample`]), searches ([`search`]),
-//! evaluates ([`evaluate`]: [`explorer`], [`judge`], [`figures`]) and learns ([`learn`], [`guard`],
+//! evaluates ([`evaluate`]: [`explorer`], [`judge`], [`verdict`], [`figures`]) and learns ([`learn`], [`guard`],
 //! [`learner`], [`trial`]). Iteration 0 is the baseline. Every step leaves an [`artefact`]; a step whose
 //! artefact is there is not done again, so a stopped loop continues after its last finished step. [`report`]
 //! renders the whole.
@@ -29,7 +29,8 @@ mod run;
 mod sample;
 mod search;
 mod subject;
-pub mod trial;
+mod trial;
+mod verdict;
 
 pub use config::Config;
 pub use run::{Loop, Summary};

@@ -16,7 +16,7 @@ use codeweaver_git::Repo;
 use super::area::{Areas, Classification};
 use super::artefact::{
     CONVERSATIONS, Conversation, Conversations, EVALUATION, EvaluatedIssue, Evaluation, Iteration, LEARNINGS,
-    Learnings, Outcome, RolledBack, SEARCH_RESULTS, SearchResults, SearchedIssue,
+    Learnings, Outcome, RolledBack, SEARCH_RESULTS, SearchResults, SearchedIssue, Trial,
 };
 use super::checkout::Checkout;
 use super::config::{BATCH, Config};
@@ -28,7 +28,6 @@ use super::guard;
 use super::issue::Issue;
 use super::learner::Proposed;
 use super::subject::Subject;
-use super::trial::Trial;
 use super::{learn, report, sample, search};
 use crate::error::EvalError;
 use crate::runner::repository_path;

@@ -6,25 +6,11 @@
 //! trial ends, the change is also taken back if precision and recall over all issues are lower with it at
 //! all.
 
-use serde::{Deserialize, Serialize};
-
 use codeweaver::query::rank::Weights;
 
-use super::artefact::{Evaluation, Iteration, RolledBack};
+use super::artefact::{Evaluation, Iteration, RolledBack, Trial};
 use super::figures::{Figures, Means, Scores};
 use super::guard::{self, MIN_AREA};
-
-/// A change with the figures of all issues since then.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Trial {
-    /// The iteration that made the change.
-    pub since: usize,
-    pub description: String,
-    /// The figures with the weights before the change.
-    pub before: Figures,
-    /// The figures with the change.
-    pub after: Figures,
-}
 
 impl Trial {
     /// Returns the trial that `now`, the iteration after `done`, is part of; `None` if no change is on trial.

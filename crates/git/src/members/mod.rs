@@ -1,24 +1,25 @@
 //! Members of a catalogue: repositories whose trees make up the tree of another, bare one.
 //!
 //! The tree of a catalogue has the tree of each member under the member's name, without a copy of its
-//! objects, and a file [`MEMBERS_FILE`] that lists the members. This module reads the list, `stores` finds
-//! the objects, `probe` looks up the present commit of a member, and `commit` writes the list with the tree.
+//! objects, and a file [`MEMBERS_FILE`] that lists the members. This module parses the list, `catalogue` reads
+//! that of a repository, `stores` finds the objects, `probe` looks up the present commit of a member, and
+//! `commit` writes the list with the tree.
 //!
 //! A repository is a catalogue because its own configuration says so ([`CATALOGUE_KEY`]). No clone and no
 //! push can set that, so a list of members in a foreign tree opens nothing.
 
+mod catalogue;
 mod commit;
 mod name;
 mod probe;
 mod stores;
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use gix::objs::{Find as _, Kind, TreeRefIter};
 use rustc_hash::FxHashMap;
 
-use super::{ByteSlice as _, GitError, Oid, Repo};
+use super::{ByteSlice as _, Oid};
 
 pub use name::{NameError, check_name};
 pub use probe::{Found, find_reference, probe};
@@ -199,37 +200,6 @@ impl Members {
     pub fn position(&self, path: &[u8]) -> Option<usize> {
         let mut ends = path.find_iter("/").chain([path.len()]);
         ends.find_map(|end| self.all.binary_search_by(|member| member.name.as_bytes().cmp(&path[..end])).ok())
-    }
-}
-
-impl Repo {
-    /// Returns whether this is a catalogue, whose tree is made of those of its members.
-    pub fn is_catalogue(&self) -> bool {
-        self.member_stores().is_some()
-    }
-
-    /// Reads the members of a catalogue at HEAD. An ordinary repository has none, like a catalogue without
-    /// any.
-    ///
-    /// # Errors
-    /// [`GitError::Unreadable`] if the list is damaged.
-    pub fn members(&self) -> Result<Arc<Members>, GitError> {
-        if !self.is_catalogue() {
-            return Ok(Arc::default());
-        }
-        match self.head()?.tree {
-            Some(tree) => self.members_of(&tree),
-            None => Ok(Arc::default()),
-        }
-    }
-
-    /// Reads the members of a catalogue in `tree`, which may be that of an older commit.
-    ///
-    /// # Errors
-    /// As [`Self::members`].
-    pub fn members_of(&self, tree: &Oid) -> Result<Arc<Members>, GitError> {
-        let Some(stores) = self.member_stores() else { return Ok(Arc::default()) };
-        stores.members_of(&self.local(), tree).map_err(|reason| self.unreadable(&reason))
     }
 }
 

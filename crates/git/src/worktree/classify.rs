@@ -15,8 +15,8 @@ use super::context::StatusContext;
 use super::index::{CommittedFile, HeadDiff, LazyIndex};
 use super::inputs::{SYSTEM_ATTRIBUTES, user_config_file};
 use super::scan::WorktreeScan;
-use super::stat::{CachedBlob, FileStat, Kind, StatCache, Time};
-use super::to_git::{Conversion, WorktreeReader, is_absent};
+use super::stat::{CachedBlob, FileStat, Kind, StatCache, Time, is_absent};
+use super::to_git::{Conversion, WorktreeReader};
 use super::tracked::{SymlinkCheck, TrackedScan};
 use crate::{BStr, BString, ByteSlice as _, GitError, Mode, Oid, Repo, hash_blob};
 

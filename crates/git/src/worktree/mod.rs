@@ -33,13 +33,14 @@
 //! * [`tracked`], [`fsmonitor`], [`untracked_cache`], [`untracked`], [`scan`]: everything that is
 //!   found without reading content.
 //! * [`classify`]: from a scan to changes.
-//! * [`run`], [`status_cache`], [`status_delta`], [`status`]: reuse of an earlier run, by another process or
-//!   by this one.
+//! * [`run`], [`expected_stat`], [`stored_run`], [`status_delta`], [`status_cache`], [`status`]: reuse of an
+//!   earlier run, by another process or by this one.
 
 pub mod cache_file;
 mod changes;
 mod classify;
 mod context;
+mod expected_stat;
 mod fs_kind;
 mod fsmonitor;
 mod git_fsmonitor;
@@ -51,6 +52,7 @@ pub mod stat;
 mod status;
 mod status_cache;
 mod status_delta;
+mod stored_run;
 #[cfg(test)]
 mod tests;
 mod to_git;

@@ -266,6 +266,12 @@ impl StatCache {
     }
 }
 
+/// Returns whether the error means that there is no such file.
+pub(super) fn is_absent(error: &std::io::Error) -> bool {
+    use std::io::ErrorKind::{NotADirectory, NotFound};
+    matches!(error.kind(), NotFound | NotADirectory)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

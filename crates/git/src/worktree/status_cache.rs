@@ -17,82 +17,21 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use rustc_hash::FxHashSet;
 
 use super::cache_file::{self, CacheBytes, take, take_path, take_slice};
-use super::changes::{FileState, WorktreeBlob, WorktreeChange, WorktreeChanges};
 use super::context::StatusContext;
+use super::expected_stat::ExpectedStat;
 use super::fsmonitor::Touched;
 use super::git_fsmonitor;
 use super::index::{LazyIndex, directories};
 use super::inputs::{InputFile, PATTERN_FILES, is_pattern_file};
-use super::run::{Outcome, StatusRun};
-use super::scan::{StatObservations, WorktreeScan};
-use super::stat::{FileStat, Time};
+use super::run::StatusRun;
+use super::scan::StatObservations;
+use super::stat::Time;
 use super::status_delta::StatusDelta;
-use super::to_git::{is_absent, is_inside};
-use super::tracked::{TrackedScan, is_checked};
-use super::untracked::{UntrackedScan, folds_case};
-use crate::{BStr, BString, ByteSlice as _, ByteVec as _, Mode, Oid, Repo, STORE_DIR};
-
-/// Maximum number of changes and untracked files in a cached run. Larger results are not cached.
-const MAX_CHANGES: usize = 10_000;
-
-/// Maximum number of touched files that are checked one by one. For more files everything is scanned.
-pub(super) const MAX_TOUCHED: usize = 200;
-
-/// The `lstat` result that a path must still have.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ExpectedStat {
-    /// No such file.
-    Absent,
-    /// A directory with any content.
-    Directory,
-    Exactly(FileStat),
-}
-
-impl ExpectedStat {
-    /// Observes the current state of `path`; `None` if it cannot be determined.
-    pub fn observe(path: &Path) -> Option<ExpectedStat> {
-        match std::fs::symlink_metadata(path) {
-            Ok(meta) => Some(ExpectedStat::Exactly(FileStat::from_metadata(&meta))),
-            Err(error) if is_absent(&error) => Some(ExpectedStat::Absent),
-            Err(_) => None,
-        }
-    }
-
-    /// Returns whether a change after `observed` could leave the same stat data.
-    pub fn is_racy(&self, observed: Time) -> bool {
-        matches!(self, ExpectedStat::Exactly(stat) if stat.mtime.max(stat.ctime).is_racy(observed))
-    }
-
-    /// Returns whether `path` has this state now.
-    pub fn holds_at(&self, path: &Path) -> bool {
-        match (self, std::fs::symlink_metadata(path)) {
-            (ExpectedStat::Absent, Err(error)) => is_absent(&error),
-            (ExpectedStat::Directory, Ok(meta)) => meta.is_dir(),
-            (ExpectedStat::Exactly(stat), Ok(meta)) => *stat == FileStat::from_metadata(&meta),
-            _ => false,
-        }
-    }
-
-    pub fn put(&self, bytes: &mut Vec<u8>) {
-        match self {
-            ExpectedStat::Absent => bytes.push(0),
-            ExpectedStat::Directory => bytes.push(1),
-            ExpectedStat::Exactly(stat) => {
-                bytes.push(2);
-                stat.put(bytes);
-            }
-        }
-    }
-
-    pub fn take(rest: &mut &[u8]) -> Option<ExpectedStat> {
-        match take(rest)? {
-            [0] => Some(ExpectedStat::Absent),
-            [1] => Some(ExpectedStat::Directory),
-            [2] => Some(ExpectedStat::Exactly(FileStat::take(rest)?)),
-            _ => None,
-        }
-    }
-}
+use super::stored_run::{MAX_TOUCHED, fits, put_outcome, put_path, take_outcome};
+use super::to_git::is_inside;
+use super::tracked::is_checked;
+use super::untracked::folds_case;
+use crate::{BStr, BString, ByteSlice as _, ByteVec as _, Repo, STORE_DIR};
 
 /// A status run that an earlier process stored.
 ///
@@ -368,13 +307,6 @@ pub(super) fn store(
     }
 }
 
-/// Returns whether a later process can start from `run`.
-pub(super) fn fits(run: &StatusRun) -> bool {
-    let is_cacheable = run.is_complete() && run.is_reusable() && !run.outcome.changes.has_unreadable();
-    let n_changes = run.outcome.changes.changes.len() + run.scan.untracked.paths.len();
-    is_cacheable && n_changes <= MAX_CHANGES
-}
-
 fn status_cache_path(cache_file: &Path) -> PathBuf {
     let mut path = cache_file.as_os_str().to_owned();
     path.push("-seen");
@@ -527,58 +459,6 @@ impl Blocks {
     }
 }
 
-/// Appends a path as [`cache_file::put_path`] does; `None` if it is too long.
-pub(super) fn put_path(bytes: &mut Vec<u8>, path: &BStr) -> Option<()> {
-    u16::try_from(path.len()).ok()?;
-    cache_file::put_path(bytes, path);
-    Some(())
-}
-
-fn put_paths(bytes: &mut Vec<u8>, paths: &[BString]) -> Option<()> {
-    bytes.extend_from_slice(&(paths.len() as u32).to_le_bytes());
-    paths.iter().try_for_each(|path| put_path(bytes, path.as_ref()))
-}
-
-fn take_paths(rest: &mut &[u8]) -> Option<Vec<BString>> {
-    let n = u32::from_le_bytes(take(rest)?);
-    (0..n).map(|_| take_path(rest)).collect()
-}
-
-/// Appends the parts of a run that [`take_outcome`] reads.
-pub(super) fn put_outcome(bytes: &mut Vec<u8>, run: &StatusRun, kind: gix::hash::Kind) -> Option<()> {
-    let StatusRun { scan: WorktreeScan { tracked, untracked }, outcome, .. } = run;
-    bytes.push(kind.len_in_bytes() as u8);
-    bytes.push(u8::from(outcome.head_tree.is_some()));
-    bytes.extend_from_slice(outcome.head_tree.unwrap_or(Oid::null(kind)).as_slice());
-
-    for positions in [&tracked.deleted, &tracked.maybe_modified, &tracked.hard_linked] {
-        bytes.extend_from_slice(&(positions.len() as u32).to_le_bytes());
-        for &position in positions {
-            bytes.extend_from_slice(&u32::try_from(position).ok()?.to_le_bytes());
-        }
-    }
-
-    bytes.extend_from_slice(&(tracked.checked as u64).to_le_bytes());
-    put_paths(bytes, &untracked.paths)?;
-    put_paths(bytes, &untracked.pattern_files)?;
-
-    let changes = &outcome.changes;
-    bytes.extend_from_slice(&(changes.changes.len() as u32).to_le_bytes());
-    for change in &changes.changes {
-        put_path(bytes, change.path.as_ref())?;
-        bytes.push(change.state as u8);
-        bytes.push(u8::from(change.conflicted) | u8::from(change.bytes.is_some()) << 1);
-        if let Some(blob) = &change.bytes {
-            bytes.extend_from_slice(blob.oid.as_slice());
-            bytes.push(blob.mode as u8);
-            bytes.extend_from_slice(&blob.size.to_le_bytes());
-        }
-    }
-
-    bytes.extend_from_slice(&(changes.checked as u64).to_le_bytes());
-    put_paths(bytes, &changes.filtered)
-}
-
 /// Decodes a cache file with the identity `own`, except for the content of its blocks.
 fn decode(bytes: &[u8], own: &[u8; 16]) -> Option<(StatusRun, BString, Vec<Range<usize>>)> {
     let rest = &mut bytes.get(MAGIC.len()..)?;
@@ -614,66 +494,4 @@ fn take_input(rest: &mut &[u8]) -> Option<InputFile> {
     };
     // The stat data was not racy when the cache was written.
     Some(InputFile { path, stat, observed: Time::now() })
-}
-
-/// Removes the output of [`put_outcome`] from the front of `rest`.
-pub(super) fn take_outcome(rest: &mut &[u8]) -> Option<(WorktreeScan, Outcome)> {
-    let [oid_bytes] = take(rest)?;
-    let has_tree = take(rest)? == [1];
-    let head_tree = take_oid(rest, oid_bytes)?;
-
-    let deleted = take_positions(rest)?;
-    let (maybe_modified, hard_linked) = (take_positions(rest)?, take_positions(rest)?);
-    let checked = take_count(rest)?;
-    let tracked = TrackedScan { deleted, maybe_modified, hard_linked, checked, ..TrackedScan::default() };
-    let (paths, pattern_files) = (take_paths(rest)?, take_paths(rest)?);
-    let untracked = UntrackedScan { paths, pattern_files, ..UntrackedScan::default() };
-    if !untracked.paths.iter().chain(&untracked.pattern_files).all(|path| is_inside(path.as_ref())) {
-        return None;
-    }
-
-    let n_changes = u32::from_le_bytes(take(rest)?);
-    let changes = (0..n_changes).map(|_| take_change(rest, oid_bytes)).collect::<Option<_>>()?;
-    let (checked, filtered) = (take_count(rest)?, take_paths(rest)?);
-    let changes = WorktreeChanges { changes, checked, filtered, ..Default::default() };
-    let head_tree = has_tree.then_some(head_tree);
-    let outcome = Outcome { head_tree, all_in_index: true, changes: Arc::new(changes) };
-    Some((WorktreeScan { tracked, untracked }, outcome))
-}
-
-fn take_change(rest: &mut &[u8], oid_bytes: u8) -> Option<WorktreeChange> {
-    let path = take_path(rest)?;
-    let state = match take(rest)? {
-        [0] => FileState::Staged,
-        [1] => FileState::Dirty,
-        [2] => FileState::Untracked,
-        _ => return None,
-    };
-    let [bits] = take(rest)?;
-    let bytes = if bits & 2 == 0 { None } else { Some(take_blob(rest, oid_bytes)?) };
-    Some(WorktreeChange { path, state, conflicted: bits & 1 != 0, bytes })
-}
-
-fn take_blob(rest: &mut &[u8], oid_bytes: u8) -> Option<WorktreeBlob> {
-    let oid = take_oid(rest, oid_bytes)?;
-    let mode = match take(rest)? {
-        [0] => Mode::File,
-        [1] => Mode::Executable,
-        [2] => Mode::Symlink,
-        _ => return None,
-    };
-    Some(WorktreeBlob { oid, mode, size: u64::from_le_bytes(take(rest)?) })
-}
-
-fn take_oid(rest: &mut &[u8], oid_bytes: u8) -> Option<Oid> {
-    Oid::try_from(take_slice(rest, usize::from(oid_bytes))?).ok()
-}
-
-fn take_count(rest: &mut &[u8]) -> Option<usize> {
-    usize::try_from(u64::from_le_bytes(take(rest)?)).ok()
-}
-
-fn take_positions(rest: &mut &[u8]) -> Option<Vec<usize>> {
-    let n = u32::from_le_bytes(take(rest)?);
-    (0..n).map(|_| Some(u32::from_le_bytes(take(rest)?) as usize)).collect()
 }

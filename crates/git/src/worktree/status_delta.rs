@@ -10,11 +10,12 @@ use rustc_hash::FxHashSet;
 
 use super::cache_file::{self, take, take_path};
 use super::context::StatusContext;
+use super::expected_stat::ExpectedStat;
 use super::inputs::InputFile;
 use super::run::{Outcome, StatusRun};
 use super::scan::WorktreeScan;
 use super::stat::Time;
-use super::status_cache::{ExpectedStat, MAX_TOUCHED, fits, put_outcome, put_path, take_outcome};
+use super::stored_run::{MAX_TOUCHED, fits, put_outcome, put_path, take_outcome};
 use super::to_git::is_inside;
 use crate::BString;
 

@@ -11,7 +11,7 @@ use gix::worktree::stack::state::attributes::Source;
 
 use super::changes::WorktreeBlob;
 use super::index::LazyIndex;
-use super::stat::{FileStat, Kind};
+use super::stat::{FileStat, Kind, is_absent};
 use super::untracked::Excludes;
 use crate::{BStr, ByteSlice as _, ByteVec as _, GitError, Mode, Oid, Repo, hash_blob};
 
@@ -327,12 +327,6 @@ fn has_linked_parent(root: &Path, path: &BStr) -> bool {
         let parent = root.join(path[..slash].to_path_lossy());
         std::fs::symlink_metadata(parent).is_ok_and(|meta| meta.file_type().is_symlink())
     })
-}
-
-/// Returns whether the error means that there is no such file.
-pub(super) fn is_absent(error: &std::io::Error) -> bool {
-    use std::io::ErrorKind::{NotADirectory, NotFound};
-    matches!(error.kind(), NotFound | NotADirectory)
 }
 
 /// Reads at most [`MAX_READ_BYTES`] of the file at `path`, which must not be a symlink.

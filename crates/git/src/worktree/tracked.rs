@@ -7,8 +7,7 @@ use std::time::{Duration, Instant};
 use gix::index::entry::{Flags, Mode as EntryMode, Stage};
 
 use super::context::StatusContext;
-use super::stat::{FileStat, Kind, Time};
-use super::to_git::is_absent;
+use super::stat::{FileStat, Kind, Time, is_absent};
 use crate::{BStr, BString, ByteSlice as _, Repo};
 
 /// Stat results of tracked files. All positions are positions in the index.

@@ -9,8 +9,7 @@ use super::context::StatusContext;
 use super::fsmonitor::FsMonitor;
 use super::index::directories;
 use super::inputs::{PATTERN_FILES, is_pattern_file};
-use super::stat::FileStat;
-use super::to_git::is_absent;
+use super::stat::{FileStat, is_absent};
 use super::untracked_cache::{TrackedNames, UntrackedCache};
 use crate::{BStr, BString, ByteVec as _, GitError, Repo, STORE_DIR};
 

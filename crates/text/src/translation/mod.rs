@@ -7,6 +7,7 @@
 //! Words of languages with spaces are compared by stems, without case and diacritics. Compound words of
 //! German are taken apart. Chinese, Japanese and Korean are cut at the longest words of the table.
 
+mod detect;
 mod language;
 mod words;
 
@@ -33,7 +34,7 @@ pub struct Translation {
 ///
 /// If a word has several English words, the indexed ones are taken, at most three, else the first.
 pub fn translate(query: &str, is_indexed: &dyn Fn(&str) -> bool) -> Option<Translation> {
-    let language = Language::detect(query)?;
+    let language = detect::language(query)?;
     let dictionary = Dictionary::for_language(language);
     let pieces = match language.script() {
         Script::Spaced => spaced(query, language, dictionary)?,
@@ -100,7 +101,7 @@ fn spaced<'q>(query: &'q str, language: Language, dictionary: &'static Dictionar
         let phrase = dictionary.phrase(&folded[at..]);
         let (meanings, n_words) = match phrase {
             Some((english, n_words)) => (vec![english], n_words),
-            None if language.is_function_word(&folded[at]) => {
+            None if detect::is_function_word(language, &folded[at]) => {
                 at += 1;
                 continue;
             }
@@ -152,7 +153,7 @@ fn dense<'q>(query: &'q str, language: Language, dictionary: &'static Dictionary
         let is_start = query[..at].chars().next_back().is_none_or(|before| !language::is_hangul(before));
         if is_start && language::is_hangul(first) {
             let token = &rest[..rest.find(|c: char| !language::is_hangul(c)).unwrap_or(rest.len())];
-            if language.is_function_word(&fold(token)) {
+            if detect::is_function_word(language, &fold(token)) {
                 at += token.len();
                 continue;
             }

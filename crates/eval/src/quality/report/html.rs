@@ -1,11 +1,12 @@
 //! The report as one page of HTML. It has no script and loads nothing.
 
+use super::escape::escaped;
 use super::plot::{self, Series};
 use super::{Table, areas, areas_of_all, criteria, iterations, notes, outcome};
 use crate::quality::Config;
 use crate::quality::artefact::{EvaluatedIssue, Iteration};
 use crate::quality::figures::{Figures, Scores};
-use crate::quality::judge::{Actionable, Relevant, Verdict};
+use crate::quality::verdict::{Actionable, Relevant, Verdict};
 
 const STYLE: &str = include_str!("report.css");
 
@@ -167,32 +168,9 @@ fn cells(cells: &[String], tag: &str) -> String {
     cells.iter().map(|cell| format!("<{tag}>{}</{}>", escaped(cell), &tag[..2])).collect()
 }
 
-/// Escapes `text` for the text and the quoted attributes of HTML.
-pub fn escaped(text: &str) -> String {
-    let mut escaped = String::new();
-
-    for c in text.chars() {
-        match c {
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '&' => escaped.push_str("&amp;"),
-            '"' => escaped.push_str("&quot;"),
-            '\'' => escaped.push_str("&#39;"),
-            c => escaped.push(c),
-        }
-    }
-
-    escaped
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn text_of_issues_is_no_markup() {
-        assert_eq!(escaped("<a href='x\">&"), "&lt;a href=&#39;x&quot;&gt;&amp;");
-    }
 
     #[test]
     fn paths_keep_their_case_and_reasons_are_shown() {

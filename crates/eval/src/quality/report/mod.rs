@@ -1,13 +1,13 @@
 //! The report of a loop, as Markdown and as a page of HTML that loads nothing.
 
+mod escape;
 mod html;
 mod markdown;
 mod plot;
 
-use super::artefact::{Iteration, Learnings, Outcome};
+use super::artefact::{Iteration, Learnings, Outcome, Trial};
 use super::figures::{DIMENSIONS, Figures, Scores};
 use super::guard::MIN_AREA;
-use super::trial::Trial;
 
 pub use html::html;
 pub use markdown::markdown;

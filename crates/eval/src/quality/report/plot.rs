@@ -1,6 +1,6 @@
 //! Plots as inline SVG. Colours are those of the page, so that they follow its theme.
 
-use super::html::escaped;
+use super::escape::escaped;
 
 const WIDTH: f64 = 560.0;
 const HEIGHT: f64 = 220.0;
