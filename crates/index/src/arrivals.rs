@@ -21,8 +21,7 @@ use codeweaver_store::snapshot::Snapshot;
 
 use super::codebase::Codebase;
 use super::error::IndexError;
-use super::plan::skipped_number;
-use crate::policy::SkipReason;
+use crate::policy::{SkipReason, skipped_number};
 
 /// Number of paths up to which each is looked up in the tree on its own.
 const FEW_PATHS: usize = 50;

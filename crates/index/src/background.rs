@@ -2,9 +2,7 @@
 
 use std::ffi::OsString;
 use std::io;
-use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use codeweaver_base::process::{self, SHORT_LIVED_VARIABLES};
@@ -12,32 +10,18 @@ use codeweaver_config::HnswMode;
 use codeweaver_store::lock;
 use codeweaver_store::state::State;
 
-use super::{Codebase, Target, hnsw};
+use super::codebase::Codebase;
+use super::hnsw;
+use super::program::{program_file, project_args};
+use super::target::Target;
+
+pub use super::program::set_program;
 
 /// Poll interval for a running child.
 const POLL: Duration = Duration::from_millis(10);
 
 /// Time after which an updater counts as [rested](is_rested).
 const REST: Duration = Duration::from_secs(30);
-
-static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
-
-/// Sets the path of the `git-codeweaver` program; only the first call counts.
-///
-/// A program that embeds the library and does not call this has no background processes: nothing is indexed
-/// in the background, and suspects of the crash journal are not probed.
-pub fn set_program(path: PathBuf) {
-    let _ = PROGRAM.set(path);
-}
-
-/// The path of the program that children are started from.
-///
-/// # Errors
-/// `NotFound` if [`set_program`] was not called.
-pub(super) fn program_file() -> io::Result<&'static Path> {
-    let program = PROGRAM.get().map(PathBuf::as_path);
-    program.ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "this process is not git-codeweaver"))
-}
 
 /// Updates `target` in a child process and waits for at most `patience`. Returns whether the update is done.
 ///
@@ -120,12 +104,6 @@ pub fn spawn(codebase: &Codebase, args: &[OsString]) -> io::Result<u32> {
     let none: [(&str, &str); 0] = [];
     let args = [project_args(codebase), args.to_vec()].concat();
     process::spawn_detached(program_file()?, &args, &codebase.root(), none)
-}
-
-/// Arguments that select the repository of a child: none if its directory and git's variables suffice,
-/// otherwise `--project`.
-pub(super) fn project_args(codebase: &Codebase) -> Vec<OsString> {
-    if codebase.repo.is_named() { vec!["--project".into(), codebase.root().into()] } else { Vec::new() }
 }
 
 /// Starts an index run of HEAD that outlives this process. Its error message, if it fails, is on the child's

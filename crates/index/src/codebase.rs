@@ -7,12 +7,10 @@ use codeweaver_config::{Loaded, Settings, Sources};
 use codeweaver_embed::{self as embed, EmbedError};
 use codeweaver_git::Repo;
 use codeweaver_store::layout::Trust;
-use codeweaver_store::state::{Head, MARKER_KIND, Marker, Phase, State};
-use codeweaver_store::{Layout, StoreLayout, StoreReader, lock};
+use codeweaver_store::state::{Head, Marker, Phase, State};
+use codeweaver_store::{Layout, StoreLayout, lock};
 
 use super::error::IndexError;
-use super::status::Checkpoint;
-use super::update::Target;
 use crate::policy;
 
 /// One worktree of a repository, with its settings and its place in the store. Fixed while one command runs.
@@ -36,29 +34,6 @@ pub struct Codebase {
     pub model_problem: Option<EmbedError>,
     /// Fingerprint of policy and chunker: part of every snapshot key.
     pub settings_fingerprint: String,
-}
-
-/// Lifecycle state of a codebase, with the details that a gate reports.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Lifecycle {
-    /// No index has been completed.
-    NotIndexed,
-    /// A first index or a reindex ended before it was done. The next run continues with the stored chunks.
-    Interrupted {
-        /// Number of chunks that are stored.
-        n_chunks: u64,
-    },
-    /// A first index or a reindex is running.
-    Indexing,
-    /// An index answers.
-    Indexed,
-    /// The first index failed, with the message of its error.
-    IndexFailed(String),
-    /// The index was built for other settings.
-    RequiresReindex {
-        /// Both sides of the difference.
-        reason: String,
-    },
 }
 
 impl Codebase {
@@ -173,7 +148,7 @@ impl Codebase {
 
     /// Creates the directories of the store where they are missing. They may have been removed since the
     /// process started (`git clean -fdx`); without its nonce a new `.codeweaver/` would not be trusted.
-    pub fn create_store(&self) -> Result<StoreLayout, IndexError> {
+    pub(crate) fn create_store(&self) -> Result<StoreLayout, IndexError> {
         self.layout.create()?;
         let store = self.store();
         store.create()?;
@@ -197,57 +172,6 @@ impl Codebase {
             codeweaver_git::walk_tree(&self.repo, &tree)?;
         }
         Ok(())
-    }
-
-    /// Returns whether a snapshot of the target's tree is published, so that an update has nothing to build.
-    pub fn has_snapshot(&self, target: &Target) -> bool {
-        let state = State::read(&self.store().state()).ok().flatten();
-        state.is_some_and(|state| state.snapshots.contains_key(&self.snapshot_key(&target.tree_oid())))
-    }
-
-    /// The lifecycle state, derived from the stored state and never from the mere existence of files.
-    pub fn lifecycle(&self, reader: Option<&StoreReader>) -> Lifecycle {
-        self.lifecycle_in(reader.map(|reader| &*reader.state))
-    }
-
-    /// As [`Self::lifecycle`], from the state alone.
-    pub fn lifecycle_in(&self, state: Option<&State>) -> Lifecycle {
-        let head = state.and_then(|state| self.head_in(state));
-        let is_held = || self.lease_holder().is_some();
-
-        match head {
-            Some(head) => match head.phase {
-                Phase::Indexed if self.accepts(head) => Lifecycle::Indexed,
-                Phase::IndexFailed if is_held() => Lifecycle::Indexing,
-                Phase::IndexFailed => Lifecycle::IndexFailed(head.failure.clone().unwrap_or_default()),
-                Phase::Indexing | Phase::Indexed if is_held() => Lifecycle::Indexing,
-                Phase::Indexing => {
-                    Lifecycle::Interrupted { n_chunks: super::status::unfinished(self).unwrap_or(0) }
-                }
-                Phase::Indexed => Lifecycle::NotIndexed,
-            },
-            // A run for the current vector space has begun. Before that, a held lock must not hide that the
-            // index does not fit.
-            None if super::status::running(self).is_some() => Lifecycle::Indexing,
-            None => match self.other_store() {
-                Some(other) => Lifecycle::RequiresReindex { reason: other },
-                None if is_held() => Lifecycle::Indexing,
-                None if Checkpoint::read(self).is_some() => Lifecycle::Interrupted { n_chunks: 0 },
-                None => Lifecycle::NotIndexed,
-            },
-        }
-    }
-
-    /// The command that leads from this state to a usable index; `None` if none is needed.
-    pub fn remedy(&self, lifecycle: &Lifecycle) -> Option<&'static str> {
-        match lifecycle {
-            Lifecycle::Indexed | Lifecycle::Indexing => None,
-            Lifecycle::NotIndexed if !self.layout.was_initialised() => Some("git codeweaver init"),
-            Lifecycle::NotIndexed | Lifecycle::Interrupted { .. } | Lifecycle::IndexFailed(_) => {
-                Some("git codeweaver index")
-            }
-            Lifecycle::RequiresReindex { .. } => Some("git codeweaver index --reindex"),
-        }
     }
 
     /// The holder of the work lease, for example `PID 4711, started 2026-11-21T10:00:00Z`.
@@ -276,31 +200,9 @@ impl Codebase {
         }
     }
 
-    /// Returns whether the completion marker of `head` proves an index in this vector space.
-    fn accepts(&self, head: &Head) -> bool {
-        head.marker
-            .as_ref()
-            .is_some_and(|marker| marker.kind == MARKER_KIND && marker.fingerprint == self.vector_space)
-    }
-
     /// Refuses a `.codeweaver` that git tracks or that was made for another repository.
     pub fn check_trust(&self) -> Result<Trust, IndexError> {
         Ok(self.layout.trust()?)
-    }
-
-    /// The description of a store of another vector space that has an index of this worktree.
-    fn other_store(&self) -> Option<String> {
-        let ours = self.store();
-        for store in self.layout.stores().into_iter().filter(|store| *store != ours) {
-            let Ok(Some(state)) = State::read(&store.state()) else { continue };
-            let Some(marker) = self.head_in(&state).and_then(|head| head.marker.as_ref()) else { continue };
-            return Some(format!(
-                "the index was built with {}, the settings name {}",
-                marker.fingerprint, self.vector_space
-            ));
-        }
-
-        None
     }
 }
 

@@ -11,8 +11,9 @@ use codeweaver_store::state::{Phase, State};
 use codeweaver_store::time;
 
 use super::background;
-use super::codebase::{Codebase, Lifecycle};
+use super::codebase::Codebase;
 use super::error::IndexError;
+use super::lifecycle::Lifecycle;
 use super::status;
 
 /// The reason why a codebase does not answer. The set is closed, since clients match on it.

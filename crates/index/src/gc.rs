@@ -5,7 +5,7 @@
 //! state may still open them. A mapped file survives its unlinking.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use roaring::RoaringBitmap;
@@ -16,7 +16,7 @@ use codeweaver_store::lock::Lock;
 use codeweaver_store::segment::SegmentBuilder;
 use codeweaver_store::snapshot::Snapshot;
 use codeweaver_store::state::{EntriesRef, SegmentRef, SnapshotRef, State};
-use codeweaver_store::{StoreError, StoreLayout, StoreReader, fault, shard};
+use codeweaver_store::{StoreError, StoreLayout, StoreReader, fault, layout, shard};
 
 use super::build::write_segment;
 use super::codebase::Codebase;
@@ -83,14 +83,14 @@ pub fn collect(codebase: &Codebase, keep: Keep) -> Result<GcReport, IndexError> 
 
     remove_unnamed(codebase, keep.grace, &mut report)?;
     remove_other_spaces(codebase, keep.other_spaces, &mut report);
-    super::updater::sweep_temporaries(codebase);
+    sweep_temporaries(codebase);
 
     Ok(report)
 }
 
 /// Removes merged files after the grace period. Every update that merges calls this, so an index does not
 /// grow without an explicit collection. The caller holds the work lease.
-pub fn sweep(codebase: &Codebase) -> Result<(), IndexError> {
+pub(crate) fn sweep(codebase: &Codebase) -> Result<(), IndexError> {
     remove_unnamed(codebase, GRACE, &mut GcReport::default())
 }
 
@@ -321,4 +321,21 @@ fn remove_unnamed(codebase: &Codebase, grace: Duration, report: &mut GcReport) -
     }
 
     Ok(())
+}
+
+/// Removes temporary files of killed writers once they are older than a day.
+fn sweep_temporaries(codebase: &Codebase) {
+    let day = Duration::from_secs(24 * 3600);
+    let mut dirs: Vec<PathBuf> = codebase.store().content_dirs().to_vec();
+    dirs.push(codebase.store().root().to_path_buf());
+    dirs.push(codebase.layout.root().to_path_buf());
+
+    for child in dirs.iter().filter_map(|dir| std::fs::read_dir(dir).ok()).flatten().flatten() {
+        let is_temporary = child.file_name().to_string_lossy().starts_with(layout::TEMPORARY_PREFIX);
+        let age =
+            child.metadata().and_then(|m| m.modified()).ok().and_then(|modified| modified.elapsed().ok());
+        if is_temporary && age.is_some_and(|age| age > day) {
+            let _ = std::fs::remove_file(child.path());
+        }
+    }
 }

@@ -22,9 +22,9 @@ use codeweaver_chunk::{self as chunk, LanguageId};
 use codeweaver_git::Oid;
 use codeweaver_store::{StoreError, fault};
 
-use super::background;
 use super::codebase::Codebase;
 use super::error::IndexError;
+use super::program::{program_file, project_args};
 
 /// Stack size of a parsing thread: grammars recurse in C code on hostile input.
 pub const PARSER_STACK: usize = 16 << 20;
@@ -38,7 +38,7 @@ const MAX_ORPHAN_AGE: Duration = Duration::from_secs(24 * 3600);
 const MAX_CRASHED_BYTES: u64 = 256 << 10;
 
 /// The journal of one run or query.
-pub struct Journal {
+pub(crate) struct Journal {
     /// `None` where the store is not writable: a crash then leaves no record.
     file: Option<File>,
     /// The file of a query's own journal, removed when the query ends.
@@ -79,7 +79,7 @@ impl Journal {
 
     /// Opens the journal of a query that parses files which are not indexed. Any number of queries run at
     /// once, so each has a locked file of its own; an unlocked file belongs to a query that died.
-    pub fn of_query(codebase: &Codebase, n_threads: usize) -> Journal {
+    pub(crate) fn of_query(codebase: &Codebase, n_threads: usize) -> Journal {
         static NEXT: AtomicU64 = AtomicU64::new(0);
 
         let mut journal = Journal::empty(codebase);
@@ -119,7 +119,7 @@ impl Journal {
             crashed_file,
             settings: codebase.settings_fingerprint.chars().take(16).collect(),
             root: codebase.root(),
-            project_args: background::project_args(codebase),
+            project_args: project_args(codebase),
         }
     }
 
@@ -151,7 +151,7 @@ impl Journal {
 
     /// Returns whether a child process that parses `bytes` is ended by a fault.
     fn probe_crashes(&self, language: LanguageId, bytes: &[u8]) -> bool {
-        let Ok(program) = background::program_file() else { return false };
+        let Ok(program) = program_file() else { return false };
         let child = Command::new(program)
             .current_dir(&self.root)
             .args(&self.project_args)
@@ -215,7 +215,7 @@ impl Drop for Journal {
 }
 
 /// A blob that is being parsed.
-pub struct Entered<'a> {
+pub(crate) struct Entered<'a> {
     journal: &'a Journal,
     thread: usize,
 }

@@ -1,6 +1,6 @@
 //! The update pipeline: from a wanted tree to a published snapshot.
 //!
-//! * [`codebase`]: one worktree with its settings and store.
+//! * [`codebase`]: one worktree with its settings and store. `target`: the tree to index.
 //! * [`arrivals`]: blobs that have arrived in the clone since their paths were indexed.
 //! * [`plan`]: the tree diff and the policy; the entries that are removed and added, and the new blobs.
 //! * `order`: the order of the jobs of a first index.
@@ -12,7 +12,9 @@
 //! * [`overlay`]: changes that no snapshot contains, in memory over a snapshot.
 //! * [`update`]: plan, build and publish in sequence, with checkpoints.
 //! * [`uncommitted`]: changed files that are too many for an overlay, as docs that no snapshot names.
-//! * [`updater`]: the work lease and update requests; [`background`]: updater processes, started by readers.
+//! * [`updater`]: the work lease and update requests; [`background`]: updater processes, started by readers,
+//! from the file of `program`.
+//! * `checkpoint`: the record of an unfinished run. `lifecycle`: whether there is an index.
 //! * [`gate`]: whether a codebase may answer, and the reason if it may not.
 //! * [`status`]: what is indexed. Reads only.
 //! * [`clear`]: removal of an index.
@@ -24,31 +26,37 @@ pub mod asked_revisions;
 pub mod background;
 pub mod build;
 pub mod catalogue;
+mod checkpoint;
 pub mod clear;
-pub mod codebase;
-pub mod compact;
-pub mod error;
+mod codebase;
+mod compact;
+mod error;
 pub mod gate;
 pub mod gc;
 pub mod hnsw;
 pub mod journal;
+mod lifecycle;
 mod order;
 pub mod overlay;
 pub mod plan;
 pub mod policy;
+mod program;
 pub mod progress;
 pub mod publish;
 pub mod recompute;
 pub mod repair;
 mod run_ahead;
 pub mod status;
-pub mod uncommitted;
+mod target;
+mod uncommitted;
 pub mod update;
 pub mod updater;
-pub mod vector_cache;
-pub mod words;
+mod vector_cache;
+mod words;
 
-pub use codebase::{Codebase, Lifecycle};
+pub use codebase::Codebase;
 pub use error::IndexError;
+pub use lifecycle::Lifecycle;
 pub use progress::{Counters, Meter, Progress};
-pub use update::{Target, UpdateOptions, UpdateReport};
+pub use target::Target;
+pub use update::{UpdateOptions, UpdateReport};

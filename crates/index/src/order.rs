@@ -30,7 +30,7 @@ const FILES_OF_TURN: usize = 64;
 const TURNS: usize = 8;
 
 /// Sorts the jobs of `plan` if it has many. Without history, as in a shallow clone, no file is recent.
-pub fn for_early_answers(repo: &Repo, commit: Option<&Oid>, plan: &mut Plan) {
+pub(crate) fn for_early_answers(repo: &Repo, commit: Option<&Oid>, plan: &mut Plan) {
     if plan.jobs.len() < MIN_JOBS {
         return;
     }

@@ -29,7 +29,7 @@ use super::error::IndexError;
 use super::plan::{self, KnownDoc, KnownFile, Plan, PlannedDoc, PlannedFile};
 use super::progress::Progress;
 use super::publish;
-use super::update::Target;
+use super::target::Target;
 use crate::policy::{Policy, SkipReason};
 
 /// Maximum number of new blobs in the difference to a tree. With more, a request waits for the updater.

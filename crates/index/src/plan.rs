@@ -18,9 +18,11 @@ use super::codebase::Codebase;
 use super::error::IndexError;
 use crate::policy::{self, Exempt, PathDecision, Policy, SkipReason};
 
+pub use crate::policy::{skip_reason, skipped_number};
+
 /// The origin of the doc of a planned entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PlannedDoc {
+pub(crate) enum PlannedDoc {
     /// The path is skipped.
     None,
     /// A doc in the store.
@@ -31,7 +33,7 @@ pub enum PlannedDoc {
 
 /// A path that the new snapshot has and the base does not have, or has with another doc.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PlannedEntry {
+pub(crate) struct PlannedEntry {
     pub path: BString,
     pub doc: PlannedDoc,
     pub skipped: Option<SkipReason>,
@@ -98,7 +100,7 @@ fn usable_base_tree(codebase: &Codebase, base: &Snapshot) -> Option<Oid> {
 }
 
 /// A file that is not in a tree.
-pub struct PlannedFile<'a> {
+pub(crate) struct PlannedFile<'a> {
     pub path: &'a git::BStr,
     pub mode: Mode,
     pub blob_oid: Oid,
@@ -110,7 +112,7 @@ pub struct PlannedFile<'a> {
 
 /// A file that is not in a tree, whose bytes may not have been read.
 #[derive(Clone, Copy)]
-pub struct KnownFile<'a> {
+pub(crate) struct KnownFile<'a> {
     pub path: &'a git::BStr,
     pub mode: Mode,
     pub blob_oid: Oid,
@@ -119,7 +121,7 @@ pub struct KnownFile<'a> {
 
 /// Result of [`Plan::add_known`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum KnownDoc {
+pub(crate) enum KnownDoc {
     /// The file is planned.
     Planned,
     /// Nothing is planned: the first line decides the language.
@@ -177,7 +179,7 @@ impl Plan {
 
     /// Plans one file that is not in a tree, unless it needs a job: if its path excludes it, or the store has
     /// its doc. `bytes` are needed only if the path does not determine the language.
-    pub fn add_known(
+    pub(crate) fn add_known(
         &mut self,
         codebase: &Codebase,
         policy: &Policy,
@@ -212,7 +214,7 @@ impl Plan {
 
     /// Plans one file that is not in a tree and is not read, for `reason`. A reason given by its path takes
     /// precedence.
-    pub fn add_skipped(&mut self, policy: &Policy, path: &git::BStr, mode: Mode, reason: SkipReason) {
+    pub(crate) fn add_skipped(&mut self, policy: &Policy, path: &git::BStr, mode: Mode, reason: SkipReason) {
         let (reason, flags) = match policy.decide_path(path, mode) {
             PathDecision::Skip(by_path) => (by_path, 0),
             PathDecision::Index { flags, .. } => (reason, u16::from(flags.0)),
@@ -388,16 +390,6 @@ impl Planner<'_> {
 
         same_doc && record.flags == flags
     }
-}
-
-/// The stored number of a skip reason: 0 stands for "indexed", so reasons count from one.
-pub fn skipped_number(reason: Option<SkipReason>) -> u8 {
-    reason.map_or(0, |reason| reason as u8 + 1)
-}
-
-/// The inverse of [`skipped_number`].
-pub fn skip_reason(number: u8) -> Option<SkipReason> {
-    number.checked_sub(1).and_then(SkipReason::from_u8)
 }
 
 /// A key of everything besides its bytes that the chunks of a blob depend on.

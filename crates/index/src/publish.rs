@@ -19,15 +19,15 @@ use codeweaver_store::{StoreLayout, StoreReader, time};
 
 use super::codebase::Codebase;
 use super::error::IndexError;
-use super::plan::{PlannedDoc, PlannedEntry, skipped_number};
-use crate::policy::SkipReason;
+use super::plan::{PlannedDoc, PlannedEntry};
+use crate::policy::{SkipReason, skipped_number};
 
 /// Maximum number of complete snapshots, and the time for which unused ones are kept.
 const KEEP_SNAPSHOTS: usize = 64;
 const KEEP_SECONDS: u64 = 30 * 24 * 3600;
 
 /// The input of one publication.
-pub struct Publication<'a> {
+pub(crate) struct Publication<'a> {
     pub base: &'a Snapshot,
     pub removed: &'a [u32],
     pub added: &'a [PlannedEntry],
@@ -45,7 +45,7 @@ pub struct Publication<'a> {
 }
 
 /// The result of [`publish`].
-pub struct Published {
+pub(crate) struct Published {
     pub key: String,
     pub snapshot: Snapshot,
     pub reader: StoreReader,
@@ -123,7 +123,7 @@ fn write_snapshot(store: &StoreLayout, snapshot: &Snapshot) -> Result<SnapshotRe
 }
 
 /// Adds segments whose docs no snapshot names. Overlays find the docs there.
-pub fn add_segments(codebase: &Codebase, epoch: u64, sealed: &[SegmentRef]) -> Result<(), IndexError> {
+pub(crate) fn add_segments(codebase: &Codebase, epoch: u64, sealed: &[SegmentRef]) -> Result<(), IndexError> {
     let store = codebase.create_store()?;
     let _lock = Lock::acquire(&codebase.layout.publish_lock())?;
     let mut state = read_state(&store)?;
@@ -134,7 +134,7 @@ pub fn add_segments(codebase: &Codebase, epoch: u64, sealed: &[SegmentRef]) -> R
 
 /// Records the segments that an unfinished reindex has sealed, so that the next run resumes from them.
 /// Queries do not use them.
-pub fn note_rebuild(codebase: &Codebase, epoch: u64, sealed: &[SegmentRef]) -> Result<(), IndexError> {
+pub(crate) fn note_rebuild(codebase: &Codebase, epoch: u64, sealed: &[SegmentRef]) -> Result<(), IndexError> {
     let store = codebase.create_store()?;
     let _lock = Lock::acquire(&codebase.layout.publish_lock())?;
     let mut state = read_state(&store)?;
@@ -162,7 +162,7 @@ pub fn change_state(codebase: &Codebase, change: impl FnOnce(&mut State)) -> Res
 }
 
 /// Reads the current state, or begins that of a new store. The caller holds the publish lock.
-pub fn read_state(store: &StoreLayout) -> Result<State, IndexError> {
+pub(crate) fn read_state(store: &StoreLayout) -> Result<State, IndexError> {
     Ok(State::read(&store.state())?.unwrap_or_else(State::begin))
 }
 
@@ -173,7 +173,7 @@ fn check_epoch(state: &State, epoch: u64) -> Result<(), IndexError> {
 }
 
 /// Replaces the state file. The caller holds the publish lock.
-pub fn write_state(store: &StoreLayout, state: &mut State) -> Result<(), IndexError> {
+pub(crate) fn write_state(store: &StoreLayout, state: &mut State) -> Result<(), IndexError> {
     store.sync_names()?;
     state.generation += 1;
 
@@ -237,7 +237,7 @@ fn doc_in(reader: &StoreReader, n_known: usize, segment: usize, ordinal: u32) ->
 
 /// Turns planned entries into new ones with doc ids and skip reasons. `doc_of` returns the doc of a job:
 /// `None` if the job has not run, `Some(None)` if its blob is not in this clone.
-pub fn new_entries(
+pub(crate) fn new_entries(
     reader: &StoreReader,
     planned: &[PlannedEntry],
     doc_of: &dyn Fn(usize) -> Option<Option<u32>>,
@@ -270,7 +270,7 @@ fn doc_record(reader: &StoreReader, doc: u32) -> Option<&codeweaver_store::recor
 }
 
 /// Adds entries to the store that a reader shows, on disk or in memory, and returns the id of the first.
-pub type Append<'a> = &'a mut dyn FnMut(&mut StoreReader, &[NewEntry]) -> Result<u32, IndexError>;
+pub(crate) type Append<'a> = &'a mut dyn FnMut(&mut StoreReader, &[NewEntry]) -> Result<u32, IndexError>;
 
 /// Derives a snapshot from `base` without the entries `removed` and with those of `added`. New entries go
 /// through `append`, which returns the id of the first.

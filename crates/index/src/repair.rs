@@ -34,7 +34,7 @@ pub struct Finding {
 
 /// Checks that every file which the state names opens, and repairs those that do not. Every update calls this
 /// first and continues with the files that are then open. The caller holds the work lease.
-pub fn make_readable(codebase: &Codebase) -> Result<OpenFiles, IndexError> {
+pub(crate) fn make_readable(codebase: &Codebase) -> Result<OpenFiles, IndexError> {
     let files = OpenFiles::default();
     match StoreReader::open_with(&codebase.store(), &files) {
         Ok(None) => return Ok(files),

@@ -15,7 +15,7 @@ const POLL: Duration = Duration::from_millis(100);
 
 /// Counts merged units.
 #[derive(Default)]
-pub struct RunAhead {
+pub(crate) struct RunAhead {
     n_merged: Mutex<usize>,
     moved: Condvar,
 }
@@ -25,7 +25,7 @@ pub struct Release<'a>(&'a RunAhead);
 
 impl RunAhead {
     /// Returns a guard for the merging thread to hold.
-    pub fn release_at_end(&self) -> Release<'_> {
+    pub(crate) fn release_at_end(&self) -> Release<'_> {
         Release(self)
     }
 

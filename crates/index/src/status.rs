@@ -12,10 +12,12 @@ use codeweaver_store::state::{Phase, RunRecord, State};
 use codeweaver_store::{StoreReader, time};
 
 use super::arrivals;
-use super::codebase::{Codebase, Lifecycle};
+use super::codebase::Codebase;
 use super::error::IndexError;
-use super::plan::skip_reason;
-use crate::policy::SkipReason;
+use super::lifecycle::Lifecycle;
+use crate::policy::{SkipReason, skip_reason};
+
+pub use super::checkpoint::{Checkpoint, running, unfinished};
 
 /// Commits are counted up to this number; a larger lag is reported without a count.
 const MAX_LAG: usize = 1000;
@@ -175,84 +177,6 @@ pub struct ModelInfo {
     pub name: String,
     /// Fingerprint of the vector space.
     pub vector_space: String,
-}
-
-/// The record of an unfinished run, written by the process that shows the progress and removed on success.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct Checkpoint {
-    pub session_id: String,
-    pub project_path: String,
-    /// Seconds since 1970.
-    pub start_time: u64,
-    pub last_checkpoint: u64,
-    pub files_processed: u64,
-    pub files_total: u64,
-    pub chunks_created: u64,
-    /// Files that were left out because of an error, and the error that ended the run.
-    pub errors: u64,
-    pub settings_hash: String,
-}
-
-impl Checkpoint {
-    /// The record of this worktree; `None` if it is missing or damaged.
-    pub fn read(codebase: &Codebase) -> Option<Checkpoint> {
-        let bytes = std::fs::read(codebase.store().checkpoint(&codebase.worktree_key)).ok()?;
-        serde_json::from_slice(&bytes).ok()
-    }
-}
-
-/// The record of the run in progress in the current vector space, once it has been written.
-pub fn running(codebase: &Codebase) -> Option<Checkpoint> {
-    let record = Checkpoint::read(codebase)?;
-    let (id, _) = record.session_id.split_once('-')?;
-    let holder = codebase.lease_holder()?;
-    holder.starts_with(&format!("PID {id},")).then_some(record)
-}
-
-/// Number of chunks stored by an interrupted first index or reindex; `None` if there is none.
-pub fn unfinished(codebase: &Codebase) -> Option<u64> {
-    let store = codebase.store();
-    let state = State::read(&store.state()).ok()??;
-
-    let rebuild = state.rebuilding.get(&codebase.worktree_key);
-    if let Some(rebuild) = rebuild.filter(|rebuild| rebuild.is_usable(&codebase.settings_fingerprint)) {
-        return Some(rebuild.n_rows());
-    }
-
-    let head = codebase.head_in(&state)?;
-    if head.marker.is_some() || head.phase != Phase::Indexing {
-        return None;
-    }
-
-    let Some(snapshot) = state.snapshots.get(&head.snapshot) else { return Some(0) };
-    Some(Snapshot::read(&store.snapshot(&snapshot.file)).ok()?.totals.n_rows)
-}
-
-impl Lifecycle {
-    /// The name of the state.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Lifecycle::NotIndexed | Lifecycle::Interrupted { .. } => "not_indexed",
-            Lifecycle::Indexing => "indexing",
-            Lifecycle::Indexed => "indexed",
-            Lifecycle::IndexFailed(_) => "index_failed",
-            Lifecycle::RequiresReindex { .. } => "requires_reindex",
-        }
-    }
-
-    /// The reason, for states that have one.
-    pub fn reason(&self) -> Option<String> {
-        match self {
-            Lifecycle::NotIndexed | Lifecycle::Indexing | Lifecycle::Indexed => None,
-            Lifecycle::Interrupted { n_chunks: 0 } => {
-                Some("indexing was interrupted before its first checkpoint".to_owned())
-            }
-            Lifecycle::Interrupted { n_chunks } => {
-                Some(format!("indexing was interrupted; {n_chunks} chunks are kept"))
-            }
-            Lifecycle::IndexFailed(reason) | Lifecycle::RequiresReindex { reason } => Some(reason.clone()),
-        }
-    }
 }
 
 /// Collects the report. A damaged store is a warning and not an error, since users run `status` when

@@ -21,7 +21,7 @@ use super::overlay::MIN_FILE_BYTES;
 use super::plan::{KnownDoc, KnownFile, Plan, PlannedDoc, PlannedFile};
 use super::progress::Progress;
 use super::publish;
-use super::update::Target;
+use super::target::Target;
 use crate::policy::Policy;
 
 /// Time limit of the status run. Files that it does not reach are left to the next update.

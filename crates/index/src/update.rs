@@ -21,38 +21,13 @@ use super::order;
 use super::plan::{self, Plan};
 use super::progress::{Counters, Meter, Progress};
 use super::publish::{self, Publication, Published};
+use super::target::Target;
 use super::vector_cache;
-use crate::policy::Policy;
+use crate::policy::{Policy, skip_reason};
 
 /// Numbers of files in a first index above which a run warns, and above which it is refused.
 const WARN_FILES: usize = 50_000;
 const REFUSE_FILES: usize = 500_000;
-
-/// The tree to index, with its place in the history.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Target {
-    /// `None` is the empty tree of an unborn branch.
-    pub tree: Option<Oid>,
-    /// The commit of the tree, if it has one.
-    pub commit: Option<Oid>,
-    /// The branch of HEAD, for example `refs/heads/main`.
-    pub reference: Option<String>,
-    /// Whether the snapshot becomes the one that answers for this worktree.
-    pub is_head: bool,
-}
-
-impl Target {
-    /// The current HEAD of the worktree.
-    pub fn head(codebase: &Codebase) -> Result<Target, IndexError> {
-        let head = codebase.repo.head()?;
-        Ok(Target { tree: head.tree, commit: head.commit, reference: head.reference, is_head: true })
-    }
-
-    /// The hexadecimal oid of the tree, empty for a repository without a commit.
-    pub fn tree_oid(&self) -> String {
-        self.tree.map(|oid| oid.to_string()).unwrap_or_default()
-    }
-}
 
 /// Options of a run.
 #[derive(Debug, Clone, Copy, Default)]
@@ -451,7 +426,7 @@ impl Run<'_> {
     fn report(&self, plan: &Plan, totals: &Totals, counters: &Counters) -> UpdateReport {
         let mut skipped = BTreeMap::new();
         for (number, n) in &totals.skipped {
-            let reason = plan::skip_reason(*number).map_or("unknown", |reason| reason.name());
+            let reason = skip_reason(*number).map_or("unknown", |reason| reason.name());
             skipped.insert(reason.to_owned(), *n);
         }
 

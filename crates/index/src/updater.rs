@@ -14,13 +14,14 @@ use codeweaver_embed::{self as embed, Embedder};
 use codeweaver_git::worktree;
 use codeweaver_store::lock::{self, Lock};
 use codeweaver_store::reader::OpenFiles;
-use codeweaver_store::{StoreError, fault, layout};
+use codeweaver_store::{StoreError, fault};
 
 use super::codebase::Codebase;
 use super::error::IndexError;
 use super::progress::Progress;
+use super::target::Target;
 use super::uncommitted;
-use super::update::{Target, UpdateContext, UpdateOptions, UpdateReport, update};
+use super::update::{UpdateContext, UpdateOptions, UpdateReport, update};
 
 /// Time limit of the status run after an update.
 const COMPARE_BUDGET: Duration = Duration::from_secs(5);
@@ -242,21 +243,4 @@ pub fn refuse_while_indexing(codebase: &Codebase) -> Result<(), StoreError> {
         }
     }
     Ok(())
-}
-
-/// Removes temporary files of killed writers once they are older than a day.
-pub fn sweep_temporaries(codebase: &Codebase) {
-    let day = std::time::Duration::from_secs(24 * 3600);
-    let mut dirs: Vec<PathBuf> = codebase.store().content_dirs().to_vec();
-    dirs.push(codebase.store().root().to_path_buf());
-    dirs.push(codebase.layout.root().to_path_buf());
-
-    for child in dirs.iter().filter_map(|dir| std::fs::read_dir(dir).ok()).flatten().flatten() {
-        let is_temporary = child.file_name().to_string_lossy().starts_with(layout::TEMPORARY_PREFIX);
-        let age =
-            child.metadata().and_then(|m| m.modified()).ok().and_then(|modified| modified.elapsed().ok());
-        if is_temporary && age.is_some_and(|age| age > day) {
-            let _ = std::fs::remove_file(child.path());
-        }
-    }
 }

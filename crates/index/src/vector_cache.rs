@@ -28,7 +28,7 @@ const MAGIC: &[u8; 8] = b"cwvecs1\n";
 const HEADER_BYTES: u64 = 8 + 32;
 
 /// The cache of one run. It stores nothing if its file cannot be written.
-pub struct VectorCache {
+pub(crate) struct VectorCache {
     dim: usize,
     inner: Option<Mutex<Inner>>,
 }

@@ -3,8 +3,7 @@
 use codeweaver_git::BlobReader;
 use codeweaver_store::rows::DocMeta;
 
-use super::plan::skip_reason;
-use crate::policy::SkipReason;
+use crate::policy::{SkipReason, skip_reason};
 
 /// Maximum size of blobs that are read for their words alone.
 pub(super) const MAX_BYTES: u64 = 32 << 20;

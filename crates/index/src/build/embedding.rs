@@ -11,7 +11,7 @@ use codeweaver_text::{TermCounts, TermTable};
 use crate::error::IndexError;
 
 /// Rows with their vectors.
-pub struct EmbeddedChunks {
+pub(crate) struct EmbeddedChunks {
     pub rows: Vec<RowMeta>,
     /// Row-major.
     pub vectors: Vec<i8>,
@@ -40,7 +40,7 @@ pub(super) fn input_of(chunk: &chunk::Chunk, bytes: &[u8]) -> String {
 }
 
 /// The terms of docs, which are counted once for both the postings and the vectors of a table model.
-pub struct Terms<'m> {
+pub(crate) struct Terms<'m> {
     pub(super) table: TermTable,
     /// Term counts of the chunk texts of the current doc.
     bodies: TermCounts,
@@ -99,7 +99,7 @@ struct Input<'a> {
 }
 
 /// Embeds the chunks of one blob, and counts their terms. Vectors whose input `known` has are reused.
-pub fn embed_chunks(
+pub(crate) fn embed_chunks(
     embedder: &dyn Embedder,
     blob: ChunkedBlob<'_>,
     known: &dyn Fn(&[u8; 16]) -> Option<Vec<i8>>,

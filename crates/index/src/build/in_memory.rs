@@ -17,7 +17,7 @@ const SMALL_UNIT: usize = 4;
 
 /// Builds the docs of a few jobs in a segment that is not written. Returns it with the ordinal of each doc,
 /// `None` for a blob that is not local.
-pub fn build_in_memory(
+pub(crate) fn build_in_memory(
     context: &BuildContext<'_>,
     jobs: &[Job],
 ) -> Result<(SegmentBuilder, Vec<Option<u32>>), IndexError> {
@@ -27,7 +27,7 @@ pub fn build_in_memory(
 }
 
 /// As [`build_in_memory`], for bytes that are in no object database.
-pub fn build_bytes(
+pub(crate) fn build_bytes(
     context: &BuildContext<'_>,
     jobs: &[(&Job, &[u8])],
 ) -> Result<(SegmentBuilder, Vec<Option<u32>>), IndexError> {

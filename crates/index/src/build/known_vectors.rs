@@ -6,7 +6,7 @@ use codeweaver_embed::{EmbedCost, Embedder};
 use codeweaver_store::StoreReader;
 
 /// Vectors in the store, by the hash of their model input.
-pub struct KnownVectors<'a> {
+pub(crate) struct KnownVectors<'a> {
     reader: &'a StoreReader,
     /// Segment and row of every vector; built only for a model whose vectors cost more than a look-up.
     all: Option<FxHashMap<[u8; 16], (u32, u32)>>,

@@ -57,7 +57,7 @@ impl Directory {
     }
 
     /// Returns whether the directory or one above it is third-party by the table of directory names.
-    pub fn is_vendored(&self) -> bool {
+    pub(crate) fn is_vendored(&self) -> bool {
         self.vendored
     }
 
@@ -172,7 +172,7 @@ impl Directories {
     }
 
     /// The result of the globs of the settings for a file in `directory`.
-    pub fn in_settings(&self, directory: &Directory, path: &BStr) -> InSettings {
+    pub(crate) fn in_settings(&self, directory: &Directory, path: &BStr) -> InSettings {
         self.settings_verdict(directory.in_settings, path, false)
     }
 

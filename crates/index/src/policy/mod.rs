@@ -54,7 +54,7 @@ use rules::{Attributes, Globs, Role, Verdict};
 /// Version of the rules. Raised when their meaning changes without a change of the tables.
 const VERSION: u32 = 2;
 /// Name of the file with ignore rules, in gitignore syntax, at any level of the tree.
-pub const IGNORE_FILE: &str = ".codeweaverignore";
+pub(crate) const IGNORE_FILE: &str = ".codeweaverignore";
 const ATTRIBUTES_FILE: &str = ".gitattributes";
 
 /// The reason why a file is not in the index. Discriminants are stored: append only.
@@ -126,6 +126,16 @@ impl SkipReason {
     pub fn from_u8(number: u8) -> Option<SkipReason> {
         REASONS.get(usize::from(number)).map(|(reason, _)| *reason)
     }
+}
+
+/// The stored number of a skip reason: 0 stands for "indexed", so reasons count from one.
+pub fn skipped_number(reason: Option<SkipReason>) -> u8 {
+    reason.map_or(0, |reason| reason as u8 + 1)
+}
+
+/// The inverse of [`skipped_number`].
+pub fn skip_reason(number: u8) -> Option<SkipReason> {
+    number.checked_sub(1).and_then(SkipReason::from_u8)
 }
 
 /// A set of roles that a file has by its path; priors of the ranking.
@@ -318,7 +328,7 @@ impl Policy {
 
     /// Returns whether `include_secrets` names this file, so that [`SkipReason::Secret`] does not apply to
     /// it.
-    pub fn includes_secret(&self, path: &BStr) -> bool {
+    pub(crate) fn includes_secret(&self, path: &BStr) -> bool {
         let name = path.rfind_byte(b'/').map_or(path.as_bytes(), |slash| &path[slash + 1..]);
         self.include_secrets.contains(path) || self.include_secrets.contains(name.as_bstr())
     }
@@ -476,7 +486,7 @@ pub fn settings_fingerprint(settings: &PolicySettings) -> String {
 }
 
 /// Identity of the rules of [`Policy::decide_blob`] besides its arguments. 16 hexadecimal digits.
-pub fn content_fingerprint() -> &'static str {
+pub(crate) fn content_fingerprint() -> &'static str {
     content::fingerprint()
 }
 

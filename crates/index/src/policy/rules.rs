@@ -34,7 +34,7 @@ impl Globs {
         Ok(Globs(patterns))
     }
 
-    pub fn from_ignore_file(bytes: &[u8]) -> Self {
+    pub(crate) fn from_ignore_file(bytes: &[u8]) -> Self {
         const SUPPORT_PRECIOUS: bool = false;
         let patterns = gix::ignore::parse(bytes, SUPPORT_PRECIOUS);
         Globs(patterns.map(|(pattern, _line, _kind)| simplified(pattern)).collect())
@@ -136,7 +136,7 @@ impl AttributeRules {
         AttributeRules(rules)
     }
 
-    pub fn parse_macros(bytes: &[u8]) -> Macros {
+    pub(crate) fn parse_macros(bytes: &[u8]) -> Macros {
         let mut macros = Macros::default();
         for (kind, assignments, _line) in gix::attrs::parse(bytes).flatten() {
             if let Kind::Macro(name) = kind {
