@@ -3,10 +3,10 @@
 
 use std::path::PathBuf;
 
-use rmcp::model::{CallToolResult, ContentBlock, ErrorData};
+use rmcp::model::{CallToolResult, ContentBlock, ErrorData, JsonObject};
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use codeweaver::query::QueryError;
 use codeweaver_chunk::tokens;
@@ -14,8 +14,37 @@ use codeweaver_git::GitError;
 use codeweaver_index::{Codebase, IndexError};
 use codeweaver_store::StoreError;
 
-use super::arguments::Format;
 use super::envelope::Envelope;
+
+/// Argument of every tool that selects the form of the answer.
+pub const FORMAT: &str = "format";
+
+/// The form of an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Format {
+    /// Compact text only.
+    #[default]
+    Text,
+    /// The text, and the same as structured content.
+    Json,
+}
+
+impl Format {
+    const NAMES: [&str; 2] = ["text", "json"];
+
+    /// The form that `arguments` ask for, valid or not.
+    pub fn from_arguments(arguments: &JsonObject) -> Format {
+        match arguments.get(FORMAT).and_then(Value::as_str) {
+            Some(name) if name.eq_ignore_ascii_case("json") => Format::Json,
+            _ => Format::Text,
+        }
+    }
+
+    /// The schema of the argument.
+    pub fn schema() -> Value {
+        json!({ "type": "string", "enum": Format::NAMES })
+    }
+}
 
 /// An answer in both forms, with the same facts in each. A call gets one of them: the text, or the structured
 /// content together with its own text, since some clients show a model only one of the two.

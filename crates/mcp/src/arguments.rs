@@ -11,37 +11,9 @@ use serde_json::{Value, json};
 
 use codeweaver_config::did_you_mean;
 
-use super::answer::CallError;
+use super::answer::{CallError, FORMAT};
 
-/// Argument of every tool that selects the form of the answer.
-pub const FORMAT: &str = "format";
-
-/// The form of an answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Format {
-    /// Compact text only.
-    #[default]
-    Text,
-    /// The text, and the same as structured content.
-    Json,
-}
-
-impl Format {
-    const NAMES: [&str; 2] = ["text", "json"];
-
-    /// The form that `arguments` ask for, valid or not.
-    pub fn from_arguments(arguments: &JsonObject) -> Format {
-        match arguments.get(FORMAT).and_then(Value::as_str) {
-            Some(name) if name.eq_ignore_ascii_case("json") => Format::Json,
-            _ => Format::Text,
-        }
-    }
-
-    /// The schema of the argument.
-    pub fn schema() -> Value {
-        json!({ "type": "string", "enum": Format::NAMES })
-    }
-}
+pub use super::answer::Format;
 
 /// Converts the arguments of a call of `tool` to what its `schema` asks for.
 ///

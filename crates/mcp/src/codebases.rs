@@ -13,7 +13,7 @@ use codeweaver_git::Prefix;
 use codeweaver_index::{Codebase, IndexError};
 
 use super::answer::CallError;
-use super::trust::{Purpose, Trust};
+use super::trust::{Purpose, Trust, checkout_of};
 
 /// Maximum number of open codebases. The least recently used one is closed first.
 const MAX_OPEN: usize = 8;
@@ -264,11 +264,6 @@ impl Codebases {
     fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Open>> {
         sync::lock(&self.open)
     }
-}
-
-/// The nearest directory around `dir` that contains `.git`.
-pub fn checkout_of(dir: &Path) -> Option<&Path> {
-    dir.ancestors().find(|dir| dir.join(".git").exists())
 }
 
 /// Goes to the root if the current directory is deleted, since no repository opens from there.

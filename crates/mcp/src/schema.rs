@@ -9,7 +9,7 @@ use schemars::{JsonSchema, Schema};
 use serde_json::{Map, Value, json};
 
 use super::answer::Failure;
-use super::arguments::{FORMAT, Format};
+use super::answer::{FORMAT, Format};
 use super::envelope::Envelope;
 
 /// Returns the schema of arguments, with their ranges.

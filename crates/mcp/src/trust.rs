@@ -25,7 +25,6 @@ use codeweaver_index::Codebase;
 use codeweaver_store::layout::Trust as StoreTrust;
 
 use super::answer::CallError;
-use super::codebases::checkout_of;
 use super::uri;
 
 /// Maximum time that a call waits for the client to name its workspace folders.
@@ -337,4 +336,9 @@ fn matches_glob(pattern: &codeweaver_git::BStr, dir: &Path) -> bool {
 /// Returns `path` without symbolic links, or as an absolute path if it does not exist.
 fn canonical(path: &Path) -> PathBuf {
     path.canonicalize().or_else(|_| std::path::absolute(path)).unwrap_or_else(|_| path.to_path_buf())
+}
+
+/// The nearest directory around `dir` that contains `.git`.
+pub fn checkout_of(dir: &Path) -> Option<&Path> {
+    dir.ancestors().find(|dir| dir.join(".git").exists())
 }

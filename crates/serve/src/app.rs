@@ -13,7 +13,6 @@ use codeweaver_mcp::codebases::{CallTarget, Codebases};
 use codeweaver_store::StoreReader;
 
 use super::access::{Names, Tokens};
-use super::job::Work;
 use super::metrics::Metrics;
 use super::{Options, ServeError};
 
@@ -79,7 +78,7 @@ impl App {
     }
 
     /// The status of the index, at most a second old; `None` if it cannot be read, which is logged.
-    pub fn status(&self, work: &Work) -> Option<Arc<StatusReport>> {
+    pub fn status(&self, codebase: &Codebase) -> Option<Arc<StatusReport>> {
         // The lock is held while the status is read, so that only one request at a time reads it.
         let mut cached = sync::lock(&self.status);
         if let Some((_, status)) = cached.as_ref().filter(|(read, _)| read.elapsed() < STATUS_AGE) {
@@ -88,11 +87,11 @@ impl App {
 
         let started = Instant::now();
         // The store is opened to measure the time.
-        if let Ok(Some(_)) = StoreReader::open(&work.codebase().store()) {
+        if let Ok(Some(_)) = StoreReader::open(&codebase.store()) {
             self.metrics.opened_store(started.elapsed());
         }
 
-        match status::status(work.codebase(), false) {
+        match status::status(codebase, false) {
             Ok(status) => {
                 let status = Arc::new(status);
                 *cached = Some((Instant::now(), status.clone()));

@@ -125,7 +125,7 @@ pub struct Statistics {
 /// The health of the server. `work` is an error if the repository cannot be opened.
 pub fn health(app: &App, work: Result<&Work, &Failure>) -> Health {
     let now = time::now();
-    let status = work.ok().and_then(|work| app.status(work));
+    let status = work.ok().and_then(|work| app.status(work.codebase()));
     let api = work.ok().and_then(|work| work.searcher().embedder()?.api_figures());
     let settings = work.ok().map(|work| &work.codebase().settings);
     let last_check = time::rfc3339(now);

@@ -7,7 +7,7 @@
 //! * [`listener`]: connections, their limits, and the shutdown of the server.
 //! * [`guard`], [`access`]: checks of host, origin and token; headers of every response; the log.
 //! * [`routes`]: paths and their handlers.
-//! * [`job`]: the work of a request: its slot, time limit, cancellation and errors.
+//! * [`job`]: the work of a request: its slot, time limit and cancellation. [`failure`]: its errors.
 //! * [`params`], [`query_line`], [`search`]: the parameters of a search, and its answer.
 //! * [`api`]: the JSON of the command line over HTTP, described by [`openapi`]; [`stream`]: long answers.
 //! * [`repositories`]: the members of a catalogue, and the access of clients to them.
@@ -22,6 +22,7 @@
 mod access;
 mod api;
 mod app;
+mod failure;
 mod guard;
 mod health;
 mod indexing;
@@ -56,6 +57,8 @@ pub const PORT: u16 = 9328;
 /// Maximum number of threads that work on requests. It is large because calls of agents may wait for an
 /// index.
 const MAX_THREADS: usize = 96;
+/// Time after which the work of a request is cancelled. The wait for a slot does not count.
+const TIME_LIMIT: Duration = Duration::from_secs(30);
 /// Time that answers in progress get when the server stops.
 const GRACE: Duration = Duration::from_secs(5);
 

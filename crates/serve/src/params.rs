@@ -5,7 +5,7 @@ use std::str::FromStr;
 use axum::extract::Query;
 use axum::http::Uri;
 
-use super::job::Failure;
+use super::failure::Failure;
 
 /// Maximum number of parameters of a request.
 const MAX_PARAMS: usize = 200;

@@ -75,7 +75,8 @@ pub fn repositories(work: &Work) -> Result<Repositories, Failure> {
         return Ok(Repositories { is_catalogue, repositories: repositories.map(Repository::from).collect() });
     }
 
-    let status = work.app.status(work).ok_or_else(|| Failure::internal("the status cannot be read"))?;
+    let status =
+        work.app.status(work.codebase()).ok_or_else(|| Failure::internal("the status cannot be read"))?;
     let repository = Repository {
         name: work.app.name.clone(),
         state: if status.current { "current" } else { "behind" },

@@ -79,7 +79,10 @@ async fn metrics(job: Job) -> Result<Response, Failure> {
     let shared_app = app.clone();
     let gathered = job
         .run(move |work| {
-            Ok((shared_app.status(work), work.searcher().embedder().and_then(|it| it.api_figures())))
+            Ok((
+                shared_app.status(work.codebase()),
+                work.searcher().embedder().and_then(|it| it.api_figures()),
+            ))
         })
         .await;
 

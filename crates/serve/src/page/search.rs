@@ -279,7 +279,7 @@ fn only_filters(text: &str) -> Markup {
 /// The page without a query.
 fn home(work: &Work) -> Result<Page, Failure> {
     // Totals of the index are only for clients that may see all of it.
-    let report = (work.access == Access::All).then(|| work.app.status(work)).flatten();
+    let report = (work.access == Access::All).then(|| work.app.status(work.codebase())).flatten();
 
     let examples = [
         ("where are requests authenticated", "by meaning"),

@@ -11,7 +11,6 @@ use codeweaver_xref::Grade;
 use codeweaver_xref::about::{About, Callee, Document, Use};
 
 use super::Looked;
-use super::page::Caps;
 use crate::tools::{AnswerEnd, OkStatus};
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -104,6 +103,58 @@ pub struct DocumentOutput {
     pub file: String,
     pub line: u32,
     pub title: String,
+}
+
+/// Maximum number of items in each section.
+#[derive(Clone, Copy)]
+pub(super) struct Caps {
+    pub text_tokens: u32,
+    pub uses: usize,
+    pub tests: usize,
+    pub others: usize,
+    pub definitions: usize,
+}
+
+impl Caps {
+    /// The first caps for an answer of `limit` tokens.
+    pub(super) fn new(limit: u32, is_code_only: bool) -> Caps {
+        if is_code_only {
+            return Caps {
+                text_tokens: limit,
+                uses: 0,
+                tests: 0,
+                others: 0,
+                definitions: limit as usize / 25,
+            };
+        }
+
+        let share = |part: u32| (limit / part) as usize;
+
+        Caps {
+            text_tokens: limit / 4,
+            uses: share(40),
+            tests: share(140),
+            others: share(200).max(3),
+            definitions: share(25).max(1),
+        }
+    }
+
+    /// The next smaller caps.
+    pub(super) fn smaller(self) -> Caps {
+        let less = |n: usize| n * 3 / 4;
+        Caps {
+            text_tokens: self.text_tokens * 3 / 4,
+            uses: less(self.uses),
+            tests: less(self.tests),
+            others: less(self.others),
+            definitions: less(self.definitions),
+        }
+    }
+
+    /// Returns whether nothing is left that could be shortened.
+    pub(super) fn is_least(self) -> bool {
+        self.text_tokens == 0 && self.uses + self.tests + self.others + self.definitions == 0
+    }
 }
 
 /// The output for a name without its definitions.

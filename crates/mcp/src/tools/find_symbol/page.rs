@@ -5,63 +5,11 @@ use std::path::PathBuf;
 
 use codeweaver::query::view::Freshness;
 
-use super::output::{NameOutput, Output, definition_output, frame, name_output};
+use super::output::{Caps, NameOutput, Output, definition_output, frame, name_output};
 use super::text::write_name;
 use super::{Looked, MIN_ABOUT_TOKENS};
 use crate::tools::text::{more, unless_fresh};
 use crate::tools::{Answer, AnswerEnd, OkStatus};
-
-/// Maximum number of items in each section.
-#[derive(Clone, Copy)]
-pub(super) struct Caps {
-    pub text_tokens: u32,
-    pub uses: usize,
-    pub tests: usize,
-    pub others: usize,
-    pub definitions: usize,
-}
-
-impl Caps {
-    /// The first caps for an answer of `limit` tokens.
-    pub(super) fn new(limit: u32, is_code_only: bool) -> Caps {
-        if is_code_only {
-            return Caps {
-                text_tokens: limit,
-                uses: 0,
-                tests: 0,
-                others: 0,
-                definitions: limit as usize / 25,
-            };
-        }
-
-        let share = |part: u32| (limit / part) as usize;
-
-        Caps {
-            text_tokens: limit / 4,
-            uses: share(40),
-            tests: share(140),
-            others: share(200).max(3),
-            definitions: share(25).max(1),
-        }
-    }
-
-    /// The next smaller caps.
-    pub(super) fn smaller(self) -> Caps {
-        let less = |n: usize| n * 3 / 4;
-        Caps {
-            text_tokens: self.text_tokens * 3 / 4,
-            uses: less(self.uses),
-            tests: less(self.tests),
-            others: less(self.others),
-            definitions: less(self.definitions),
-        }
-    }
-
-    /// Returns whether nothing is left that could be shortened.
-    pub(super) fn is_least(self) -> bool {
-        self.text_tokens == 0 && self.uses + self.tests + self.others + self.definitions == 0
-    }
-}
 
 /// The data of an answer.
 pub(super) struct Page<'a> {
@@ -146,7 +94,7 @@ impl Page<'_> {
             if results.len() > 1 {
                 let _ = writeln!(text, "## {}", result.symbol);
             }
-            write_name(&mut text, looked, result, self);
+            write_name(&mut text, looked, result, self.rev, self.is_code_only);
         }
 
         if let Some(cursor) = &next_cursor {

@@ -8,13 +8,18 @@ use codeweaver_xref::Grade;
 use codeweaver_xref::about::About;
 
 use super::output::{AboutOutput, DefinitionOutput, NameOutput, UseOutput};
-use super::page::Page;
 use super::{Looked, MAX_SIGNATURE};
 
-/// Writes the answer about one name.
-pub(super) fn write_name(text: &mut String, looked: &Looked, result: &NameOutput, page: &Page<'_>) {
+/// Writes the answer about one name, in `rev` if there is one; if `is_code_only`, of a definition only its code.
+pub(super) fn write_name(
+    text: &mut String,
+    looked: &Looked,
+    result: &NameOutput,
+    rev: Option<&str>,
+    is_code_only: bool,
+) {
     let symbol = &result.symbol;
-    let of_rev = page.rev.map_or_else(String::new, |rev| format!(" of {rev}"));
+    let of_rev = rev.map_or_else(String::new, |rev| format!(" of {rev}"));
     match (result.total, looked.list.fit) {
         (0, _) => {
             let near = if result.near.is_empty() {
@@ -43,7 +48,7 @@ pub(super) fn write_name(text: &mut String, looked: &Looked, result: &NameOutput
             let place = place(definition);
             let _ = writeln!(text, "{place} {kind} {}", definition.name);
             write_code(text, about, shown, definition);
-            if !page.is_code_only {
+            if !is_code_only {
                 write_about(text, about, shown, definition);
             }
         }
@@ -76,8 +81,8 @@ pub(super) fn write_definition(text: &mut String, definition: &DefinitionOutput)
     let last = definition.name.rsplit(['.', ':', '#']).next().unwrap_or_default();
     // The signature of a member does not name its owner.
     let owner = definition.name.strip_suffix(last).unwrap_or_default().trim_end_matches(['.', ':', '#']);
-    // Bounds of type parameters do not distinguish definitions.
 
+    // Bounds of type parameters do not distinguish definitions.
     let short = signature.split_once(" where ").map_or(signature.as_str(), |(short, _)| short);
     let is_long = short.char_indices().nth(MAX_SIGNATURE);
     let short = is_long.map_or_else(|| short.to_owned(), |(end, _)| format!("{}…", &short[..end]));
