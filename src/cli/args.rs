@@ -1,49 +1,11 @@
-//! The argument parser: global options and the list of commands.
+//! Arguments of several commands: global options, output formats and paths.
 
 use std::path::PathBuf;
 
 use clap::builder::TypedValueParser as _;
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, ValueEnum};
 
 use codeweaver_git::quoting;
-
-use super::commands;
-
-const ABOUT: &str = "Search code by meaning, from an index that lives in your git repository";
-
-const LONG_ABOUT: &str = "\
-Search code by meaning, from an index that lives in your git repository.
-
-The index is built from git's own objects and kept current by hooks on every commit and checkout. \
-Nothing leaves the machine: the default model is part of this program.";
-
-const EXAMPLES: &str = "\
-Examples:
-  git codeweaver init                              set up this repository and build the first index
-  git codeweaver search \"where are tokens refreshed\"
-  git codeweaver search -l 3 --lang rust --no-tests \"retry with backoff\"
-  git codeweaver search --rev v1.2 \"config file lookup\"
-  git codeweaver status                            show what is indexed and how current it is
-
-`git codeweaver help COMMAND` or `git codeweaver COMMAND -h` shows the help of a command. \
-(`git codeweaver --help` makes git open a manual page, which `git codeweaver man --install` installs.)";
-
-#[derive(Debug, Parser)]
-#[command(
-    name = "git-codeweaver",
-    bin_name = "git codeweaver",
-    version,
-    about = ABOUT,
-    long_about = LONG_ABOUT,
-    after_help = EXAMPLES,
-    max_term_width = 100,
-)]
-pub struct Cli {
-    #[command(flatten)]
-    pub global: GlobalArgs,
-    #[command(subcommand)]
-    pub command: Command,
-}
 
 /// Options of every command.
 #[derive(Debug, Clone, Args)]
@@ -86,59 +48,28 @@ pub enum ColorWhen {
     Never,
 }
 
-#[derive(Debug, Subcommand)]
-pub enum Command {
-    Init(commands::init::InitArgs),
-    Deinit(commands::deinit::DeinitArgs),
-    Index(commands::index::IndexArgs),
-    Search(commands::search::SearchArgs),
-    Ask(commands::ask::AskArgs),
-    Docs(commands::docs::DocsArgs),
-    Catalogue(commands::catalogue::CatalogueArgs),
-    Serve(commands::serve::ServeArgs),
-    Similar(commands::similar::SimilarArgs),
-    Outline(commands::outline::OutlineArgs),
-    Graph(commands::graph::GraphArgs),
-    Read(commands::read::ReadArgs),
-    Status(commands::status::StatusArgs),
-    Doctor(commands::doctor::DoctorArgs),
-    Config(commands::config::ConfigArgs),
-    Chunks(commands::chunks::ChunksArgs),
-    Verify(commands::verify::VerifyArgs),
-    Mcp(commands::mcp::McpArgs),
-    Model(commands::model::ModelArgs),
-    Eval(commands::eval::EvalArgs),
-    Gc(commands::gc::GcArgs),
-    Hook(commands::hook::HookArgs),
-    Completions(commands::completions::CompletionsArgs),
-    #[command(hide = true)]
-    Complete(commands::completions::CompleteArgs),
-    Man(commands::man::ManArgs),
+/// Output format of the commands that run queries.
+#[derive(Debug, Clone, Copy, Args)]
+pub struct OutputArgs {
+    /// Output format
+    #[arg(short, long, visible_alias = "format", value_enum, value_name = "FORMAT", default_value_t = Format::Table)]
+    output_format: Format,
+    /// Same as `-o json`
+    #[arg(long, conflicts_with = "output_format")]
+    json: bool,
 }
 
-impl Command {
-    /// Whether its output is for a person to read.
-    pub fn displays(&self) -> bool {
-        !matches!(self, Command::Hook(_) | Command::Mcp(_))
-    }
-
-    /// True if the process leaves the session of its parent.
-    pub fn is_detached(&self) -> bool {
-        match self {
-            Command::Index(args) => args.detached,
-            Command::Hook(_) => commands::hook::is_detached(),
-            _ => false,
-        }
+impl OutputArgs {
+    pub fn format(self) -> Format {
+        if self.json { Format::Json } else { self.output_format }
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use clap::CommandFactory;
-
-    #[test]
-    fn clap_definitions_are_consistent() {
-        Cli::command().debug_assert();
-    }
+/// Output formats of a response.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum Format {
+    #[default]
+    Table,
+    Json,
+    Markdown,
 }

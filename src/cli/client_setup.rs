@@ -13,9 +13,9 @@ use codeweaver_mcp::clients::receipt::Receipts;
 use codeweaver_mcp::clients::table::{self, CLIENTS, Client};
 use codeweaver_mcp::clients::{Scope, diff, plan};
 
-use super::context::{Context, shown_path};
+use super::context::Context;
 use super::error::CliError;
-use super::render;
+use super::render::{self, shown_path};
 
 /// Options that register the server with clients instead of starting it.
 #[derive(Debug, Args)]

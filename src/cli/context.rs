@@ -1,7 +1,7 @@
 //! Repository, terminal and output streams of one invocation.
 
 use std::io::{IsTerminal, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use codeweaver_git::{GitError, Prefix, Repo};
 use codeweaver_index::{Codebase, IndexError};
@@ -160,29 +160,17 @@ impl Context {
 
     /// Stdout, through the pager if there is one.
     pub fn out(&self) -> Output {
-        Output::new(self)
+        Output::new(self.pager.clone(), self.err_paint)
     }
 
     /// Prints a warning line to stderr. Write errors on stderr are ignored.
     pub fn warn(&self, message: &str) {
-        let label = self.err_paint.warning("warning:");
-        let _ = writeln!(std::io::stderr(), "{label} {}", render::safe(message));
+        let _ = writeln!(std::io::stderr(), "{}", render::warning(self.err_paint, message));
     }
 
     /// Prints a line without a label to stderr. Write errors on stderr are ignored.
     pub fn note(&self, message: &str) {
         let _ = writeln!(std::io::stderr(), "{message}");
-    }
-}
-
-/// Returns `path` for display: relative to the current directory if it is below it, with unsafe characters
-/// escaped.
-pub fn shown_path(path: &Path) -> String {
-    let below = std::env::current_dir().ok().and_then(|cwd| Some(path.strip_prefix(cwd).ok()?.to_path_buf()));
-    match below {
-        Some(below) if below.as_os_str().is_empty() => ".".to_owned(),
-        Some(below) => render::safe(&below.to_string_lossy()).into_owned(),
-        None => render::safe(&path.to_string_lossy()).into_owned(),
     }
 }
 

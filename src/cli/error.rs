@@ -24,9 +24,8 @@ use codeweaver_mcp::clients::ClientError;
 use codeweaver_mcp::clients::entry::NAME;
 use codeweaver_store::StoreError;
 
-use super::context::shown_path;
-use super::render::Paint;
-use super::{exit, progress, render};
+use super::exit;
+use super::render::{Paint, shown_path};
 
 /// An error as it is printed. Each part may have several lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -85,7 +84,7 @@ impl CliError {
         }
 
         if as_json && !self.is_in_json {
-            progress::event(&serde_json::json!({
+            event(&serde_json::json!({
                 "event": "error", "what": self.what, "why": self.why, "fix": self.fix, "exit_code": self.code,
             }));
         }

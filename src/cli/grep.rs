@@ -7,7 +7,7 @@ use clap::Args;
 use codeweaver::query::grep::{Found, GrepLine, Page};
 use codeweaver::query::view::MatchState;
 
-use super::commands::search::Format;
+use super::args::Format;
 use super::context::Context;
 use super::error::CliError;
 use super::lines::LineForm;

@@ -9,8 +9,8 @@ use codeweaver_text::Highlighter;
 
 use super::error::CliError;
 use super::highlight;
+use super::output::Output;
 use super::render::Paint;
-use super::results::Output;
 
 /// A limit above the number of tokens of all matches that a search can be asked for.
 const NO_TOKEN_LIMIT: u32 = 1_000_000_000;

@@ -1,14 +1,15 @@
 //! The command line: parses arguments, calls the library, and prints text or JSON.
 //!
-//! * [`args`]: the argument parser; [`commands`]: one small file per command.
+//! * [`command_line`]: the argument parser; [`commands`]: one small file per command; [`args`]: arguments of
+//! several commands.
 //! * [`context`]: repository, terminal and output streams of this invocation.
 //! * [`screen`], [`pager`]: the terminal that output is displayed on, and the pager of long output.
 //! * [`render`]: text that is safe to print: colours, links, numbers, escapes.
 //! * [`width`], [`highlight`]: text that fits the terminal, and the words of a query in it.
 //! * [`places`]: paths relative to the current directory, with links.
-//! * [`results`]: the printed form of matches; [`lines`]: one line for each, for editors; [`mod@grep`]: the
+//! * [`results`]: the printed form of matches, with the parameters in [`output`]; [`lines`]: one line for each, for editors; [`mod@grep`]: the
 //! lines that match a pattern.
-//! * [`progress`], [`checkpoint`]: progress display and record of an indexing run.
+//! * [`progress`], [`checkpoint`], [`events`]: progress display, record and JSON events of an indexing run.
 //! * [`downloads`]: downloads of models; [`estimate`]: the cost of an index.
 //! * [`prompt`]: lines that a user types.
 //! * [`chunk_stats`]: chunking statistics of a tree.
@@ -17,37 +18,40 @@
 //! * [`error`]: conversion of library errors into three lines and an exit code; [`usage`]: conversion of
 //! errors of the argument parser.
 
-pub mod args;
-pub mod checkpoint;
-pub mod chunk_stats;
-pub mod client_setup;
-pub mod commands;
-pub mod completion;
-pub mod context;
-pub mod downloads;
-pub mod error;
-pub mod estimate;
-pub mod grep;
-pub mod highlight;
-pub mod lines;
-pub mod logging;
-pub mod pager;
-pub mod places;
-pub mod progress;
-pub mod prompt;
-pub mod render;
-pub mod results;
-pub mod screen;
-pub mod usage;
-pub mod user_files;
-pub mod width;
+mod args;
+mod checkpoint;
+mod chunk_stats;
+mod client_setup;
+mod command_line;
+mod commands;
+mod completion;
+mod context;
+mod downloads;
+mod error;
+mod estimate;
+mod events;
+mod grep;
+mod highlight;
+mod lines;
+mod logging;
+mod output;
+mod pager;
+mod places;
+mod progress;
+mod prompt;
+mod render;
+mod results;
+mod screen;
+mod usage;
+mod user_files;
+mod width;
 
 use std::process::ExitCode;
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches};
 
-use args::{Cli, ColorWhen, Command};
-use commands::search::Format;
+use args::{ColorWhen, Format};
+use command_line::{Cli, Command};
 use context::Context;
 use error::CliError;
 
@@ -137,8 +141,8 @@ fn run(command: Command, context: &Context) -> Result<ExitCode, CliError> {
         Command::Gc(args) => commands::gc::run(args, context),
 
         Command::Hook(args) => commands::hook::run(args, context),
-        Command::Completions(args) => commands::completions::run(args, context),
-        Command::Complete(args) => commands::completions::complete(args, context),
-        Command::Man(args) => commands::man::run(args, context),
+        Command::Completions(args) => commands::completions::run(args, Cli::command(), context),
+        Command::Complete(args) => commands::completions::complete(args, Cli::command(), context),
+        Command::Man(args) => commands::man::run(args, Cli::command(), context),
     }
 }

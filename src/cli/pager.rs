@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 
 use codeweaver_git::DisplaySettings;
 
-use super::context::Context;
+use super::render::{self, Paint};
 use super::screen::{Screen, is_pager_in_use};
 use super::width;
 
@@ -45,7 +45,8 @@ impl Pager {
     /// Returns whether `text` has more rows than the screen, of which the prompt takes one.
     fn is_needed(&self, text: &str) -> bool {
         let columns = self.screen.columns.unwrap_or(usize::MAX);
-        let rows = text.lines().map(|line| width::measure_printed(line).div_ceil(columns).max(1)).sum::<usize>();
+        let rows =
+            text.lines().map(|line| width::measure_printed(line).div_ceil(columns).max(1)).sum::<usize>();
         rows >= self.screen.rows.unwrap_or(usize::MAX)
     }
 
@@ -101,13 +102,14 @@ impl Pager {
 /// Stdout. With a pager, the text written between two calls of `flush` is paged if it is too long.
 pub struct Output {
     pager: Option<Pager>,
-    context: Context,
+    /// Colours of a warning that there is no such pager.
+    err_paint: Paint,
     text: Vec<u8>,
 }
 
 impl Output {
-    pub fn new(context: &Context) -> Output {
-        Output { pager: context.pager.clone(), context: context.clone(), text: Vec::new() }
+    pub fn new(pager: Option<Pager>, err_paint: Paint) -> Output {
+        Output { pager, err_paint, text: Vec::new() }
     }
 
     fn take(&mut self) -> Vec<u8> {
@@ -139,7 +141,8 @@ impl Write for Output {
             if pager.display(without_links.as_deref().unwrap_or(text)) {
                 return Ok(());
             }
-            self.context.warn(&format!("the pager '{}' cannot be run", pager.command));
+            let warning = format!("the pager '{}' cannot be run", pager.command);
+            let _ = writeln!(io::stderr(), "{}", render::warning(self.err_paint, &warning));
         }
 
         let mut out = io::stdout().lock();

@@ -1,6 +1,5 @@
 //! Progress of an indexing run: a bar, one line per second, JSON events, or nothing.
 
-use std::io::Write as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, OnceLock};
@@ -14,6 +13,7 @@ use codeweaver_index::{Codebase, Counters, IndexError, Meter, Progress};
 use super::checkpoint::Recorder;
 use super::context::Context;
 use super::estimate;
+use super::events::event;
 use super::render;
 
 /// Interval at which the bar is drawn and signals are polled.
@@ -294,12 +294,5 @@ impl Progress for Monitor<'_> {
             Style::Json => event(&serde_json::json!({ "event": "warning", "message": message })),
             _ => self.bar.suspend(|| self.context.warn(message)),
         }
-    }
-}
-
-/// Prints a JSON object on one line of stdout.
-pub fn event(value: &impl serde::Serialize) {
-    if let Ok(text) = render::json(value, false) {
-        let _ = writeln!(std::io::stdout(), "{text}");
     }
 }

@@ -37,6 +37,22 @@ pub fn json(value: &impl serde::Serialize, pretty: bool) -> Result<String, serde
     Ok(out)
 }
 
+/// Returns `path` for display: relative to the current directory if it is below it, with unsafe characters
+/// escaped.
+pub fn shown_path(path: &Path) -> String {
+    let below = std::env::current_dir().ok().and_then(|cwd| Some(path.strip_prefix(cwd).ok()?.to_path_buf()));
+    match below {
+        Some(below) if below.as_os_str().is_empty() => ".".to_owned(),
+        Some(below) => safe(&below.to_string_lossy()).into_owned(),
+        None => safe(&path.to_string_lossy()).into_owned(),
+    }
+}
+
+/// The line of a warning on stderr.
+pub fn warning(paint: Paint, message: &str) -> String {
+    format!("{} {}", paint.warning("warning:"), safe(message))
+}
+
 /// Text styles, switched on or off as a whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Paint {

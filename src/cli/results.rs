@@ -10,11 +10,12 @@ use codeweaver::query::{Match, Request, Response, Searcher};
 use codeweaver_index::status;
 use codeweaver_text::{self as text, Highlighter};
 
-use super::commands::search::Format;
+use super::args::Format;
 use super::context::Context;
 use super::error::CliError;
 use super::highlight;
 use super::lines::{self, LineForm};
+use super::output::Output;
 use super::places::Places;
 use super::render::{self, Paint, count, safe};
 use super::screen::Screen;
@@ -28,59 +29,6 @@ const MAX_COLUMNS: usize = 160;
 const INDENT: usize = 3;
 /// Maximum number of further places of a match that are shown.
 const MAX_LISTED: usize = 4;
-
-/// A response and the parameters of its printed form.
-pub struct Output<'a> {
-    pub response: &'a Response,
-    pub places: Places,
-    pub query: &'a str,
-    /// Words that select the lines shown of each match.
-    words: Vec<String>,
-    highlighter: Highlighter,
-    /// Number of better matches that are skipped.
-    offset: usize,
-    pub paint: Paint,
-    screen: Screen,
-}
-
-impl<'a> Output<'a> {
-    /// `query` is the text of the heading; the matches are the results of a search for `words`.
-    pub fn new(
-        context: &Context,
-        response: &'a Response,
-        places: Places,
-        query: &'a str,
-        words: &str,
-    ) -> Output<'a> {
-        let words_of_query = text::query_terms(words).into_iter().map(|term| term.term).collect();
-
-        Output {
-            response,
-            places,
-            query,
-            words: words_of_query,
-            highlighter: Highlighter::new(words),
-            offset: 0,
-            paint: context.paint,
-            screen: context.screen,
-        }
-    }
-
-    /// The same output, for the matches after the `offset` best.
-    pub fn after(self, offset: usize) -> Output<'a> {
-        Output { offset, ..self }
-    }
-
-    /// A highlighter of the words of the query and of the symbol of `found`.
-    pub fn highlighter_of(&self, found: &Match) -> Highlighter {
-        self.highlighter.with_symbol(&found.focus.symbol)
-    }
-
-    /// Cuts `text` if it does not fit into the rest of a line after `used` columns.
-    fn fit<'t>(&self, text: &'t str, used: usize) -> Cow<'t, str> {
-        width::fit_words(text, self.screen.columns_after(used))
-    }
-}
 
 /// Prints a response in `format`, or as `lines`.
 pub fn print(

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::context::shown_path;
 use super::error::CliError;
+use super::render::shown_path;
 
 /// `$XDG_DATA_HOME`, by default `~/.local/share`.
 pub fn data_dir() -> Result<PathBuf, CliError> {

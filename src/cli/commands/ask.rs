@@ -17,13 +17,14 @@ use codeweaver_index::{Codebase, background};
 
 use super::ask_server::Connection;
 use super::docs::absolute;
-use super::search::{Format, report_error, run_query};
-use crate::cli::context::{Context, shown_path};
+use super::search::{report_error, run_query};
+use crate::cli::args::Format;
+use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::cli::exit;
 use crate::cli::places::Places;
 use crate::cli::prompt::Prompt;
-use crate::cli::render::{self, Paint, safe, safe_lines};
+use crate::cli::render::{self, Paint, safe, safe_lines, shown_path};
 
 const EXAMPLES: &str = "\
 Examples:

@@ -17,12 +17,12 @@ use codeweaver_index::catalogue::{
 use codeweaver_index::progress::{Counters, Progress};
 use codeweaver_store::time;
 
-use crate::cli::context::{Context, shown_path};
+use crate::cli::context::Context;
 use crate::cli::downloads;
 use crate::cli::error::CliError;
 use crate::cli::estimate;
 use crate::cli::progress::{self, Style};
-use crate::cli::render::{self, plural, safe};
+use crate::cli::render::{self, plural, safe, shown_path};
 use crate::cli::{exit, width};
 
 const EXAMPLES: &str = "\

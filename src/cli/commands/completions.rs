@@ -5,13 +5,13 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Args, ValueEnum as _};
+use clap::{Args, Command, ValueEnum as _};
 use clap_complete::Shell;
 
 use crate::cli::completion::{self, PROGRAM};
-use crate::cli::context::{Context, shown_path};
+use crate::cli::context::Context;
 use crate::cli::error::CliError;
-use crate::cli::render;
+use crate::cli::render::{self, shown_path};
 use crate::cli::user_files;
 
 /// Print or install the completion script of a shell
@@ -32,18 +32,18 @@ pub struct CompletionsArgs {
     install: bool,
 }
 
-pub fn run(args: CompletionsArgs, context: &Context) -> Result<ExitCode, CliError> {
+pub fn run(args: CompletionsArgs, program: Command, context: &Context) -> Result<ExitCode, CliError> {
     if args.install {
-        return install(args.shell, context);
+        return install(args.shell, program, context);
     }
     let mut out = context.out();
-    out.write_all(&args.shell.map(completion::script).unwrap_or_default())?;
+    out.write_all(&args.shell.map(|shell| completion::script(shell, program)).unwrap_or_default())?;
     out.flush()?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// Writes the script to the directory of the shell, and tells how it is loaded.
-fn install(shell: Option<Shell>, context: &Context) -> Result<ExitCode, CliError> {
+fn install(shell: Option<Shell>, program: Command, context: &Context) -> Result<ExitCode, CliError> {
     let shell = shell.or_else(Shell::from_env).ok_or_else(|| {
         CliError::new(
             "the shell is not known",
@@ -61,7 +61,7 @@ fn install(shell: Option<Shell>, context: &Context) -> Result<ExitCode, CliError
         )
     })?;
 
-    user_files::write(&file, &completion::script(shell))?;
+    user_files::write(&file, &completion::script(shell, program))?;
     let mut out = context.out();
     writeln!(out, "{} {}", context.paint.good("Written:"), shown_path(&file))?;
 
@@ -130,10 +130,10 @@ pub struct CompleteArgs {
 }
 
 /// Prints one candidate a line, followed by a tab and its help for shells that show help.
-pub fn complete(args: CompleteArgs, context: &Context) -> Result<ExitCode, CliError> {
+pub fn complete(args: CompleteArgs, program: Command, context: &Context) -> Result<ExitCode, CliError> {
     let current_dir = std::env::current_dir().ok();
     let mut out = context.out();
-    for line in completion::candidates(args.words, args.index, current_dir.as_deref()) {
+    for line in completion::candidates(program, args.words, args.index, current_dir.as_deref()) {
         let value = line.split('\t').next().unwrap_or_default();
         writeln!(out, "{}", if args.shell == Shell::Bash { value } else { &line })?;
     }

@@ -12,9 +12,9 @@ use codeweaver_git::hooks::{self, Outcome};
 use codeweaver_index::status::hook_site;
 
 use super::init::install_hooks;
-use crate::cli::context::{Context, shown_path};
+use crate::cli::context::Context;
 use crate::cli::error::CliError;
-use crate::cli::render::{self, safe};
+use crate::cli::render::{self, safe, shown_path};
 
 /// The only setting that is also written into hook scripts.
 const HOOKS_MODE: &str = "hooks.mode";

@@ -11,8 +11,9 @@ use codeweaver_index::status::hook_site;
 use codeweaver_index::updater;
 use codeweaver_store::exclude;
 
-use crate::cli::context::{Context, shown_path};
+use crate::cli::context::Context;
 use crate::cli::error::CliError;
+use crate::cli::render::shown_path;
 
 /// Undo `init`: remove the hooks and the index
 #[derive(Debug, Args)]

@@ -9,9 +9,9 @@ use clap::{Args, Subcommand};
 use codeweaver::ask::collection::{Collection, CollectionError, CollectionReport, Collections};
 use codeweaver_index::progress::Silent;
 
-use crate::cli::context::{Context, shown_path};
+use crate::cli::context::Context;
 use crate::cli::error::CliError;
-use crate::cli::render;
+use crate::cli::render::{self, shown_path};
 
 const EXAMPLES: &str = "\
 Examples:

@@ -14,10 +14,11 @@ use codeweaver_mcp::clients::Scope;
 use codeweaver_mcp::clients::places::Environment;
 use codeweaver_mcp::clients::registered;
 use codeweaver_store::permission::{self, Unusable};
-use codeweaver_store::{StoreReader, lock};
+use codeweaver_store::{StoreReader, lock, mend_command};
 
-use crate::cli::context::{Context, shown_path};
+use crate::cli::context::Context;
 use crate::cli::error::CliError;
+use crate::cli::render::shown_path;
 use crate::cli::{exit, render};
 
 /// Free disk space below which a warning is shown.
@@ -375,7 +376,7 @@ fn write_permission(codebase: &Codebase) -> Check {
                 render::plural(n as u64, "file"),
                 shown_path(&example)
             ),
-            permission::mend_command(&example),
+            mend_command(&example),
         );
     }
 

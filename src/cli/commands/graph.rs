@@ -12,8 +12,8 @@ use codeweaver_xref::{
     self, CallGraphRequest, CallGraphResponse, CallGraphStatus, Direction, Edge, EdgeKind, Grade, Node, Xref,
 };
 
-use super::search::{Format, report_error, run_query};
-use crate::cli::args::place;
+use super::search::{report_error, run_query};
+use crate::cli::args::{Format, place};
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::cli::exit;

@@ -14,6 +14,7 @@ use crate::cli::context::Context;
 use crate::cli::downloads;
 use crate::cli::error::CliError;
 use crate::cli::estimate;
+use crate::cli::events::event;
 use crate::cli::progress::{self, Style};
 use crate::cli::render;
 
@@ -97,7 +98,7 @@ pub fn run(args: IndexArgs, context: &Context) -> Result<ExitCode, CliError> {
     let report = index(context, &codebase, &target, options, style)?;
 
     if style == Style::Json {
-        progress::event(&done(&report)?);
+        event(&done(&report)?);
     } else if style != Style::Quiet {
         print(context, &codebase, &report)?;
     }
@@ -116,7 +117,7 @@ fn dry_run(
     let estimate = estimate::estimate(codebase, target, options)?;
 
     if args.json {
-        progress::event(&estimate);
+        event(&estimate);
     } else {
         let mut out = context.out();
         writeln!(out, "{}", estimate::text(&estimate, &codebase.settings.model))?;
@@ -263,7 +264,7 @@ pub fn announce(unfinished: &Unfinished, style: Style, context: &Context) {
 
     match style {
         Style::Quiet => {}
-        Style::Json => progress::event(&serde_json::json!({ "event": "message", "message": message })),
+        Style::Json => event(&serde_json::json!({ "event": "message", "message": message })),
         Style::Bar | Style::Lines => context.note(&message),
     }
 }
@@ -310,7 +311,7 @@ fn in_background(args: &IndexArgs, codebase: &Codebase, context: &Context) -> Re
     })?;
 
     if args.json {
-        progress::event(&serde_json::json!({ "event": "background", "pid": pid }));
+        event(&serde_json::json!({ "event": "background", "pid": pid }));
     } else if !args.quiet {
         context.note(&format!(
             "Indexing in the background (PID {pid}); `git codeweaver status` shows the progress"

@@ -16,12 +16,12 @@ use codeweaver_store::exclude;
 
 use super::{completions, index, man};
 use crate::cli::checkpoint;
-use crate::cli::context::{Context, shown_path};
+use crate::cli::context::Context;
 use crate::cli::downloads;
 use crate::cli::error::CliError;
 use crate::cli::estimate;
 use crate::cli::progress::Style;
-use crate::cli::render;
+use crate::cli::render::{self, shown_path};
 
 const EXAMPLES: &str = "\
 Examples:

@@ -4,13 +4,12 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
-use clap::{Args, CommandFactory};
+use clap::Args;
 
-use crate::cli::args::Cli;
 use crate::cli::completion::PROGRAM;
-use crate::cli::context::{Context, shown_path};
+use crate::cli::context::Context;
 use crate::cli::error::CliError;
-use crate::cli::render;
+use crate::cli::render::{self, shown_path};
 use crate::cli::user_files;
 
 /// Print the manual page, or install all pages
@@ -29,33 +28,30 @@ pub struct ManArgs {
     out: Option<PathBuf>,
 }
 
-pub fn run(args: ManArgs, context: &Context) -> Result<ExitCode, CliError> {
+pub fn run(args: ManArgs, program: clap::Command, context: &Context) -> Result<ExitCode, CliError> {
+    let program = program.name(PROGRAM);
+
     if args.install {
-        return install(context);
+        return install(program, context);
     }
     if let Some(dir) = args.out {
-        write_pages(&dir)?;
+        write_pages(&dir, program)?;
         return Ok(ExitCode::SUCCESS);
     }
 
     let mut out = context.out();
-    clap_mangen::Man::new(command()).render(&mut out)?;
+    clap_mangen::Man::new(program).render(&mut out)?;
     out.flush()?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn command() -> clap::Command {
-    Cli::command().name(PROGRAM)
-}
-
 /// Writes one page for the program and one for each command.
-fn write_pages(dir: &Path) -> Result<(), CliError> {
-    let command = command();
-    for subcommand in command.get_subcommands().filter(|subcommand| !subcommand.is_hide_set()) {
+fn write_pages(dir: &Path, program: clap::Command) -> Result<(), CliError> {
+    for subcommand in program.get_subcommands().filter(|subcommand| !subcommand.is_hide_set()) {
         let name = format!("{PROGRAM}-{}", subcommand.get_name());
         write_page(dir, &name, subcommand.clone().display_name(name.clone()))?;
     }
-    write_page(dir, PROGRAM, command)
+    write_page(dir, PROGRAM, program)
 }
 
 fn write_page(dir: &Path, name: &str, command: clap::Command) -> Result<(), CliError> {
@@ -65,9 +61,9 @@ fn write_page(dir: &Path, name: &str, command: clap::Command) -> Result<(), CliE
 }
 
 /// Writes the pages to the directory where `man` looks, and tells whether it does.
-fn install(context: &Context) -> Result<ExitCode, CliError> {
+fn install(program: clap::Command, context: &Context) -> Result<ExitCode, CliError> {
     let dir = directory()?;
-    write_pages(&dir.join("man1"))?;
+    write_pages(&dir.join("man1"), program)?;
 
     let mut out = context.out();
     writeln!(out, "{} {}/{PROGRAM}*.1", context.paint.good("Written:"), shown_path(&dir.join("man1")))?;

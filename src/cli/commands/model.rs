@@ -11,10 +11,10 @@ use codeweaver_embed::hub::cache::{Cache, Cached};
 use codeweaver_embed::hub::{self, DownloadError, Kind, runtime};
 use codeweaver_embed::{self as embed, EmbedError};
 
-use crate::cli::context::{Context, shown_path};
+use crate::cli::context::Context;
 use crate::cli::downloads;
 use crate::cli::error::CliError;
-use crate::cli::render::{self, safe};
+use crate::cli::render::{self, safe, shown_path};
 
 /// Download, choose and remove embedding models
 #[derive(Debug, Args)]

@@ -8,8 +8,8 @@ use clap::Args;
 use codeweaver::query::Searcher;
 use codeweaver::query::outline::{Outline, OutlineSymbol};
 
-use super::search::{Format, OutputArgs, report_error, run_query};
-use crate::cli::args::place;
+use super::search::{report_error, run_query};
+use crate::cli::args::{Format, OutputArgs, place};
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::cli::places::Places;

@@ -7,8 +7,8 @@ use clap::Args;
 
 use codeweaver::query::Searcher;
 
-use super::search::{Format, OutputArgs, report_error};
-use crate::cli::args::place;
+use super::search::report_error;
+use crate::cli::args::{Format, OutputArgs, place};
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::cli::places::Places;

@@ -17,10 +17,12 @@ use codeweaver_index::{Codebase, Lifecycle, Target, asked_revisions, background}
 use codeweaver_mcp::envelope::Envelope;
 use codeweaver_text as text;
 
+use crate::cli::args::{Format, OutputArgs};
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::cli::grep::{self, GrepArgs};
 use crate::cli::lines::{LineArgs, LineForm};
+use crate::cli::output::Output;
 use crate::cli::places::Places;
 use crate::cli::{exit, render, results};
 
@@ -218,32 +220,6 @@ pub enum AnnArg {
     Hnsw,
 }
 
-/// Output format of the commands that run queries.
-#[derive(Debug, Clone, Copy, Args)]
-pub struct OutputArgs {
-    /// Output format
-    #[arg(short, long, visible_alias = "format", value_enum, value_name = "FORMAT", default_value_t = Format::Table)]
-    output_format: Format,
-    /// Same as `-o json`
-    #[arg(long, conflicts_with = "output_format")]
-    json: bool,
-}
-
-impl OutputArgs {
-    pub fn format(self) -> Format {
-        if self.json { Format::Json } else { self.output_format }
-    }
-}
-
-/// Output formats of a response.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-pub enum Format {
-    #[default]
-    Table,
-    Json,
-    Markdown,
-}
-
 pub fn run(args: SearchArgs, context: &Context) -> Result<ExitCode, CliError> {
     let codebase = context.codebase()?;
     let query = query_text(&args.query)?;
@@ -287,7 +263,7 @@ pub fn run(args: SearchArgs, context: &Context) -> Result<ExitCode, CliError> {
 
     let places = Places::new(context, &searcher.codebase, args.scope.rev.as_deref());
     let heading = report::heading(&request.query);
-    let output = results::Output::new(context, &response, places, &heading, &heading);
+    let output = Output::new(context, &response, places, &heading, &heading);
     results::print(context, &output.after(request.offset), args.output.format(), args.lines.form())?;
     finish(&searcher.codebase, &response, args.output.format(), context);
 

@@ -7,11 +7,12 @@ use clap::Args;
 use codeweaver::query::similar::SimilarRequest;
 use codeweaver::query::{Searcher, ViewRequest};
 
-use super::search::{Format, OutputArgs, ScopeArgs, finish, report_error, run_query};
-use crate::cli::args::place;
+use super::search::{ScopeArgs, finish, report_error, run_query};
+use crate::cli::args::{Format, OutputArgs, place};
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::cli::lines::{LineArgs, LineForm};
+use crate::cli::output::Output;
 use crate::cli::places::Places;
 use crate::cli::{exit, results};
 
@@ -86,7 +87,7 @@ pub fn run(args: SimilarArgs, context: &Context) -> Result<ExitCode, CliError> {
 
     let places = Places::new(context, &searcher.codebase, args.scope.rev.as_deref());
     let query = format!("similar to {}:{}", places.path(&request.path), request.line);
-    let output = results::Output::new(context, &response, places, &query, "").after(request.offset);
+    let output = Output::new(context, &response, places, &query, "").after(request.offset);
     results::print(context, &output, args.output.format(), args.lines.form())?;
 
     finish(&searcher.codebase, &response, args.output.format(), context);

@@ -13,9 +13,9 @@ use codeweaver_index::status::{self, Place, StatusReport};
 use codeweaver_store::time;
 
 use super::index::submodules;
-use crate::cli::context::{Context, shown_path};
+use crate::cli::context::Context;
 use crate::cli::error::CliError;
-use crate::cli::render::{self, bytes, count, plural};
+use crate::cli::render::{self, bytes, count, plural, shown_path};
 
 /// Skip reason of files whose contents are not in this clone.
 const NOT_LOCAL: &str = "not_local";

@@ -10,9 +10,10 @@ use codeweaver_index::recompute::{self, Recomputed};
 use codeweaver_index::repair::{self, Finding};
 use codeweaver_index::{IndexError, Target, UpdateOptions, updater};
 
-use crate::cli::context::{Context, shown_path};
+use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::cli::progress::{self, Style};
+use crate::cli::render::shown_path;
 use crate::cli::{exit, render};
 
 /// Check every stored file against its hash, and rebuild damaged ones

@@ -9,7 +9,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::process::Stdio;
 
-use clap::{Arg, Command, CommandFactory, ValueHint};
+use clap::{Arg, Command, ValueHint};
 use clap_complete::Shell;
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
 
@@ -17,36 +17,39 @@ use codeweaver::query::Intent;
 use codeweaver_chunk::{SemanticClass, SymbolKind, language};
 use codeweaver_config as config;
 
-use crate::cli::args::Cli;
-
 /// Name of the program.
 pub const PROGRAM: &str = "git-codeweaver";
 
-/// The completion script of a shell.
-pub fn script(shell: Shell) -> Vec<u8> {
+/// The completion script of a shell for `command`, the program.
+pub fn script(shell: Shell, command: Command) -> Vec<u8> {
     match shell {
         Shell::Bash => include_bytes!("git-codeweaver.bash").to_vec(),
         Shell::Zsh => include_bytes!("_git-codeweaver").to_vec(),
         Shell::Fish => include_bytes!("git-codeweaver.fish").to_vec(),
         other => {
             let mut script = Vec::new();
-            clap_complete::generate(other, &mut Cli::command().bin_name(PROGRAM), PROGRAM, &mut script);
+            clap_complete::generate(other, &mut command.bin_name(PROGRAM), PROGRAM, &mut script);
             script
         }
     }
 }
 
-/// The candidates for the word at `index` of a command line whose first word is the program. Each has its
+/// The candidates for the word at `index` of a command line whose first word is `command`, the program. Each has its
 /// value and, after a tab, the first line of its help.
 ///
 /// Options are omitted unless the word begins with `-` or nothing else fits.
-pub fn candidates(words: Vec<OsString>, index: usize, current_dir: Option<&Path>) -> Vec<String> {
+pub fn candidates(
+    command: Command,
+    words: Vec<OsString>,
+    index: usize,
+    current_dir: Option<&Path>,
+) -> Vec<String> {
     let mut words = words;
     words.resize(index + 1, OsString::new()); // shells may leave out an empty word at the end
 
     let is_option = words[index].as_encoded_bytes().starts_with(b"-");
 
-    let mut command = with_values(Cli::command());
+    let mut command = with_values(command);
     let mut found =
         clap_complete::engine::complete(&mut command, words, index, current_dir).unwrap_or_default();
 
@@ -117,14 +120,17 @@ fn revisions(current: &OsStr) -> Vec<CompletionCandidate> {
 
 #[cfg(test)]
 mod tests {
+    use clap::CommandFactory as _;
+
     use super::*;
+    use crate::cli::command_line::Cli;
 
     /// The values for the last of `words`.
     fn values(words: &[&str]) -> Vec<String> {
         let words: Vec<OsString> =
             std::iter::once(PROGRAM).chain(words.iter().copied()).map(OsString::from).collect();
         let index = words.len() - 1;
-        let found = candidates(words, index, Some(Path::new(env!("CARGO_MANIFEST_DIR"))));
+        let found = candidates(Cli::command(), words, index, Some(Path::new(env!("CARGO_MANIFEST_DIR"))));
         found.iter().map(|line| line.split('\t').next().unwrap().to_owned()).collect()
     }
 

@@ -18,7 +18,8 @@ use codeweaver_eval::table::table;
 use codeweaver_eval::{Report, Runner, Suite, ablate, foreign};
 use codeweaver_xref::{CallSite, Xref};
 
-use super::search::{Format, report_error, run_query};
+use super::search::{report_error, run_query};
+use crate::cli::args::Format;
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::cli::{exit, render};

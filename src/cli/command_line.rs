@@ -1,0 +1,99 @@
+//! The command line as a whole: global options and the list of commands.
+
+use clap::{Parser, Subcommand};
+
+use super::args::GlobalArgs;
+use super::commands;
+
+const ABOUT: &str = "Search code by meaning, from an index that lives in your git repository";
+
+const LONG_ABOUT: &str = "\
+Search code by meaning, from an index that lives in your git repository.
+
+The index is built from git's own objects and kept current by hooks on every commit and checkout. \
+Nothing leaves the machine: the default model is part of this program.";
+
+const EXAMPLES: &str = "\
+Examples:
+  git codeweaver init                              set up this repository and build the first index
+  git codeweaver search \"where are tokens refreshed\"
+  git codeweaver search -l 3 --lang rust --no-tests \"retry with backoff\"
+  git codeweaver search --rev v1.2 \"config file lookup\"
+  git codeweaver status                            show what is indexed and how current it is
+
+`git codeweaver help COMMAND` or `git codeweaver COMMAND -h` shows the help of a command. \
+(`git codeweaver --help` makes git open a manual page, which `git codeweaver man --install` installs.)";
+
+#[derive(Debug, Parser)]
+#[command(
+    name = "git-codeweaver",
+    bin_name = "git codeweaver",
+    version,
+    about = ABOUT,
+    long_about = LONG_ABOUT,
+    after_help = EXAMPLES,
+    max_term_width = 100,
+)]
+pub struct Cli {
+    #[command(flatten)]
+    pub global: GlobalArgs,
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    Init(commands::init::InitArgs),
+    Deinit(commands::deinit::DeinitArgs),
+    Index(commands::index::IndexArgs),
+    Search(commands::search::SearchArgs),
+    Ask(commands::ask::AskArgs),
+    Docs(commands::docs::DocsArgs),
+    Catalogue(commands::catalogue::CatalogueArgs),
+    Serve(commands::serve::ServeArgs),
+    Similar(commands::similar::SimilarArgs),
+    Outline(commands::outline::OutlineArgs),
+    Graph(commands::graph::GraphArgs),
+    Read(commands::read::ReadArgs),
+    Status(commands::status::StatusArgs),
+    Doctor(commands::doctor::DoctorArgs),
+    Config(commands::config::ConfigArgs),
+    Chunks(commands::chunks::ChunksArgs),
+    Verify(commands::verify::VerifyArgs),
+    Mcp(commands::mcp::McpArgs),
+    Model(commands::model::ModelArgs),
+    Eval(commands::eval::EvalArgs),
+    Gc(commands::gc::GcArgs),
+    Hook(commands::hook::HookArgs),
+    Completions(commands::completions::CompletionsArgs),
+    #[command(hide = true)]
+    Complete(commands::completions::CompleteArgs),
+    Man(commands::man::ManArgs),
+}
+
+impl Command {
+    /// Whether its output is for a person to read.
+    pub fn displays(&self) -> bool {
+        !matches!(self, Command::Hook(_) | Command::Mcp(_))
+    }
+
+    /// True if the process leaves the session of its parent.
+    pub fn is_detached(&self) -> bool {
+        match self {
+            Command::Index(args) => args.detached,
+            Command::Hook(_) => commands::hook::is_detached(),
+            _ => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn clap_definitions_are_consistent() {
+        Cli::command().debug_assert();
+    }
+}
