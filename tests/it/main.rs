@@ -96,6 +96,7 @@ mod setup_samples;
 mod similar;
 mod smoke;
 mod spelling;
+mod structure;
 mod terminal;
 mod translated;
 mod tune;

@@ -122,7 +122,8 @@ fn the_examples_in_the_documentation_are_true() {
 #[test]
 fn every_tool_and_every_argument_is_documented() {
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs");
-    let page = ["mcp.md", "mcp-tools.md"].map(|name| std::fs::read_to_string(docs.join(name)).unwrap()).concat();
+    let page =
+        ["mcp.md", "mcp-tools.md"].map(|name| std::fs::read_to_string(docs.join(name)).unwrap()).concat();
     let mut client = McpClient::start(&TestRepo::init());
 
     let tools = client.request("tools/list", json!({}))["result"]["tools"].clone();
