@@ -12,9 +12,8 @@ use prometheus::{
     TextEncoder,
 };
 
-use codeweaver::query::Response;
 use codeweaver::query::grep::Found;
-use codeweaver::query::parse::intent::Intent;
+use codeweaver::query::{Intent, Response};
 use codeweaver_base::sync;
 use codeweaver_embed::ApiFigures;
 use codeweaver_index::status::StatusReport;

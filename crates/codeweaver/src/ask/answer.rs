@@ -2,12 +2,10 @@
 
 use serde::Serialize;
 
-use super::generate::Generated;
 use crate::query::response::IndexInfo;
 use crate::query::view::MatchState;
 
-/// Text shown instead of an answer if there is none.
-pub const NOTHING_FOUND: &str = "No relevant information found";
+pub use super::generated::{Generated, NOTHING_FOUND};
 
 /// The answer to a question.
 #[derive(Debug, Clone, Serialize, schemars::JsonSchema)]

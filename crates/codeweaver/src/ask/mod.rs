@@ -6,7 +6,7 @@
 //! * [`units`]: the sentences and code blocks of the documents that were retrieved.
 //! * [`extract`]: the units that answer it, and the passages around them.
 //! * [`mod@generate`], [`api`]: a language model that words the answer from the passages, if one is
-//!   configured.
+//!   configured; `generated` checks its citations.
 //! * [`answer`]: the response.
 //!
 //! [`collection`] makes the documents of directories outside of any repository a codebase, [`serve`] answers
@@ -20,6 +20,7 @@ pub mod client;
 pub mod collection;
 pub mod extract;
 pub mod generate;
+mod generated;
 pub mod question;
 pub mod serve;
 pub mod units;

@@ -16,11 +16,11 @@ use codeweaver_index::policy::{PathDecision, PathFlags, Policy, SkipReason};
 
 use super::cancel::Cancel;
 use super::error::QueryError;
+use super::filters::Filters;
 use super::names;
-use super::request::{Filters, ViewRequest};
-use super::search::Searcher;
+use super::request::ViewRequest;
 use super::view::View;
-use super::view::open::{Opened, ViewTarget, WorktreeInput};
+use super::view::open::{Opened, ViewSource, ViewTarget, WorktreeInput};
 use super::view::scope::canonical_language;
 
 /// Time limit for finding the last changes of files.
@@ -51,6 +51,14 @@ pub struct ListRequest {
     /// Number of files whose last change is looked for, in that order.
     pub n_changed: usize,
     pub cancel: Cancel,
+}
+
+impl ListRequest {
+    /// A request for all files of the working tree or of `rev`.
+    pub(crate) fn all(rev: Option<&str>) -> ListRequest {
+        let filters = Filters { include_tests: true, ..Filters::default() };
+        ListRequest { filters, rev: rev.map(str::to_owned), ..ListRequest::default() }
+    }
 }
 
 /// A file.
@@ -96,34 +104,30 @@ struct Known {
     state: Option<FileState>,
 }
 
-impl Searcher {
-    /// Lists files.
-    ///
-    /// # Errors
-    /// [`codeweaver_git::GitError::UnknownRevision`], [`QueryError::UnknownName`] for a language,
-    /// [`QueryError::Cancelled`].
-    pub fn list_files(&self, request: &ListRequest) -> Result<Listing, QueryError> {
-        self.guarded(|| {
-            names::check(&request.filters)?;
-            Lister { searcher: self, request }.list()
-        })
-    }
+/// Lists files of the codebase of `source`.
+///
+/// # Errors
+/// [`codeweaver_git::GitError::UnknownRevision`], [`QueryError::UnknownName`] for a language,
+/// [`QueryError::Cancelled`].
+pub(crate) fn list(source: ViewSource<'_>, request: &ListRequest) -> Result<Listing, QueryError> {
+    names::check(&request.filters)?;
+    Lister { source, request }.list()
 }
 
 struct Lister<'a> {
-    searcher: &'a Searcher,
+    source: ViewSource<'a>,
     request: &'a ListRequest,
 }
 
 impl Lister<'_> {
     fn list(&self) -> Result<Listing, QueryError> {
-        let repo = &self.searcher.codebase.repo;
+        let repo = &self.source.codebase.repo;
         let target = match &self.request.rev {
             Some(rev) => {
                 let revision = repo.resolve(rev)?;
                 Target { tree: Some(revision.tree), commit: revision.commit, reference: None, is_head: false }
             }
-            None => Target::head(&self.searcher.codebase)?,
+            None => Target::head(self.source.codebase)?,
         };
 
         let mut listing = Listing { rev: self.request.rev.clone(), ..Listing::default() };
@@ -150,7 +154,7 @@ impl Lister<'_> {
         target: &Target,
         listing: &mut Listing,
     ) -> Result<(BTreeMap<BString, Known>, Vec<BString>), QueryError> {
-        let repo = &self.searcher.codebase.repo;
+        let repo = &self.source.codebase.repo;
         let mut known = BTreeMap::new();
         if let Some(tree) = &target.tree {
             for file in git::walk_tree(repo, tree)? {
@@ -161,7 +165,7 @@ impl Lister<'_> {
 
         let mut deleted = Vec::new();
         if self.request.rev.is_none() && !repo.is_bare() {
-            let status = self.searcher.views().status(target, ViewRequest::UNLIMITED)?;
+            let status = self.source.status(target, ViewRequest::UNLIMITED)?;
 
             for change in &status.changes.changes {
                 match &change.bytes {
@@ -208,7 +212,7 @@ impl Lister<'_> {
         known: BTreeMap<BString, Known>,
         listing: &mut Listing,
     ) -> Result<(), QueryError> {
-        let codebase = &self.searcher.codebase;
+        let codebase = self.source.codebase;
         let settings = &codebase.settings.policy;
         let policy = Policy::for_tree(&codebase.repo, target.tree.as_ref(), settings)
             .map_err(codeweaver_index::IndexError::from)?;
@@ -263,7 +267,7 @@ impl Lister<'_> {
             cancel: self.request.cancel.clone(),
         };
 
-        match self.searcher.views().open(&wanted) {
+        match self.source.open(&wanted) {
             Ok(Opened::View(view)) => Some(view),
             Ok(Opened::Behind(view)) => view,
             Err(_) => None,
@@ -315,7 +319,7 @@ impl Lister<'_> {
         deadline: Instant,
         order: &mut Vec<(usize, i64)>,
     ) -> Result<bool, QueryError> {
-        let repo = &self.searcher.codebase.repo;
+        let repo = &self.source.codebase.repo;
         let mut trees = TreeComparer::new(repo);
         let specs = &self.request.filters.paths;
         let mut is_late = false;
@@ -439,18 +443,6 @@ impl Listing {
 
         scored.sort();
         scored.into_iter().take(MAX_NEAR).map(|(_, _, place)| place).collect()
-    }
-}
-
-impl Searcher {
-    /// Returns paths that are similar to `wanted`, which matches no file of the working tree or of `rev`.
-    pub fn near_paths(&self, wanted: &str, rev: Option<&str>) -> Vec<String> {
-        let filters = Filters { include_tests: true, ..Filters::default() };
-        let request = ListRequest { filters, rev: rev.map(str::to_owned), ..ListRequest::default() };
-
-        let files = self.list_files(&request).map(|listing| listing.files).unwrap_or_default();
-        let all: Vec<BString> = files.into_iter().map(|file| file.path).collect();
-        Listing::near(&all, wanted)
     }
 }
 

@@ -1,22 +1,23 @@
 //! Query: from a request to ranked matches, with the freshness of the searched state.
 //!
-//! The modules in the order in which a request passes through them:
+//! The modules in the order in which each imports only those before it:
 //!
-//! * [`request`]: the query with its filters and limits.
+//! * [`request`]: the query with its `filters` and limits. [`response`]: everything that is returned.
 //! * [`parse`]: everything derived from the text of the query.
 //! * [`view`]: the snapshot with its overlays that answers.
 //! * `translated`: a query in another language than English, in English words.
 //! * `spelling`: a query in the spelling of the index.
 //! * [`retrieve`]: candidates from lexical, dense, symbol and path evidence.
 //! * [`rank`]: the order of the files with candidates.
-//! * `verbatim`: files that contain a short query as it is written; they come before all others.
-//! * [`report`]: the search for a long query by its parts, each of which is retrieved and ranked.
 //! * [`answer`]: the texts of the best files, within the budget.
-//! * [`response`]: everything that is returned.
-//! * [`search`]: the sequence of these stages; `verify` compares the shown files with the disk.
+//! * [`report`]: a long query in its parts, each of which is retrieved and ranked.
+//! * `verbatim`: files that contain a short query as it is written; they come before all others.
+//! * `rerank`: the order of the best files by a cross-encoder.
+//! * `pipeline`: the sequence of these stages; `verify` compares the shown files with the disk.
+//! * [`search`]: all requests about one codebase.
 //!
-//! Other requests are [`similar`], [`grep`], [`outline`] and [`read`]; [`locate`] resolves their paths, and
-//! `definitions` finds the definitions at their lines. Retrieval and ranking share [`path_facts`].
+//! Other requests are [`similar`], [`grep`], [`outline`], [`read`] and [`passages`]; [`locate`] resolves their
+//! paths, and `definitions` finds the definitions at their lines. Retrieval and ranking share [`path_facts`].
 //! [`changes`] and [`listing`] are answered from git, [`symbol_lookup`] from the names of all definitions,
 //! which [`symbol_scan`] reads.
 
@@ -27,19 +28,24 @@ mod cancel;
 pub mod changes;
 mod definitions;
 pub mod error;
+mod filters;
 pub mod grep;
+mod intent;
 #[doc(hidden)]
 pub mod listing;
 #[doc(hidden)]
 pub mod locate;
+mod model;
 mod names;
 pub mod outline;
 #[doc(hidden)]
 pub mod parse;
+mod part;
 #[doc(hidden)]
 pub mod passages;
 #[doc(hidden)]
 pub mod path_facts;
+mod pipeline;
 #[doc(hidden)]
 pub mod rank;
 pub mod read;
@@ -47,6 +53,7 @@ pub mod read;
 pub mod report;
 pub mod request;
 mod rerank;
+mod resources;
 pub mod response;
 #[doc(hidden)]
 pub mod retrieve;
@@ -68,8 +75,8 @@ pub mod view;
 pub use cancel::Cancel;
 pub use error::QueryError;
 pub use grep::GrepRequest;
+pub use intent::Intent;
 pub use outline::Outline;
-pub use parse::intent::Intent;
 pub use read::FileText;
 pub use request::{Ann, Filters, Mode, Request, ViewRequest, WorktreeMode};
 pub use response::{Match, Response};

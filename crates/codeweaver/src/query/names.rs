@@ -4,7 +4,7 @@
 use codeweaver_chunk::{LanguageId, SemanticClass, SymbolKind, language};
 
 use super::error::QueryError;
-use super::request::Filters;
+use super::filters::Filters;
 
 /// Checks that every language and kind of `filters` exists.
 pub fn check(filters: &Filters) -> Result<(), QueryError> {

@@ -1,15 +1,14 @@
 //! Outline: the definitions of a file, in order.
 
 use codeweaver_chunk::{ChunkSource, SemanticClass, SymbolKind, grammar};
+use codeweaver_config::Settings;
 use codeweaver_git::quoting;
 
 use super::error::QueryError;
 use super::locate;
 use super::request::ViewRequest;
 use super::response::IndexInfo;
-use super::search::Searcher;
-use super::view::MatchState;
-use super::view::freshness::RequestUpdate;
+use super::view::{MatchState, View};
 
 /// Stored sources of chunks whose symbols are all known.
 const SEMANTIC: u8 = ChunkSource::Semantic as u8;
@@ -73,70 +72,63 @@ impl Outline {
     }
 }
 
-impl Searcher {
-    /// The outline of `path` in `rev`, or in the working tree if `None`.
-    ///
-    /// # Errors
-    /// [`QueryError::NotFound`] if the file is not indexed, and the errors of [`Searcher::view`].
-    pub fn outline(
-        &self,
-        path: &str,
-        rev: Option<&str>,
-        update: RequestUpdate<'_>,
-    ) -> Result<Outline, QueryError> {
-        self.guarded(|| self.outline_unguarded(path, rev, update))
+/// The view of `rev`, or of the working tree if `None`, in which the file at `path` is as on disk.
+///
+/// # Errors
+/// [`QueryError::Parameter`] for a path outside of the repository.
+pub(crate) fn view_request(
+    path: &str,
+    rev: Option<&str>,
+    settings: &Settings,
+) -> Result<ViewRequest, QueryError> {
+    Ok(ViewRequest {
+        revision: rev.map(str::to_owned),
+        files: vec![quoting::text(&locate::clean(path)?)],
+        budget: ViewRequest::UNLIMITED,
+        ..ViewRequest::new(settings)
+    })
+}
+
+/// The outline of the file at `path` of `view`, whose state is `index`.
+///
+/// # Errors
+/// [`QueryError::NotFound`] if the file is not indexed.
+pub(crate) fn outline(view: &View, path: &str, index: IndexInfo) -> Result<Outline, QueryError> {
+    let file = locate::file(view, path)?;
+
+    let mut symbols = Vec::new();
+    let (mut n_rows, mut n_pieces) = (0, 0);
+
+    for id in locate::rows(view, file.doc) {
+        let segment = &view.reader.segments[id.segment as usize];
+        let row = &segment.rows()[id.row as usize];
+        n_rows += 1;
+        n_pieces += u32::from(!matches!(row.source, SEMANTIC | MARKDOWN));
+        symbols.extend(segment.symbols_of(row).map(|symbol| OutlineSymbol {
+            name: segment.name(symbol.name).to_owned(),
+            qualified_name: segment.name(symbol.qualified_name).to_owned(),
+            kind: SymbolKind::from_u8(symbol.kind).map_or("other", SymbolKind::name),
+            class: SemanticClass::from_u8(symbol.class).unwrap_or(SemanticClass::Unknown).name(),
+            signature: segment.signature(&symbol),
+            doc: segment.text(symbol.doc),
+            span: (symbol.start_line, symbol.end_line),
+            nesting: symbol.nesting,
+        }));
     }
 
-    fn outline_unguarded(
-        &self,
-        path: &str,
-        rev: Option<&str>,
-        update: RequestUpdate<'_>,
-    ) -> Result<Outline, QueryError> {
-        let request = ViewRequest {
-            revision: rev.map(str::to_owned),
-            files: vec![quoting::text(&locate::clean(path)?)],
-            budget: ViewRequest::UNLIMITED,
-            ..ViewRequest::new(&self.codebase.settings)
-        };
+    symbols.sort_by(|a, b| (a.span, a.nesting, &a.name).cmp(&(b.span, b.nesting, &b.name)));
+    symbols.dedup_by(|a, b| (a.span, &a.qualified_name) == (b.span, &b.qualified_name));
+    // A parsed file has at least one chunk that the parser found.
+    let complete = n_rows == 0 || n_pieces < n_rows;
 
-        let view = self.view(&request, update)?;
-        let file = locate::file(&view, path)?;
-
-        let mut symbols = Vec::new();
-        let (mut n_rows, mut n_pieces) = (0, 0);
-
-        for id in locate::rows(&view, file.doc) {
-            let segment = &view.reader.segments[id.segment as usize];
-            let row = &segment.rows()[id.row as usize];
-            n_rows += 1;
-            n_pieces += u32::from(!matches!(row.source, SEMANTIC | MARKDOWN));
-            symbols.extend(segment.symbols_of(row).map(|symbol| OutlineSymbol {
-                name: segment.name(symbol.name).to_owned(),
-                qualified_name: segment.name(symbol.qualified_name).to_owned(),
-                kind: SymbolKind::from_u8(symbol.kind).map_or("other", SymbolKind::name),
-                class: SemanticClass::from_u8(symbol.class).unwrap_or(SemanticClass::Unknown).name(),
-                signature: segment.signature(&symbol),
-                doc: segment.text(symbol.doc),
-                span: (symbol.start_line, symbol.end_line),
-                nesting: symbol.nesting,
-            }));
-        }
-
-        symbols.sort_by(|a, b| (a.span, a.nesting, &a.name).cmp(&(b.span, b.nesting, &b.name)));
-        symbols.dedup_by(|a, b| (a.span, &a.qualified_name) == (b.span, &b.qualified_name));
-        // A parsed file has at least one chunk that the parser found.
-        let complete = n_rows == 0 || n_pieces < n_rows;
-
-        Ok(Outline {
-            path: file.path,
-            language: file.language,
-            blob: file.blob_oid.to_string(),
-            index: self.index_info(&view),
-            rev: view.spec,
-            state: file.state,
-            symbols,
-            complete,
-        })
-    }
+    Ok(Outline {
+        path: file.path,
+        language: file.language,
+        blob: file.blob_oid.to_string(),
+        index,
+        rev: view.spec.clone(),
+        state: file.state,
+        symbols,
+        complete,
+    })
 }

@@ -6,24 +6,19 @@
 use std::cmp::Ordering;
 use std::ops::Range;
 use std::sync::Arc;
-use std::time::Instant;
 
-use codeweaver_embed::Embedder;
 use codeweaver_git::{Oid, quoting};
+use codeweaver_index::Codebase;
 use codeweaver_store::StoreError;
 use codeweaver_text as text;
 
-use super::answer::budget::Budget;
-use super::answer::{Answer, Ranking, content, index_info};
-use super::error::{QueryError, guarded};
+use super::answer::{Answer, Ranking};
+use super::error::QueryError;
+use super::rank::RankedFile;
 use super::rank::calibration::CALIBRATION;
-use super::rank::{RankedFile, WEIGHTS};
 use super::request::Request;
 use super::response::IndexInfo;
 use super::retrieve::Candidate;
-use super::search::Searcher;
-use super::verify::answer_verified;
-use super::view::freshness::RequestUpdate;
 use super::view::{MatchState, RowId, View};
 
 /// Maximum number of chunks of one document.
@@ -33,7 +28,7 @@ const MAX_JUDGED: usize = 5;
 /// Maximum that the rank of a document adds to the score of its chunks.
 const DOCUMENT_WEIGHT: f32 = 1.0;
 
-/// The result of [`Searcher::passages`].
+/// The passages of a question.
 #[derive(Debug)]
 pub struct Passages {
     /// Best first.
@@ -87,101 +82,67 @@ pub struct PassageTerm {
 
 /// Reads the text of a blob; `None` if it is not in this clone.
 type ReadText<'a> = dyn FnMut(&Oid) -> Result<Option<Arc<str>>, QueryError> + 'a;
-/// The text of a blob that is in memory.
-type HeldText<'a> = dyn Fn(&Oid) -> Option<Arc<str>> + 'a;
 
-impl Searcher {
-    /// Returns the passages that answer the question `request`, of the `request.limit` best files, as they
-    /// are on disk.
-    ///
-    /// # Errors
-    /// As [`Self::search`].
-    pub fn passages(&self, request: &Request, update: RequestUpdate<'_>) -> Result<Passages, QueryError> {
-        self.guarded(|| {
-            request.check()?;
-            let budget = Budget::new(request);
+/// The passages of the files of `answer` that are shown. Matches that differ from the disk were left out of it,
+/// and so are their passages.
+pub(super) fn of_answer(
+    codebase: &Codebase,
+    request: &Request,
+    view: &View,
+    answer: Answer,
+    index: IndexInfo,
+) -> Result<Passages, QueryError> {
+    let Answer { fitted, mut ranking } = answer;
+    let shown: Vec<_> = fitted.matches.iter().map(|it| quoting::bytes(&it.file.path)).collect();
+    ranking.files.retain(|file| shown.iter().any(|path| path == view.entry(file.entry).0));
 
-            let (view, answer) = answer_verified(&self.views(), &request.view, update, |view, deadline| {
-                let ranking = self.rank(request, view, &WEIGHTS, deadline);
-                request.view.cancel.check()?;
-                let fitted =
-                    content::matches(&self.codebase, view, &ranking, &budget, self.tuning.min_parallel_rows)?;
-                Ok(Answer { fitted, ranking })
-            })?;
+    let mut blobs = codebase.repo.blobs();
+    gather(request, view, ranking, index, &mut |oid| {
+        let bytes = view.blob_from(&mut blobs, oid)?;
+        Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into()))
+    })
+}
 
-            // Matches that differ from the disk were left out, and so are their passages.
-            let Answer { fitted, mut ranking } = answer;
-            let shown: Vec<_> = fitted.matches.iter().map(|it| quoting::bytes(&it.file.path)).collect();
-            ranking.files.retain(|file| shown.iter().any(|path| path == view.entry(file.entry).0));
+/// Collects the passages of the files of `ranking`, whose texts `read` returns. `index` is the state of `view`.
+pub(super) fn gather(
+    request: &Request,
+    view: &View,
+    ranking: Ranking,
+    index: IndexInfo,
+    read: &mut ReadText<'_>,
+) -> Result<Passages, QueryError> {
+    let mut list = Vec::new();
+    let best = ranking.files.first().map_or(1.0, |file| file.explanation.score).max(f32::MIN_POSITIVE);
+    let scale = Scale::from_files(&ranking.files);
 
-            let mut blobs = self.codebase.repo.blobs();
-            let passages = self.gather(request, &view, ranking, &mut |oid| {
-                let bytes = view.blob_from(&mut blobs, oid)?;
-                Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into()))
-            })?;
+    for file in &ranking.files {
+        let Some(document) = document(view, file, read)? else { continue };
+        let document_score = (file.explanation.score / best).clamp(0.0, 1.0) * DOCUMENT_WEIGHT;
 
-            Ok(passages)
-        })
-    }
-
-    /// Returns passages as [`Self::passages`] does, of a view that the caller holds and of texts that `read`
-    /// returns. Changes since the view was opened are not noticed.
-    pub fn passages_of(
-        &self,
-        request: &Request,
-        view: &View,
-        read: &HeldText<'_>,
-    ) -> Result<Passages, QueryError> {
-        guarded(|| {
-            request.check()?;
-
-            let mut ranking = self.rank(request, view, &WEIGHTS, Instant::now() + request.view.timeout);
-            ranking.files.retain(|file| file.relevance >= request.min_score);
-            ranking.files.truncate(request.limit);
-            self.gather(request, view, ranking, &mut |oid| Ok(read(oid)))
-        })
-    }
-
-    fn gather(
-        &self,
-        request: &Request,
-        view: &View,
-        ranking: Ranking,
-        read: &mut ReadText<'_>,
-    ) -> Result<Passages, QueryError> {
-        let mut list = Vec::new();
-        let best = ranking.files.first().map_or(1.0, |file| file.explanation.score).max(f32::MIN_POSITIVE);
-        let scale = Scale::from_files(&ranking.files);
-
-        for file in &ranking.files {
-            let Some(document) = document(view, file, read)? else { continue };
-            let document_score = (file.explanation.score / best).clamp(0.0, 1.0) * DOCUMENT_WEIGHT;
-
-            for chunk in file.chunks.iter().take(MAX_PER_DOCUMENT) {
-                list.push(Passage {
-                    document: document.clone(),
-                    bytes: bytes_of(view, chunk.id, &document.text)?,
-                    score: scale.score(chunk) + document_score,
-                    cosine: chunk.cosine,
-                    coverage: chunk.coverage,
-                });
-            }
+        for chunk in file.chunks.iter().take(MAX_PER_DOCUMENT) {
+            list.push(Passage {
+                document: document.clone(),
+                bytes: bytes_of(view, chunk.id, &document.text)?,
+                score: scale.score(chunk) + document_score,
+                cosine: chunk.cosine,
+                coverage: chunk.coverage,
+            });
         }
-
-        list.sort_by(by_score);
-        let mut warnings = view.warnings.clone();
-        warnings.extend(view.missing_warning(Some(&request.filters)));
-        warnings.extend(ranking.warnings.iter().cloned());
-
-        Ok(Passages {
-            list,
-            terms: terms(request, view, &ranking),
-            relevance: relevance(&ranking.files),
-            absent_words: ranking.absent_words,
-            warnings,
-            index: index_info(view, self.embedder().map_or("none", Embedder::name)),
-        })
     }
+
+    list.sort_by(by_score);
+    let mut warnings = view.warnings.clone();
+    warnings.extend(view.missing_warning(Some(&request.filters)));
+    warnings.extend(ranking.warnings.iter().cloned());
+
+    Ok(Passages {
+        list,
+        terms: terms(request, view, &ranking),
+        relevance: relevance(&ranking.files),
+        absent_words: ranking.absent_words,
+        warnings,
+        index,
+    })
 }
 
 /// Best first; ties by path and position.

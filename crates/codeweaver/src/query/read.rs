@@ -3,13 +3,12 @@
 use codeweaver_chunk::language;
 use codeweaver_git::worktree::WorktreeReader;
 use codeweaver_git::{self as git, BStr, ByteSlice, Oid, quoting};
-use codeweaver_index::IndexError;
 use codeweaver_index::policy::{Exempt, PathDecision, Policy, SkipReason};
+use codeweaver_index::{Codebase, IndexError};
 use codeweaver_text as text;
 
 use super::error::QueryError;
 use super::locate;
-use super::search::Searcher;
 use super::view::MatchState;
 
 /// Maximum size of the text. [`FileText::truncated`] is set if there is more.
@@ -55,7 +54,14 @@ impl FileText {
     }
 }
 
-impl Searcher {
+/// Reads files of one codebase.
+pub(super) struct FileReader<'a> {
+    pub codebase: &'a Codebase,
+    /// Whether credentials and files that git ignores are withheld.
+    pub is_shared: bool,
+}
+
+impl FileReader<'_> {
     /// Reads `lines` (1-based, inclusive; all if `None`) of `path` in `rev`. `None` is the working tree, in a
     /// bare repository HEAD.
     ///
@@ -63,15 +69,6 @@ impl Searcher {
     /// [`QueryError::Parameter`] for invalid lines or a path outside of the repository;
     /// [`QueryError::NotFound`] if there is no such file.
     pub fn read(
-        &self,
-        path: &str,
-        lines: Option<(u32, u32)>,
-        rev: Option<&str>,
-    ) -> Result<FileText, QueryError> {
-        self.guarded(|| self.read_unguarded(path, lines, rev))
-    }
-
-    fn read_unguarded(
         &self,
         path: &str,
         lines: Option<(u32, u32)>,
@@ -109,20 +106,18 @@ impl Searcher {
     /// # Errors
     /// As [`Self::read`]. [`QueryError::NotFound`] also if no such blob is in this clone.
     pub fn read_blob(&self, path: &str, oid: &str) -> Result<FileText, QueryError> {
-        self.guarded(|| {
-            let path = locate::clean(path)?;
-            let path = path.as_bstr();
-            let not_found = || QueryError::NotFound { what: format!("the blob {oid} is not in this clone") };
+        let path = locate::clean(path)?;
+        let path = path.as_bstr();
+        let not_found = || QueryError::NotFound { what: format!("the blob {oid} is not in this clone") };
 
-            let id = Oid::from_hex(oid.as_bytes()).map_err(|_| not_found())?;
-            let bytes = self.codebase.repo.blobs().read(&id)?.map(<[u8]>::to_vec).ok_or_else(not_found)?;
+        let id = Oid::from_hex(oid.as_bytes()).map_err(|_| not_found())?;
+        let bytes = self.codebase.repo.blobs().read(&id)?.map(<[u8]>::to_vec).ok_or_else(not_found)?;
 
-            if self.is_shared {
-                self.check_shared(path, &bytes, MatchState::Committed)?;
-            }
+        if self.is_shared {
+            self.check_shared(path, &bytes, MatchState::Committed)?;
+        }
 
-            Ok(cut(path, oid, &text::to_utf8(&bytes), id, None))
-        })
+        Ok(cut(path, oid, &text::to_utf8(&bytes), id, None))
     }
 
     /// Returns an error for credentials and for files that git ignores.

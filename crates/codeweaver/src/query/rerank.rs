@@ -7,11 +7,11 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use codeweaver_embed::{EmbedError, Reranker};
+use codeweaver_index::Codebase;
 
 use super::answer::Ranking;
 use super::error::QueryError;
 use super::request::{Mode, Request};
-use super::search::Searcher;
 use super::similar::texts::Texts;
 use super::view::View;
 
@@ -22,22 +22,29 @@ const STRATEGY: &str = "rerank";
 #[derive(Default)]
 pub(super) struct LazyReranker(OnceLock<Result<Reranker, EmbedError>>);
 
-impl Searcher {
-    /// Orders the best files of `ranking` by `search.rerank`, if that is set and `request` is a query in
-    /// words.
-    pub(super) fn rerank(&self, request: &Request, view: &View, ranking: &mut Ranking, deadline: Instant) {
-        let settings = &self.codebase.settings.search;
+impl LazyReranker {
+    /// Orders the best files of `ranking` by `search.rerank` of `codebase`, if that is set and `request` is a
+    /// query in words.
+    pub fn apply(
+        &self,
+        codebase: &Codebase,
+        request: &Request,
+        view: &View,
+        ranking: &mut Ranking,
+        deadline: Instant,
+    ) {
+        let settings = &codebase.settings.search;
         let Some(name) = &settings.rerank else { return };
         let n = ranking.files.len().min(settings.rerank_top as usize);
         if n < 2 || !matches!(request.mode, Mode::Hybrid | Mode::Semantic | Mode::Keyword) {
             return;
         }
 
-        let opened = self.reranker.0.get_or_init(|| Reranker::open(name, &self.codebase.settings.model));
+        let opened = self.0.get_or_init(|| Reranker::open(name, &codebase.settings.model));
         let deadline = deadline.min(Instant::now() + Duration::from_millis(settings.rerank_ms));
 
         let scores = match opened {
-            Ok(reranker) => self.texts(view, ranking, n).map(|texts| {
+            Ok(reranker) => best_texts(codebase, view, ranking, n).map(|texts| {
                 reranker
                     .scores(&request.query, &texts, deadline)
                     .map_err(|error| (error.to_string(), error.fix()))
@@ -65,20 +72,25 @@ impl Searcher {
         tracing::warn!(component = "query", operation = "rerank", error = %failure, "the first ranking stands");
         ranking.warnings.push(format!("not reranked by `{name}`, the first ranking is shown: {failure}"));
     }
+}
 
-    /// Returns the texts of the best chunks of the best `n` files.
-    fn texts(&self, view: &View, ranking: &Ranking, n: usize) -> Result<Vec<String>, QueryError> {
-        let mut texts = Texts::new(&self.codebase, view);
+/// Returns the texts of the best chunks of the best `n` files.
+fn best_texts(
+    codebase: &Codebase,
+    view: &View,
+    ranking: &Ranking,
+    n: usize,
+) -> Result<Vec<String>, QueryError> {
+    let mut texts = Texts::new(codebase, view);
 
-        let mut found = Vec::with_capacity(n);
-        for file in &ranking.files[..n] {
-            let id = file.chunks[0].id;
-            let (_, row) = view.row(id);
-            let (start, end) = (row.start_byte as usize, row.end_byte as usize);
-            let text = texts.of_doc(id)?.get(start..end).unwrap_or_default();
-            found.push(String::from_utf8_lossy(text).into_owned());
-        }
-
-        Ok(found)
+    let mut found = Vec::with_capacity(n);
+    for file in &ranking.files[..n] {
+        let id = file.chunks[0].id;
+        let (_, row) = view.row(id);
+        let (start, end) = (row.start_byte as usize, row.end_byte as usize);
+        let text = texts.of_doc(id)?.get(start..end).unwrap_or_default();
+        found.push(String::from_utf8_lossy(text).into_owned());
     }
+
+    Ok(found)
 }

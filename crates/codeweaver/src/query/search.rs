@@ -1,33 +1,39 @@
-//! Searcher: the stages of a search in sequence.
+//! Searcher: all requests about one codebase.
+//!
+//! Each method opens the view of its request and calls the module that answers it.
 
-use std::sync::Arc;
 use std::time::Instant;
 
-use codeweaver_embed::{self as embed, EmbedError, Embedder};
+use codeweaver_embed::Embedder;
+use codeweaver_git::{BString, Oid};
 use codeweaver_index::Codebase;
 use codeweaver_store::StoreError;
-use codeweaver_text as text;
 
 use super::answer::budget::Budget;
-use super::answer::evidence::Evidence;
 use super::answer::{self, Answer, Ranking, content};
+use super::changes::{self, Changes, ChangesRequest};
 use super::error::{QueryError, guarded};
-use super::parse::ParsedQuery;
-use super::parse::report::{Report, title};
+use super::grep::{self, Found, GrepRequest, Pattern};
+use super::listing::{self, ListRequest, Listing};
+use super::model::QueryModel;
+use super::outline::{self, Outline};
+use super::passages::{self, Passages};
 use super::path_facts::PathCache;
+use super::pipeline::Pipeline;
 use super::rank::own_weights::OwnWeights;
-use super::rank::{self, RankedFile, Weights, near_duplicates};
+use super::rank::{WEIGHTS, Weights};
+use super::read::{FileReader, FileText};
 use super::request::{Ann, Mode, Request, ViewRequest};
 use super::rerank::LazyReranker;
+use super::resources::Resources;
 use super::response::{IndexInfo, Response};
-use super::retrieve::{Candidates, QueryVector, Retrieval, Tuning};
-use super::spelling;
-use super::translated;
-use super::verbatim::Verbatim;
+use super::retrieve::Tuning;
+use super::similar::{self, SimilarRequest};
+use super::symbol_lookup::{self, SymbolList, SymbolRequest};
 use super::verify::answer_verified;
+use super::view::View;
 use super::view::freshness::RequestUpdate;
 use super::view::open::{ViewCache, ViewSource};
-use super::view::{RowId, View};
 
 /// Number of times that an answer is begun because files of the store changed during the one before.
 const MAX_CHANGES: usize = 3;
@@ -35,21 +41,8 @@ const MAX_CHANGES: usize = 3;
 /// Strategy that a response names if the user's own weights were used.
 const OWN_WEIGHTS: &str = "own_weights";
 
-/// Warning of answers without dense retrieval, as a specification words it; the next warning says why.
-const DENSE_UNAVAILABLE: &str = "Dense embedding service unavailable, using sparse search only";
-
-/// A query, or a part of one, that is ranked by itself.
-pub(super) struct QueryPart<'a> {
-    pub query: &'a ParsedQuery,
-    /// The text that is compared with vectors.
-    pub embedded: &'a str,
-    /// Further rows that are candidates.
-    pub rows: &'a [RowId],
-    /// Name of the strategy under which `rows` were found, if it is reported.
-    pub rows_strategy: Option<&'static str>,
-    /// Whether near-duplicates are folded.
-    pub is_folded: bool,
-}
+/// The text of a blob that is in memory.
+type HeldText<'a> = dyn Fn(&Oid) -> Option<std::sync::Arc<str>> + 'a;
 
 /// Answers requests about one codebase.
 ///
@@ -58,33 +51,26 @@ pub(super) struct QueryPart<'a> {
 pub struct Searcher {
     /// The codebase that is searched.
     pub codebase: Codebase,
-    embedder: Option<Arc<dyn Embedder>>,
-    /// Why there is no embedder.
-    embedder_failure: Option<EmbedError>,
-    pub(super) reranker: LazyReranker,
+    model: QueryModel,
+    reranker: LazyReranker,
     cache: ViewCache,
-    pub(super) paths: PathCache,
+    paths: PathCache,
     weights: OwnWeights,
-    pub(super) tuning: Tuning,
-    pub(super) is_shared: bool,
+    tuning: Tuning,
+    is_shared: bool,
 }
 
 impl Searcher {
     /// A searcher with the model of the settings. If the model cannot be opened, searches go without dense
     /// retrieval and say so in a warning.
     pub fn new(codebase: Codebase) -> Searcher {
-        let (embedder, embedder_failure) = match embed::open(&codebase.settings.model) {
-            Ok(embedder) => (Some(embedder), None),
-            Err(e) => (None, Some(e)),
-        };
-
-        let paths = PathCache::new(embedder.clone());
+        let model = QueryModel::open(&codebase.settings);
+        let paths = PathCache::new(model.embedder().cloned());
 
         Searcher {
             weights: OwnWeights::open(&codebase),
             codebase,
-            embedder,
-            embedder_failure,
+            model,
             reranker: LazyReranker::default(),
             cache: ViewCache::default(),
             paths,
@@ -106,7 +92,7 @@ impl Searcher {
 
     /// The model that embeds queries, if it could be opened.
     pub fn embedder(&self) -> Option<&dyn Embedder> {
-        self.embedder.as_deref()
+        self.model.embedder().map(|embedder| &**embedder)
     }
 
     /// Answers `request`.
@@ -121,7 +107,7 @@ impl Searcher {
         self.guarded(|| {
             request.check()?;
 
-            let narrowed = self.narrowed(request)?;
+            let narrowed = grep::query_line::narrowed(request, |grep| self.grep(grep))?;
             let (request, warnings) = match &narrowed {
                 Some((narrowed, warnings)) => (narrowed, warnings.clone()),
                 None => (request, Vec::new()),
@@ -146,8 +132,199 @@ impl Searcher {
         })
     }
 
+    /// Ranks the files of `view` for `request` by `weights`, without limits and texts. Stops retrieving at
+    /// `deadline`.
+    pub fn rank(&self, request: &Request, view: &View, weights: &Weights, deadline: Instant) -> Ranking {
+        Pipeline { resources: self.resources(), request, view, weights, deadline }.run()
+    }
+
+    /// Finds the code that is nearest to the definition at `request.line`, or to the chunk there if the line
+    /// is in no definition. That definition or chunk itself is left out.
+    ///
+    /// # Errors
+    /// [`QueryError::NotFound`] if no chunk has the line, and those of [`Searcher::search`].
+    pub fn similar(
+        &self,
+        request: &SimilarRequest,
+        update: RequestUpdate<'_>,
+    ) -> Result<Response, QueryError> {
+        let as_search = request.as_search(&self.codebase.settings)?;
+
+        self.guarded(|| {
+            as_search.check()?;
+            self.respond(&as_search, update, |view, _| {
+                similar::rank_similar(&self.resources(), view, request)
+            })
+        })
+    }
+
+    /// Returns the passages that answer the question `request`, of the `request.limit` best files, as they
+    /// are on disk.
+    ///
+    /// # Errors
+    /// As [`Self::search`].
+    pub fn passages(&self, request: &Request, update: RequestUpdate<'_>) -> Result<Passages, QueryError> {
+        self.guarded(|| {
+            request.check()?;
+
+            let (view, answer) = self
+                .answer(request, update, |view, deadline| Ok(self.rank(request, view, &WEIGHTS, deadline)))?;
+            passages::of_answer(&self.codebase, request, &view, answer, self.index_info(&view))
+        })
+    }
+
+    /// Returns passages as [`Self::passages`] does, of a view that the caller holds and of texts that `read`
+    /// returns. Changes since the view was opened are not noticed.
+    ///
+    /// # Errors
+    /// As [`Self::search`].
+    pub fn passages_of(
+        &self,
+        request: &Request,
+        view: &View,
+        read: &HeldText<'_>,
+    ) -> Result<Passages, QueryError> {
+        guarded(|| {
+            request.check()?;
+
+            let mut ranking = self.rank(request, view, &WEIGHTS, Instant::now() + request.view.timeout);
+            ranking.files.retain(|file| file.relevance >= request.min_score);
+            ranking.files.truncate(request.limit);
+            passages::gather(request, view, ranking, self.index_info(view), &mut |oid| Ok(read(oid)))
+        })
+    }
+
+    /// Finds all files with lines that match the pattern of `request`.
+    ///
+    /// # Errors
+    /// [`QueryError::Pattern`] if the pattern cannot be searched for, [`QueryError::Gated`] if there is no
+    /// index, [`QueryError::Cancelled`].
+    pub fn grep(&self, request: &GrepRequest) -> Result<Found<'_>, QueryError> {
+        self.guarded(|| grep::find(&self.views(), request))
+    }
+
+    /// As [`Self::grep`], for the pattern of `request` or, if no line matches it, the first of the `readings`
+    /// that a line matches. Without any, the result of the first pattern.
+    ///
+    /// # Errors
+    /// As [`Self::grep`].
+    pub fn grep_first(&self, request: &GrepRequest, readings: &[Pattern]) -> Result<Found<'_>, QueryError> {
+        grep::find_first(request, readings, |request| self.grep(request))
+    }
+
+    /// The outline of `path` in `rev`, or in the working tree if `None`.
+    ///
+    /// # Errors
+    /// [`QueryError::NotFound`] if the file is not indexed, and the errors of [`Searcher::view`].
+    pub fn outline(
+        &self,
+        path: &str,
+        rev: Option<&str>,
+        update: RequestUpdate<'_>,
+    ) -> Result<Outline, QueryError> {
+        self.guarded(|| {
+            let view = self.view(&outline::view_request(path, rev, &self.codebase.settings)?, update)?;
+            outline::outline(&view, path, self.index_info(&view))
+        })
+    }
+
+    /// Reads `lines` (1-based, inclusive; all if `None`) of `path` in `rev`. `None` is the working tree, in a
+    /// bare repository HEAD.
+    ///
+    /// # Errors
+    /// [`QueryError::Parameter`] for invalid lines or a path outside of the repository;
+    /// [`QueryError::NotFound`] if there is no such file; [`QueryError::Withheld`] if this searcher is shared
+    /// and does not show it.
+    pub fn read(
+        &self,
+        path: &str,
+        lines: Option<(u32, u32)>,
+        rev: Option<&str>,
+    ) -> Result<FileText, QueryError> {
+        self.guarded(|| self.files().read(path, lines, rev))
+    }
+
+    /// Reads the blob `oid` as the contents of `path`, in whichever revision it is.
+    ///
+    /// # Errors
+    /// As [`Self::read`]. [`QueryError::NotFound`] also if no such blob is in this clone.
+    pub fn read_blob(&self, path: &str, oid: &str) -> Result<FileText, QueryError> {
+        self.guarded(|| self.files().read_blob(path, oid))
+    }
+
+    /// Looks up a name, a pattern or a place in `view`.
+    ///
+    /// # Errors
+    /// [`QueryError::Parameter`] for an empty name, [`QueryError::UnknownName`] for a language or kind that
+    /// there is not, [`QueryError::NotFound`] if the file of a place is not indexed.
+    pub fn find_symbols(&self, view: &View, request: &SymbolRequest) -> Result<SymbolList, QueryError> {
+        self.guarded(|| symbol_lookup::find(view, request))
+    }
+
+    /// Opens the view in which symbols are looked up, with the file of a place as it is on disk.
+    ///
+    /// # Errors
+    /// Those of [`Self::view`].
+    pub fn symbol_view(
+        &self,
+        request: &SymbolRequest,
+        update: RequestUpdate<'_>,
+    ) -> Result<View, QueryError> {
+        self.view(&symbol_lookup::view_request(request), update)
+    }
+
+    /// Lists files.
+    ///
+    /// # Errors
+    /// [`codeweaver_git::GitError::UnknownRevision`], [`QueryError::UnknownName`] for a language,
+    /// [`QueryError::Cancelled`].
+    pub fn list_files(&self, request: &ListRequest) -> Result<Listing, QueryError> {
+        self.guarded(|| listing::list(self.views(), request))
+    }
+
+    /// Returns paths that are similar to `wanted`, which matches no file of the working tree or of `rev`.
+    pub fn near_paths(&self, wanted: &str, rev: Option<&str>) -> Vec<String> {
+        let files = self.list_files(&ListRequest::all(rev)).map(|listing| listing.files).unwrap_or_default();
+        let all: Vec<BString> = files.into_iter().map(|file| file.path).collect();
+        Listing::near(&all, wanted)
+    }
+
+    /// Opens the changes that `request` asks for, and applies `answer` to them.
+    ///
+    /// # Errors
+    /// [`codeweaver_git::GitError::UnknownRevision`]; [`QueryError::NotFound`] if a symbol is in no file that is
+    /// known; [`QueryError::Cancelled`].
+    pub fn changes<T>(
+        &self,
+        request: &ChangesRequest,
+        update: RequestUpdate<'_>,
+        answer: impl FnOnce(&mut Changes<'_>) -> Result<T, QueryError> + Send,
+    ) -> Result<T, QueryError>
+    where
+        T: Send,
+    {
+        changes::answer(self.views(), request, update, answer)
+    }
+
+    /// Opens the view of `request`.
+    ///
+    /// # Errors
+    /// As [`Self::search`].
+    pub fn view(&self, request: &ViewRequest, update: RequestUpdate<'_>) -> Result<View, QueryError> {
+        self.views().view(request, update)
+    }
+
+    /// Returns the state of the index that `view` shows, by which an answer can be checked.
+    pub fn index_info(&self, view: &View) -> IndexInfo {
+        answer::index_info(view, self.model.name())
+    }
+
     /// Runs `answer` as [`guarded`] does. If another program changed a file of the store meanwhile, runs it
     /// again, since bytes that were read from it may be wrong.
+    ///
+    /// # Errors
+    /// Those of `answer`; [`QueryError::Internal`] if it panics; [`QueryError::Store`] if the files change
+    /// again and again.
     pub fn guarded<T>(&self, answer: impl Fn() -> Result<T, QueryError>) -> Result<T, QueryError> {
         let store = self.codebase.store();
 
@@ -166,207 +343,54 @@ impl Searcher {
         Err(StoreError::damaged(store.root(), "its files change while they are read").into())
     }
 
-    /// Answers `request` with the files that `rank` finds in its view.
-    pub(super) fn respond(
+    /// Responds to `request` with the files that `rank` finds in its view.
+    fn respond(
         &self,
         request: &Request,
         update: RequestUpdate<'_>,
         rank: impl Fn(&View, Instant) -> Result<Ranking, QueryError>,
     ) -> Result<Response, QueryError> {
         let started = Instant::now();
-        let budget = Budget::new(request);
-
-        let (view, answer) = answer_verified(&self.views(), &request.view, update, |view, deadline| {
-            let ranking = rank(view, deadline)?;
-            request.view.cancel.check()?;
-            let fitted =
-                content::matches(&self.codebase, view, &ranking, &budget, self.tuning.min_parallel_rows)?;
-            Ok(Answer { fitted, ranking })
-        })?;
-
+        let (view, answer) = self.answer(request, update, rank)?;
         Ok(answer::respond(request, &view, answer, self.index_info(&view), started.elapsed()))
     }
 
-    /// Opens the view of `request`.
-    ///
-    /// # Errors
-    /// As [`Self::search`].
-    pub fn view(&self, request: &ViewRequest, update: RequestUpdate<'_>) -> Result<View, QueryError> {
-        let views = self.views();
-        views.open_or_update(&views.resolve(request)?, request.timeout, update)
+    /// Answers `request` with the files that `rank` finds in its view, as they are on disk.
+    fn answer(
+        &self,
+        request: &Request,
+        update: RequestUpdate<'_>,
+        rank: impl Fn(&View, Instant) -> Result<Ranking, QueryError>,
+    ) -> Result<(View, Answer), QueryError> {
+        let budget = Budget::new(request);
+
+        answer_verified(&self.views(), &request.view, update, |view, deadline| {
+            let ranking = rank(view, deadline)?;
+            request.view.cancel.check()?;
+
+            let min_parallel_rows = self.tuning.min_parallel_rows;
+            let fitted = content::matches(&self.codebase, view, &ranking, &budget, min_parallel_rows)?;
+            Ok(Answer { fitted, ranking })
+        })
     }
 
-    pub(super) fn views(&self) -> ViewSource<'_> {
+    fn resources(&self) -> Resources<'_> {
+        Resources {
+            codebase: &self.codebase,
+            model: &self.model,
+            reranker: &self.reranker,
+            paths: &self.paths,
+            tuning: self.tuning,
+        }
+    }
+
+    fn views(&self) -> ViewSource<'_> {
         ViewSource { codebase: &self.codebase, embedder: self.embedder(), cache: &self.cache }
     }
 
-    /// Returns the state of the index that `view` shows, by which an answer can be checked.
-    pub fn index_info(&self, view: &View) -> IndexInfo {
-        answer::index_info(view, self.embedder().map_or("none", Embedder::name))
+    fn files(&self) -> FileReader<'_> {
+        FileReader { codebase: &self.codebase, is_shared: self.is_shared }
     }
-
-    /// Ranks the files of `view` for `request` by `weights`, without limits and texts. Stops retrieving at
-    /// `deadline`.
-    pub fn rank(&self, request: &Request, view: &View, weights: &Weights, deadline: Instant) -> Ranking {
-        let has_words = matches!(request.mode, Mode::Hybrid | Mode::Keyword) && weights.whole_files > 0.0;
-
-        // A long text, such as a stack trace, is searched for by its parts.
-        if let Some(report) = has_words.then(|| Report::parse(&request.query)).flatten() {
-            return self.rank_report(request, &report, view, weights, deadline);
-        }
-
-        let translation = translated::english(request, view);
-        let words = translation.as_ref().map_or(&request.query, |translation| &translation.text);
-        let words = title::without_references(words);
-
-        let query = ParsedQuery::parse(words, request.mode, request.intent);
-        let mut copied = Verbatim::default();
-        // Translated words were not copied from the code.
-        if has_words && translation.is_none() {
-            let scope = view.scope(&request.filters);
-            copied = Verbatim::find(request, &query.terms, view, &scope, self.tuning.min_parallel_rows);
-        }
-
-        let part = QueryPart {
-            query: &query,
-            embedded: words,
-            rows: &copied.rows,
-            rows_strategy: None,
-            is_folded: true,
-        };
-        let mut ranking = self.rank_part(request, &part, view, weights, deadline);
-
-        // A word that the index lacks is the only reason to search a second time.
-        let can_respell = has_words && translation.is_none() && !ranking.absent_words.is_empty();
-        if let Some(respelling) =
-            can_respell.then(|| spelling::respelt(words, &ranking.absent_words, view)).flatten()
-        {
-            let query = ParsedQuery::parse(&respelling.text, request.mode, request.intent);
-            let part = QueryPart { query: &query, embedded: &respelling.text, ..part };
-            ranking = self.rank_part(request, &part, view, weights, deadline);
-            ranking.strategies.push(spelling::STRATEGY);
-            ranking.notes.push(respelling.note());
-        }
-
-        if let Err(error) = self.promote_verbatim(request, &copied, view, &mut ranking) {
-            ranking
-                .warnings
-                .push(format!("files were not compared with the query as it is written: {error}"));
-        }
-
-        if let Some(translation) = &translation {
-            ranking.strategies.push(translated::STRATEGY);
-            ranking.notes.push(translated::note(translation));
-        }
-
-        // Last, since the cross-encoder reads only the best files of the final order.
-        self.rerank(request, view, &mut ranking, deadline);
-        ranking
-    }
-
-    /// Ranks as [`Self::rank`] does, for `part` in place of the query of `request`.
-    pub(super) fn rank_part(
-        &self,
-        request: &Request,
-        part: &QueryPart<'_>,
-        view: &View,
-        weights: &Weights,
-        deadline: Instant,
-    ) -> Ranking {
-        let query = part.query;
-        let scope = view.scope(&request.filters);
-        let cancel = &request.view.cancel;
-        let (vector, mut warnings) = self.query_vector(request.mode, part.embedded);
-
-        let candidates = Retrieval {
-            view,
-            scope: &scope,
-            query,
-            vector: vector.as_ref(),
-            // Without a vector, terms are better than an empty result.
-            mode: match request.mode {
-                Mode::Semantic if vector.is_none() => Mode::Keyword,
-                mode => mode,
-            },
-            ann: request.ann,
-            bm25: weights.bm25(),
-            rows: part.rows,
-            rows_strategy: part.rows_strategy,
-            paths: &self.paths,
-            tuning: self.tuning,
-            is_over: &|| Instant::now() > deadline || cancel.is_cancelled(),
-        }
-        .run();
-
-        let context = rank::Context {
-            view,
-            query,
-            task: request.task,
-            weights,
-            paths: &self.paths,
-            filters: &request.filters,
-        };
-
-        let files = match cancel.is_cancelled() {
-            // The answer to a cancelled request is discarded, so ranking would be wasted work.
-            true => Vec::new(),
-            false => ranked_files(&context, &candidates, part.is_folded),
-        };
-
-        if candidates.timed_out || Instant::now() > deadline {
-            let timeout_ms = request.view.timeout.as_millis();
-            warnings
-                .push(format!("the time budget of {timeout_ms} ms was used up, results may be incomplete"));
-        }
-
-        Ranking {
-            files,
-            absent_words: text::as_written(&query.text, candidates.absent_terms(query)),
-            evidence: Evidence::new(view, query, &candidates.idf, &request.filters.kinds),
-            intent: query.intent.clone(),
-            n_candidates: candidates.list.len(),
-            strategies: candidates.strategies,
-            warnings,
-            notes: Vec::new(),
-            absent_languages: scope.absent_languages.clone(),
-            absent_paths: scope.absent_paths.clone(),
-        }
-    }
-
-    /// Embeds `text` if `mode` needs a vector. If that fails, returns a warning in its place.
-    fn query_vector(&self, mode: Mode, text: &str) -> (Option<QueryVector>, Vec<String>) {
-        if matches!(mode, Mode::Keyword | Mode::Symbol) {
-            return (None, Vec::new());
-        }
-
-        let failure = match (&self.embedder, &self.embedder_failure) {
-            (Some(embedder), _) => match embedder.embed_query(text) {
-                Ok(components) => {
-                    return (Some(QueryVector { components, scale: embedder.scale() }), Vec::new());
-                }
-                Err(e) => Some(e),
-            },
-            (None, failure) => failure.clone(),
-        };
-
-        let mut warnings = vec![DENSE_UNAVAILABLE.to_owned()];
-        if let Some(failure) = failure {
-            tracing::warn!(component = "query", operation = "embed", error = %failure, "{DENSE_UNAVAILABLE}");
-            warnings.push(format!("{failure}; {}", failure.fix()));
-        }
-
-        (None, warnings)
-    }
-}
-
-/// Ranks candidates as files, or as chunks if the weights have no features of files.
-fn ranked_files(context: &rank::Context<'_>, candidates: &Candidates, is_folded: bool) -> Vec<RankedFile> {
-    if context.weights.whole_files == 0.0 {
-        return rank::chunks(context, candidates);
-    }
-
-    let files = rank::rank(context, candidates);
-    if is_folded { near_duplicates::fold(context.view, files) } else { files }
 }
 
 /// Refuses a request for a method of searching vectors that this index does not have.

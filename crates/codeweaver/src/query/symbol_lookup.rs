@@ -7,13 +7,12 @@ use codeweaver_git::{ByteSlice as _, quoting};
 use codeweaver_index::policy::PathFlags;
 
 use super::error::QueryError;
+use super::filters::Filters;
 use super::locate;
 use super::names;
-use super::request::{Filters, ViewRequest};
-use super::search::Searcher;
+use super::request::ViewRequest;
 use super::symbol_scan::{FoundSymbol, of_doc, scan};
 use super::view::View;
-use super::view::freshness::RequestUpdate;
 
 /// Maximum number of names that are given for one that does not exist.
 const MAX_NEAR: usize = 8;
@@ -36,7 +35,7 @@ pub struct SymbolRequest {
     /// `name`, `Type.name`, `PATH:LINE`, or a pattern with `*` and `?`.
     pub symbol: String,
     pub filters: Filters,
-    /// The state that is searched; `files` and `budget` are set by [`Searcher::symbol_view`].
+    /// The state that is searched; `files` and `budget` are set by [`view_request`].
     pub view: ViewRequest,
 }
 
@@ -50,49 +49,33 @@ pub struct SymbolList {
     pub near: Vec<String>,
 }
 
-impl Searcher {
-    /// Looks up a name, a pattern or a place in `view`.
-    ///
-    /// # Errors
-    /// [`QueryError::Parameter`] for an empty name, [`QueryError::UnknownName`] for a language or kind that
-    /// there is not, [`QueryError::NotFound`] if the file of a place is not indexed.
-    pub fn find_symbols(&self, view: &View, request: &SymbolRequest) -> Result<SymbolList, QueryError> {
-        self.guarded(|| {
-            names::check(&request.filters)?;
+/// Looks up a name, a pattern or a place in `view`.
+///
+/// # Errors
+/// [`QueryError::Parameter`] for an empty name, [`QueryError::UnknownName`] for a language or kind that there
+/// is not, [`QueryError::NotFound`] if the file of a place is not indexed.
+pub(crate) fn find(view: &View, request: &SymbolRequest) -> Result<SymbolList, QueryError> {
+    names::check(&request.filters)?;
 
-            let symbol = request.symbol.trim();
-            if symbol.is_empty() || symbol.contains('\0') {
-                let found = format!("{:?}", request.symbol);
-                return Err(QueryError::Parameter {
-                    name: "symbol",
-                    must: "a name, a pattern or FILE:LINE",
-                    found,
-                });
-            }
-
-            request.view.cancel.check()?;
-
-            match place(symbol) {
-                Some((path, line, name)) => at_place(view, path, line, name),
-                None => Ok(by_name(view, symbol, &request.filters)),
-            }
-        })
+    let symbol = request.symbol.trim();
+    if symbol.is_empty() || symbol.contains('\0') {
+        let found = format!("{:?}", request.symbol);
+        return Err(QueryError::Parameter { name: "symbol", must: "a name, a pattern or FILE:LINE", found });
     }
 
-    /// Opens the view in which symbols are looked up, with the file of a place as it is on disk.
-    ///
-    /// # Errors
-    /// Those of [`Self::view`].
-    pub fn symbol_view(
-        &self,
-        request: &SymbolRequest,
-        update: RequestUpdate<'_>,
-    ) -> Result<View, QueryError> {
-        let path = place(request.symbol.trim()).and_then(|(path, ..)| locate::clean(path).ok());
-        let files = path.map(|path| quoting::text(&path)).into_iter().collect();
-        let view = ViewRequest { files, budget: ViewRequest::UNLIMITED, ..request.view.clone() };
-        self.view(&view, update)
+    request.view.cancel.check()?;
+
+    match place(symbol) {
+        Some((path, line, name)) => at_place(view, path, line, name),
+        None => Ok(by_name(view, symbol, &request.filters)),
     }
+}
+
+/// The view in which the symbol of `request` is looked up, with the file of a place as it is on disk.
+pub(crate) fn view_request(request: &SymbolRequest) -> ViewRequest {
+    let path = place(request.symbol.trim()).and_then(|(path, ..)| locate::clean(path).ok());
+    let files = path.map(|path| quoting::text(&path)).into_iter().collect();
+    ViewRequest { files, budget: ViewRequest::UNLIMITED, ..request.view.clone() }
 }
 
 /// Splits `PATH:LINE` and `PATH:LINE#NAME`.

@@ -18,10 +18,9 @@ use codeweaver_text::QueryTerm;
 
 use super::answer::Ranking;
 use super::error::QueryError;
-use super::parse::intent::Intent;
+use super::intent::Intent;
 use super::request::{Mode, Request};
 use super::retrieve::parallel;
-use super::search::Searcher;
 use super::similar::texts::Texts;
 use super::view::scope::Scope;
 use super::view::{RowId, View};
@@ -88,36 +87,34 @@ impl Verbatim {
         // Too many rows are no evidence, but ranked files among them are still compared.
         Verbatim { by_doc, rows: if rows.len() > MAX_ROWS { Vec::new() } else { rows }, is_lenient }
     }
-}
 
-impl Searcher {
     /// Moves the files of `ranking` that have the query verbatim to its front, in the same order.
     ///
     /// # Errors
     /// [`QueryError`] if a blob cannot be read.
-    pub(super) fn promote_verbatim(
+    pub fn promote(
         &self,
+        codebase: &Codebase,
         request: &Request,
-        verbatim: &Verbatim,
         view: &View,
+        min_parallel_rows: u64,
         ranking: &mut Ranking,
     ) -> Result<(), QueryError> {
-        if verbatim.by_doc.is_empty() {
+        if self.by_doc.is_empty() {
             return Ok(());
         }
 
         let folded = request.query.trim().to_ascii_lowercase();
-        let text = if verbatim.is_lenient { folded.as_str() } else { request.query.trim() };
+        let text = if self.is_lenient { folded.as_str() } else { request.query.trim() };
         let copied = CopiedText {
             text,
             finder: memmem::Finder::new(text),
-            is_lenient: verbatim.is_lenient,
+            is_lenient: self.is_lenient,
             is_code: is_like_code(text),
         };
         let mut files: Vec<(usize, &[RowId])> = Vec::new();
         for (at, file) in ranking.files.iter().enumerate() {
-            if let Some(rows) = verbatim.by_doc.get(&file.doc).filter(|_| !file.features.file.roles.is_prose)
-            {
+            if let Some(rows) = self.by_doc.get(&file.doc).filter(|_| !file.features.file.roles.is_prose) {
                 files.push((at, rows));
             }
         }
@@ -126,9 +123,8 @@ impl Searcher {
         let mut found: Vec<(usize, RowId)> = Vec::new();
         for batch in files.chunks(READ_AT_ONCE) {
             let parts: Vec<_> = batch.chunks(READ_BY_ONE).collect();
-            let (n_rows, min_rows) = (view.n_rows(), self.tuning.min_parallel_rows);
-            let found_in_parts = parallel::map(parts.len(), n_rows, min_rows, |part| {
-                copied.find_in(parts[part], &self.codebase, view)
+            let found_in_parts = parallel::map(parts.len(), view.n_rows(), min_parallel_rows, |part| {
+                copied.find_in(parts[part], codebase, view)
             });
             for found_in_part in found_in_parts {
                 found.extend(found_in_part?);

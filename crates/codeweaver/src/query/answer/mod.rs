@@ -21,7 +21,7 @@ use std::time::Duration;
 use codeweaver_git::{BString, quoting};
 use codeweaver_index::plan::skip_reason;
 
-use super::parse::intent::QueryIntent;
+use super::intent::QueryIntent;
 use super::parse::report;
 use super::rank::RankedFile;
 use super::request::Request;

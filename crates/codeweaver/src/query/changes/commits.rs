@@ -15,10 +15,11 @@ use super::ChangesRequest;
 use super::ends::Ends;
 use super::symbols::{Definition, SymbolChangeKind, ends_with, name_segments};
 use crate::query::error::QueryError;
-use crate::query::request::{Filters, ViewRequest};
-use crate::query::search::Searcher;
+use crate::query::filters::Filters;
+use crate::query::request::ViewRequest;
 use crate::query::symbol_scan;
 use crate::query::view::freshness::RequestUpdate;
+use crate::query::view::open::ViewSource;
 
 /// Maximum number of commits that are counted beyond those that are listed.
 const MAX_COUNTED: usize = 20_000;
@@ -65,7 +66,7 @@ impl Changes<'_> {
     /// [`GitError`] if the history or a tree of it cannot be read.
     pub fn commits(&mut self, offset: usize, limit: usize) -> Result<CommitList, QueryError> {
         let Some(tip) = self.ends.to.commit else { return Ok(CommitList::default()) };
-        let repo = &self.searcher.codebase.repo;
+        let repo = &self.source.codebase.repo;
         let mut history = History::open(repo)?;
         if self.ends.is_one_commit {
             let commit = history.commit(&tip)?;
@@ -352,41 +353,37 @@ impl Version {
 #[derive(Default)]
 struct Versions(FxHashMap<Oid, Rc<Version>>);
 
-impl Searcher {
-    /// The paths of the files that define `symbol`, by the index of the newer state.
-    pub(super) fn paths_of_symbol(
-        &self,
-        symbol: &str,
-        request: &ChangesRequest,
-        update: RequestUpdate<'_>,
-    ) -> Result<Vec<BString>, QueryError> {
-        let ends = Ends::resolve(&self.codebase.repo, request.from.as_deref(), request.to.as_deref())?;
-        let wanted: Vec<&str> = name_segments(symbol).collect();
-        let Some(last) = wanted.last().copied() else {
-            return Err(QueryError::Parameter {
-                name: "symbol",
-                must: "a name or Type.name",
-                found: symbol.to_owned(),
-            });
-        };
-
-        // HEAD is indexed; another revision might have to be first, and the file is mostly the same.
-        let view =
-            ViewRequest { cancel: request.cancel.clone(), ..ViewRequest::new(&self.codebase.settings) };
-        let view = self.view(&view, update)?;
-        let filters = Filters { include_tests: true, ..Filters::default() };
-        let found = symbol_scan::scan(&view, &filters, &|name, qualified| {
-            name == last && ends_with(qualified, &wanted)
+/// The paths of the files that define `symbol`, by the index of the newer state.
+pub(super) fn paths_of_symbol(
+    source: &ViewSource<'_>,
+    symbol: &str,
+    request: &ChangesRequest,
+    update: RequestUpdate<'_>,
+) -> Result<Vec<BString>, QueryError> {
+    let ends = Ends::resolve(&source.codebase.repo, request.from.as_deref(), request.to.as_deref())?;
+    let wanted: Vec<&str> = name_segments(symbol).collect();
+    let Some(last) = wanted.last().copied() else {
+        return Err(QueryError::Parameter {
+            name: "symbol",
+            must: "a name or Type.name",
+            found: symbol.to_owned(),
         });
+    };
 
-        let mut paths: Vec<BString> = found.into_iter().map(|found| quoting::bytes(&found.path)).collect();
-        paths.sort();
-        paths.dedup();
-        if paths.is_empty() {
-            let hint = "; if it was there before, name the file that had it in `paths`";
-            let what = format!("no definition of {symbol:?} is in the index of {}{hint}", ends.to.name);
-            return Err(QueryError::NotFound { what });
-        }
-        Ok(paths)
+    // HEAD is indexed; another revision might have to be first, and the file is mostly the same.
+    let view = ViewRequest { cancel: request.cancel.clone(), ..ViewRequest::new(&source.codebase.settings) };
+    let view = source.view(&view, update)?;
+    let filters = Filters { include_tests: true, ..Filters::default() };
+    let found =
+        symbol_scan::scan(&view, &filters, &|name, qualified| name == last && ends_with(qualified, &wanted));
+
+    let mut paths: Vec<BString> = found.into_iter().map(|found| quoting::bytes(&found.path)).collect();
+    paths.sort();
+    paths.dedup();
+    if paths.is_empty() {
+        let hint = "; if it was there before, name the file that had it in `paths`";
+        let what = format!("no definition of {symbol:?} is in the index of {}{hint}", ends.to.name);
+        return Err(QueryError::NotFound { what });
     }
+    Ok(paths)
 }

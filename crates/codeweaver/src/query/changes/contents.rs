@@ -3,19 +3,19 @@
 use codeweaver_chunk::language::{self, LanguageId};
 use codeweaver_git::worktree::WorktreeReader;
 use codeweaver_git::{BlobReader, Mode, Oid};
+use codeweaver_index::Codebase;
 use codeweaver_index::policy::{PathDecision, Policy};
 use codeweaver_text as text;
 
 use super::files::FileChange;
 use crate::query::error::QueryError;
-use crate::query::search::Searcher;
 
 /// Maximum size of a file in bytes. A larger one is only said to differ.
 const MAX_BYTES: u64 = 8 << 20;
 
 /// Reads both sides of changes.
 pub(super) struct Contents<'a> {
-    searcher: &'a Searcher,
+    codebase: &'a Codebase,
     blobs: BlobReader,
     /// Opened with the first file that is not committed.
     worktree: Option<WorktreeReader>,
@@ -24,14 +24,13 @@ pub(super) struct Contents<'a> {
 
 impl<'a> Contents<'a> {
     /// A reader that judges paths by the policy files of `tree`.
-    pub fn new(searcher: &'a Searcher, tree: Option<Oid>) -> Result<Contents<'a>, QueryError> {
-        let codebase = &searcher.codebase;
+    pub fn new(codebase: &'a Codebase, tree: Option<Oid>) -> Result<Contents<'a>, QueryError> {
         let settings = &codebase.settings.policy;
         let policy = Policy::for_tree(&codebase.repo, tree.as_ref(), settings)
             // A tree that is not in the clone has no policy files; the tables apply all the same.
             .or_else(|_| Policy::for_tree(&codebase.repo, None, settings))
             .map_err(codeweaver_index::IndexError::from)?;
-        Ok(Contents { searcher, blobs: codebase.repo.blobs(), worktree: None, policy })
+        Ok(Contents { codebase, blobs: codebase.repo.blobs(), worktree: None, policy })
     }
 
     /// The bytes of a blob as UTF-8; `None` if it is not in this clone or too large.
@@ -64,7 +63,7 @@ impl<'a> Contents<'a> {
     /// The newer text of an uncommitted change, from the working tree.
     fn on_disk(&mut self, change: &FileChange) -> Result<Option<Vec<u8>>, QueryError> {
         if self.worktree.is_none() {
-            self.worktree = Some(WorktreeReader::open(&self.searcher.codebase.repo)?);
+            self.worktree = Some(WorktreeReader::open(&self.codebase.repo)?);
         }
 
         let Some(reader) = self.worktree.as_mut() else { return Ok(None) };

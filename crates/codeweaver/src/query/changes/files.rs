@@ -138,16 +138,16 @@ impl Changes<'_> {
 
     /// The files that differ between two trees.
     fn between_trees(&self, from: Option<&Oid>, to: &Oid) -> Result<Vec<FileChange>, QueryError> {
-        let mut trees = TreeComparer::new(&self.searcher.codebase.repo);
+        let mut trees = TreeComparer::new(&self.source.codebase.repo);
         let changes = trees.diff(from, to, &|_| true)?;
         Ok(changes.into_iter().map(|change| FileChange::new(change.path, change.old, change.new)).collect())
     }
 
     /// Returns `files`, which differ from HEAD's tree, with the uncommitted changes on top.
     fn with_uncommitted(&mut self, files: Vec<FileChange>) -> Result<Vec<FileChange>, QueryError> {
-        let codebase = &self.searcher.codebase;
+        let codebase = self.source.codebase;
         let head = Target::head(codebase)?;
-        let status = self.searcher.status(&head, ViewRequest::UNLIMITED)?;
+        let status = self.source.status(&head, ViewRequest::UNLIMITED)?;
 
         let mut by_path: BTreeMap<BString, FileChange> =
             files.into_iter().map(|file| (file.path.clone(), file)).collect();
@@ -305,15 +305,4 @@ fn positions_of(files: &[FileChange], kind: FileChangeKind) -> Vec<usize> {
 fn rename_side(file: &FileChange) -> RenameSide<'_> {
     let oid = file.new.or(file.old).map_or_else(|| Oid::null(gix::hash::Kind::Sha1), |(oid, _)| oid);
     RenameSide { path: file.path.as_ref(), oid }
-}
-
-impl crate::query::Searcher {
-    /// The status of the working tree against `target`, within `budget`.
-    fn status(
-        &self,
-        target: &Target,
-        budget: std::time::Duration,
-    ) -> Result<codeweaver_git::worktree::WorktreeStatus, QueryError> {
-        Ok(self.views().status(target, budget)?)
-    }
 }

@@ -20,8 +20,8 @@ use codeweaver_git::{BStr, BString, History, Oid, Pathspec, Repo, is_in_tree};
 
 use super::error::{QueryError, guarded};
 use super::request::Filters;
-use super::search::Searcher;
 use super::view::freshness::RequestUpdate;
+use super::view::open::ViewSource;
 use crate::query::cancel::Cancel;
 use contents::Contents;
 use ends::Ends;
@@ -49,7 +49,7 @@ pub struct ChangesRequest {
 
 /// The changes between two states; its parts are computed when they are asked for.
 pub struct Changes<'a> {
-    searcher: &'a Searcher,
+    source: ViewSource<'a>,
     request: &'a ChangesRequest,
     pub ends: Ends,
     paths: PathFilter,
@@ -59,58 +59,56 @@ pub struct Changes<'a> {
     pub warnings: Vec<String>,
 }
 
-impl Searcher {
-    /// Opens the changes that `request` asks for, and applies `answer` to them.
-    ///
-    /// # Errors
-    /// [`codeweaver_git::GitError::UnknownRevision`]; [`QueryError::NotFound`] if a symbol is in no file that is
-    /// known; [`QueryError::Cancelled`].
-    pub fn changes<T>(
-        &self,
-        request: &ChangesRequest,
-        update: RequestUpdate<'_>,
-        answer: impl FnOnce(&mut Changes<'_>) -> Result<T, QueryError> + Send,
-    ) -> Result<T, QueryError>
-    where
-        T: Send,
-    {
-        guarded(|| {
-            let symbol_paths = match &request.symbol {
-                Some(symbol) if request.filters.paths.is_empty() => {
-                    self.paths_of_symbol(symbol, request, update)?
-                }
-                _ => Vec::new(),
-            };
+/// Opens the changes in `source` that `request` asks for, and applies `answer` to them.
+///
+/// # Errors
+/// [`codeweaver_git::GitError::UnknownRevision`]; [`QueryError::NotFound`] if a symbol is in no file that is
+/// known; [`QueryError::Cancelled`].
+pub(crate) fn answer<T>(
+    source: ViewSource<'_>,
+    request: &ChangesRequest,
+    update: RequestUpdate<'_>,
+    answer: impl FnOnce(&mut Changes<'_>) -> Result<T, QueryError> + Send,
+) -> Result<T, QueryError>
+where
+    T: Send,
+{
+    guarded(|| {
+        let symbol_paths = match &request.symbol {
+            Some(symbol) if request.filters.paths.is_empty() => {
+                commits::paths_of_symbol(&source, symbol, request, update)?
+            }
+            _ => Vec::new(),
+        };
 
-            // Parsers recurse, and the stack of the calling thread may be small.
-            std::thread::scope(|scope| {
-                let builder = std::thread::Builder::new().name("changes".to_owned()).stack_size(PARSER_STACK);
-                let thread = builder
-                    .spawn_scoped(scope, || answer(&mut Changes::open(self, request, symbol_paths)?))
-                    .map_err(|error| QueryError::Internal { message: error.to_string() })?;
-                thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-            })
+        // Parsers recurse, and the stack of the calling thread may be small.
+        std::thread::scope(|scope| {
+            let builder = std::thread::Builder::new().name("changes".to_owned()).stack_size(PARSER_STACK);
+            let thread = builder
+                .spawn_scoped(scope, || answer(&mut Changes::open(source, request, symbol_paths)?))
+                .map_err(|error| QueryError::Internal { message: error.to_string() })?;
+            thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         })
-    }
+    })
 }
 
 impl<'a> Changes<'a> {
     /// Resolves the two states of `request`. `symbol_paths` are the files that define its symbol.
     fn open(
-        searcher: &'a Searcher,
+        source: ViewSource<'a>,
         request: &'a ChangesRequest,
         symbol_paths: Vec<BString>,
     ) -> Result<Changes<'a>, QueryError> {
-        let codebase = &searcher.codebase;
+        let codebase = source.codebase;
         let ends = Ends::resolve(&codebase.repo, request.from.as_deref(), request.to.as_deref())?;
 
         let trees = [ends.to.tree, ends.from.as_ref().and_then(|from| from.tree)];
         let mut paths = PathFilter::new(&codebase.repo, &request.filters, trees)?;
         paths.of_symbol = symbol_paths;
 
-        let contents = Contents::new(searcher, ends.to.tree)?;
+        let contents = Contents::new(codebase, ends.to.tree)?;
         let deadline = Instant::now() + TIME_LIMIT;
-        Ok(Changes { searcher, request, ends, paths, contents, deadline, warnings: Vec::new() })
+        Ok(Changes { source, request, ends, paths, contents, deadline, warnings: Vec::new() })
     }
 
     /// Returns whether the time is up.
@@ -127,7 +125,7 @@ impl<'a> Changes<'a> {
     /// # Errors
     /// [`codeweaver_git::GitError::Unreadable`].
     pub fn short_ids(&self, ids: impl Iterator<Item = Oid>) -> Result<Vec<String>, QueryError> {
-        let history = History::open(&self.searcher.codebase.repo)?;
+        let history = History::open(&self.source.codebase.repo)?;
         Ok(ids.map(|id| history.short_id(&id)).collect())
     }
 
@@ -138,7 +136,7 @@ impl<'a> Changes<'a> {
     /// [`codeweaver_git::GitError::UnknownRevision`] for a tree, which is no commit.
     pub fn show_commit(&mut self) -> Result<(), QueryError> {
         if self.ends.from.is_none() && !self.ends.with_worktree {
-            self.ends = Ends::one_commit(&self.searcher.codebase.repo, self.ends.to.clone())?;
+            self.ends = Ends::one_commit(&self.source.codebase.repo, self.ends.to.clone())?;
         }
         Ok(())
     }

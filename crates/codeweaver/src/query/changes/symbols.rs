@@ -267,7 +267,7 @@ impl Changes<'_> {
     /// The definitions of a text at `path`.
     pub(super) fn definitions(&self, path: &BStr, text: &[u8]) -> Vec<Definition> {
         let language = self.contents.language(path, text);
-        outline(text, language, &self.searcher.codebase.settings.chunker)
+        outline(text, language, &self.source.codebase.settings.chunker)
     }
 }
 

@@ -29,7 +29,7 @@ mod scan;
 use std::time::Instant;
 
 use super::error::QueryError;
-use super::search::Searcher;
+use super::view::open::ViewSource;
 
 pub use answer::LineAnswer;
 pub use corpus::CorpusInfo;
@@ -38,40 +38,41 @@ pub use pattern::Pattern;
 pub use query_line::QueryLine;
 pub use request::GrepRequest;
 
-impl Searcher {
-    /// Finds all files with lines that match the pattern of `request`.
-    ///
-    /// # Errors
-    /// [`QueryError::Pattern`] if the pattern cannot be searched for, [`QueryError::Gated`] if there is no
-    /// index, [`QueryError::Cancelled`].
-    pub fn grep(&self, request: &GrepRequest) -> Result<Found<'_>, QueryError> {
-        self.guarded(|| {
-            let started = Instant::now();
-            request.check()?;
-            let matcher = request.pattern.compile()?;
-            let corpus = corpus::Corpus::open(&self.views(), request)?;
-            Found::search(&self.codebase, request.clone(), matcher, corpus, started)
-        })
+/// Finds all files of the codebase of `source` with lines that match the pattern of `request`.
+///
+/// # Errors
+/// [`QueryError::Pattern`] if the pattern cannot be searched for, [`QueryError::Gated`] if there is no index,
+/// [`QueryError::Cancelled`].
+pub(crate) fn find<'a>(source: &ViewSource<'a>, request: &GrepRequest) -> Result<Found<'a>, QueryError> {
+    let started = Instant::now();
+    request.check()?;
+
+    let matcher = request.pattern.compile()?;
+    let corpus = corpus::Corpus::open(source, request)?;
+    Found::search(source.codebase, request.clone(), matcher, corpus, started)
+}
+
+/// Returns the result of `find` for the pattern of `request` or, if no line matches it, for the first of the
+/// `readings` that a line matches. Without any, the result of the first pattern.
+///
+/// # Errors
+/// Those of `find`.
+pub(crate) fn find_first<'a>(
+    request: &GrepRequest,
+    readings: &[Pattern],
+    find: impl Fn(&GrepRequest) -> Result<Found<'a>, QueryError>,
+) -> Result<Found<'a>, QueryError> {
+    let first = find(request)?;
+    if first.n_files() > 0 {
+        return Ok(first);
     }
 
-    /// As [`Self::grep`], for the pattern of `request` or, if no line matches it, the first of the `readings`
-    /// that a line matches. Without any, the result of the first pattern.
-    ///
-    /// # Errors
-    /// As [`Self::grep`].
-    pub fn grep_first(&self, request: &GrepRequest, readings: &[Pattern]) -> Result<Found<'_>, QueryError> {
-        let first = self.grep(request)?;
-        if first.n_files() > 0 {
-            return Ok(first);
+    for pattern in readings.iter().filter(|pattern| **pattern != request.pattern) {
+        let found = find(&GrepRequest { pattern: pattern.clone(), ..request.clone() })?;
+        if found.n_files() > 0 {
+            return Ok(found);
         }
-
-        for pattern in readings.iter().filter(|pattern| **pattern != request.pattern) {
-            let found = self.grep(&GrepRequest { pattern: pattern.clone(), ..request.clone() })?;
-            if found.n_files() > 0 {
-                return Ok(found);
-            }
-        }
-
-        Ok(first)
     }
+
+    Ok(first)
 }

@@ -1,19 +1,15 @@
 //! The forms of a query that ask for exact text: `"text"`, `/expression/`, and `"text" and words`.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use codeweaver_git::{BString, quoting};
+use codeweaver_git::quoting;
 
 use super::pattern::Pattern;
 use super::request::GrepRequest;
 use super::{Found, Page};
 use crate::query::error::QueryError;
+use crate::query::filters::LineSet;
 use crate::query::request::Request;
-use crate::query::search::Searcher;
-
-/// Lines of files, ascending.
-pub type LineSet = BTreeMap<BString, Vec<u32>>;
 
 /// The form of a query, and with it the kind of answer that is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,36 +59,34 @@ impl<'q> QueryLine<'q> {
     }
 }
 
-impl Searcher {
-    /// Returns `request` for the code that has the exact part of its query, with warnings; `None` if its
-    /// query has none. If no line has the exact part, the request is for all code.
-    pub(in crate::query) fn narrowed(
-        &self,
-        request: &Request,
-    ) -> Result<Option<(Request, Vec<String>)>, QueryError> {
-        let (exact, query) = match QueryLine::parse(&request.query) {
-            QueryLine::Exact(exact) => (exact, exact.to_owned()),
-            QueryLine::Mixed { exact, rest } => (exact, format!("{exact} {rest}")),
-            QueryLine::Regex { .. } | QueryLine::Meaning => return Ok(None),
-        };
+/// Returns `request` for the code that has the exact part of its query, whose lines `find` finds, with
+/// warnings; `None` if its query has none. If no line has the exact part, the request is for all code.
+pub(in crate::query) fn narrowed<'a>(
+    request: &Request,
+    find: impl Fn(&GrepRequest) -> Result<Found<'a>, QueryError>,
+) -> Result<Option<(Request, Vec<String>)>, QueryError> {
+    let (exact, query) = match QueryLine::parse(&request.query) {
+        QueryLine::Exact(exact) => (exact, exact.to_owned()),
+        QueryLine::Mixed { exact, rest } => (exact, format!("{exact} {rest}")),
+        QueryLine::Regex { .. } | QueryLine::Meaning => return Ok(None),
+    };
 
-        let pattern = Pattern { text: exact.to_owned(), ..Pattern::default() };
-        let mut filters = request.filters.clone();
-        // Kinds are conditions on definitions, not on lines.
-        filters.kinds.clear();
-        let grep = GrepRequest { pattern, filters, view: request.view.clone(), context: 0 };
-        let found = self.grep(&grep)?;
+    let pattern = Pattern { text: exact.to_owned(), ..Pattern::default() };
+    let mut filters = request.filters.clone();
+    // Kinds are conditions on definitions, not on lines.
+    filters.kinds.clear();
+    let grep = GrepRequest { pattern, filters, view: request.view.clone(), context: 0 };
+    let found = find(&grep)?;
 
-        let mut narrowed = Request { query, ..request.clone() };
-        let mut warnings = found.warnings();
-        if found.n_files() == 0 {
-            warnings.push(format!("no line has \"{exact}\"; this is code about it"));
-        } else {
-            narrowed.filters.lines = Some(Arc::new(lines_of(&found)?));
-        }
-
-        Ok(Some((narrowed, warnings)))
+    let mut narrowed = Request { query, ..request.clone() };
+    let mut warnings = found.warnings();
+    if found.n_files() == 0 {
+        warnings.push(format!("no line has \"{exact}\"; this is code about it"));
+    } else {
+        narrowed.filters.lines = Some(Arc::new(lines_of(&found)?));
     }
+
+    Ok(Some((narrowed, warnings)))
 }
 
 /// The numbers of the found lines, by file.

@@ -1,12 +1,12 @@
 //! Parse: everything that is derived from the text of a query.
 //!
-//! * [`intent`]: the kind of answer that it asks for.
+//! * [`detect`]: the kind of answer that it asks for.
 //! * [`profile`]: its effects on ranking.
 //! * [`names`]: the names of definitions that it may contain.
 //! * [`mentions`]: the files that it names.
 //! * [`report`]: the parts of a long query.
 
-pub mod intent;
+pub mod detect;
 pub mod mentions;
 pub mod names;
 pub mod profile;
@@ -14,8 +14,8 @@ pub mod report;
 
 use codeweaver_text::{self as text, Mention, QueryTerm};
 
+use super::intent::{Intent, QueryIntent};
 use super::request::Mode;
-use intent::{Intent, QueryIntent};
 use names::QueryName;
 
 /// Factor on the weight of the words that state the intent of a query.
@@ -44,7 +44,7 @@ impl ParsedQuery {
     pub fn parse(text: &str, mode: Mode, intent: Option<Intent>) -> ParsedQuery {
         let mut terms = text::query_terms(text);
         let focus: Vec<String> = terms.iter().map(|term| term.term.clone()).collect();
-        let intent = intent::detect(text, intent, &focus);
+        let intent = detect::intent(text, intent, &focus);
 
         let states = |term: &QueryTerm| intent.stated_by.contains(&term.term);
         // A query of nothing but such words is about them.
@@ -80,7 +80,7 @@ impl ParsedQuery {
             return self.intent.intent == Some(Intent::Test);
         }
 
-        self.acting_intent() == Some(Intent::Test) || (!self.is_report && intent::names_tests(&self.text))
+        self.acting_intent() == Some(Intent::Test) || (!self.is_report && detect::names_tests(&self.text))
     }
 
     /// Returns the terms that carry meaning.

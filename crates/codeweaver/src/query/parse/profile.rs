@@ -4,7 +4,7 @@
 
 use codeweaver_chunk::SemanticClass as C;
 
-use super::intent::Intent;
+use crate::query::intent::Intent;
 
 /// Effects of an intent that acts. Gains are added to a factor of 1.
 #[derive(Debug, Clone, Copy)]

@@ -16,40 +16,10 @@ use super::ranked_file::RankedFile;
 use super::weights::Weights;
 use crate::query::retrieve::{Candidate, Candidates, relatives};
 
+pub use crate::query::response::Evidence;
+
 /// Number of words from which a query counts as long.
 const MANY_WORDS: f32 = 8.0;
-
-/// Values from which the relevance of a file is computed. They compare between queries and repositories.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, schemars::JsonSchema)]
-pub struct Evidence {
-    /// Cosine of the nearest chunk, −1 to 1.
-    pub cosine: f32,
-    /// Share of the query, weighted by idf, that the best chunk of any file covers, 0–1.
-    pub coverage: f32,
-    /// Share of the words of the query that occur nowhere in the repository, 0–1.
-    pub absent: f32,
-    /// Share of the words of the query that occur only in other forms (`valid` for `validation`), 0–1.
-    pub inflected: f32,
-    /// Fit of the name of a definition in the file to a name in the query, 0–1.
-    pub definition: f32,
-    /// Share of the words of the query in the path, 0–1.
-    pub path: f32,
-    /// Number of words of the query as a share of 8, at most 1.
-    pub words: f32,
-    /// ln(1 + rows of the view) / 10, at most 1: the more rows there are, the nearer is something by chance.
-    pub rows: f32,
-}
-
-impl Evidence {
-    /// Number of values.
-    pub const LEN: usize = 8;
-
-    /// The values in the order of the fields.
-    pub fn values(&self) -> [f32; Evidence::LEN] {
-        let Evidence { cosine, coverage, absent, inflected, definition, path, words, rows } = *self;
-        [cosine, coverage, absent, inflected, definition, path, words, rows]
-    }
-}
 
 /// Coefficients of one logistic regression.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

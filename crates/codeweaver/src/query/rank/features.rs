@@ -9,15 +9,14 @@ use codeweaver_chunk::SemanticClass;
 use codeweaver_chunk::classes::TaskProfile;
 use codeweaver_index::policy::PathFlags;
 
-use super::context::{Context, share};
+use super::context::{Context, share, size_of};
 use super::intents::IntentFactors;
 use super::path_features::{self, HeaderKind, PathQuery};
 use super::roles::Roles;
 use super::weights::Weights;
-use crate::query::parse::intent::Intent;
+use crate::query::intent::Intent;
 use crate::query::parse::mentions;
-use crate::query::report::fusion::PartScores;
-use crate::query::report::relevance::ReportEvidence;
+use crate::query::response::Explanation;
 use crate::query::retrieve::{Candidate, Candidates};
 use crate::query::view::View;
 
@@ -83,65 +82,6 @@ pub struct FileFeatures {
 pub struct Features {
     pub chunk: ChunkFeatures,
     pub file: FileFeatures,
-}
-
-/// The composition of a score: the weighted features.
-///
-/// `score` is the sum of all others × `prior` × `part` × `intent`. `lexical`, `dense`, `definition` and
-/// `importance` are those of the best chunk, the others those of the file.
-#[derive(Debug, Clone, Copy, Default, PartialEq, schemars::JsonSchema, serde::Serialize)]
-#[allow(missing_docs, reason = "the fields are the features of the same names, times their weights")]
-pub struct Explanation {
-    pub lexical: f32,
-    pub dense: f32,
-    pub definition: f32,
-    pub importance: f32,
-    pub file_sum: f32,
-    pub second_chunk: f32,
-    pub file_lexical: f32,
-    pub size: f32,
-    pub path: f32,
-    pub path_dense: f32,
-    /// Not above 0.
-    pub depth: f32,
-    /// Not above 0.
-    pub name_words: f32,
-    pub mention: f32,
-    pub prior: f32,
-    pub part: f32,
-    pub intent: f32,
-    pub score: f32,
-    /// The parts of a long query, whose sum times `factor` is then the score.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub parts: Option<PartScores>,
-    /// Values from which the relevance of a long query was computed.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub report: Option<ReportEvidence>,
-}
-
-impl Explanation {
-    /// Lexical and dense contribution of the chunk.
-    pub fn similarity(&self) -> f32 {
-        self.lexical + self.dense
-    }
-
-    /// Contribution of the chunk.
-    pub fn chunk(&self) -> f32 {
-        self.lexical + self.dense + self.definition + self.importance
-    }
-
-    /// Contribution of the file.
-    fn file(&self) -> f32 {
-        self.file_sum
-            + self.second_chunk
-            + self.file_lexical
-            + self.size
-            + self.path
-            + self.path_dense
-            + self.depth
-            + self.name_words
-            + self.mention
-    }
 }
 
 impl ChunkFeatures {
@@ -413,17 +353,6 @@ pub fn chunk_sums(chunks: &[(u32, Explanation)], weights: &Weights) -> FxHashMap
 /// Returns the class of a candidate's chunk.
 pub fn class_of(view: &View, candidate: &Candidate) -> SemanticClass {
     SemanticClass::from_u8(view.row(candidate.id).1.class).unwrap_or(SemanticClass::Unknown)
-}
-
-/// Returns ln(1 + tokens) / 10 of a whole file.
-pub fn size_of(view: &View, doc: u32) -> f32 {
-    let Some((s, ordinal)) = view.reader.locate_doc(doc) else { return 0.0 };
-    let segment = &view.reader.segments[s];
-    let rows = segment.doc_rows(ordinal);
-    let rows = segment.rows().get(rows.start as usize..rows.end as usize).unwrap_or(&[]);
-
-    let tokens: u64 = rows.iter().map(|row| u64::from(row.token_count)).sum();
-    libm::logf(1.0 + tokens as f32) / 10.0
 }
 
 #[cfg(test)]

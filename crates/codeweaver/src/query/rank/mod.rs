@@ -31,8 +31,9 @@ use super::view::scope::passes_path;
 use features::{ChunkFeatures, ChunkSums, Extractor, FileFeatures, chunk_sums};
 use roles::Roles;
 
+pub use super::response::Explanation;
 pub use context::Context;
-pub use features::{Explanation, Features, class_of};
+pub use features::{Features, class_of};
 pub use ranked_file::{NearDuplicate, RankedFile};
 pub use weights::{WEIGHTS, Weights};
 

@@ -5,8 +5,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use codeweaver_text::affinity;
 
-use super::context::{Context, share};
-use super::features::size_of;
+use super::context::{Context, share, size_of};
 use super::weights::Weights;
 use crate::query::parse::names;
 use crate::query::path_facts::{PathFacts, Place};

@@ -1,7 +1,7 @@
 //! Result of ranking.
 
-use super::calibration::Evidence;
-use super::features::{Explanation, Features};
+use super::features::Features;
+use crate::query::response::{Evidence, Explanation};
 use crate::query::retrieve::Candidate;
 use crate::query::view::RowId;
 

@@ -4,8 +4,8 @@ use codeweaver_chunk::LanguageId;
 use codeweaver_index::policy::PathFlags;
 
 use super::weights::Weights;
+use crate::query::intent::Intent;
 use crate::query::parse::ParsedQuery;
-use crate::query::parse::intent::Intent;
 
 /// Roles of a file that the query does not ask for.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]

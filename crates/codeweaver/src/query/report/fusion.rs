@@ -5,8 +5,9 @@ use rustc_hash::FxHashMap;
 use codeweaver_index::policy::PathFlags;
 
 use super::evidence::{FileEvidence, Parts};
-use super::relevance::{AbsentTerms, ReportEvidence};
+use super::relevance::{self, AbsentTerms};
 use crate::query::rank::RankedFile;
+use crate::query::response::PartScores;
 use crate::query::view::View;
 
 /// Weights of the parts. Those of title and text are factors on the share that a file has of the best score
@@ -38,27 +39,6 @@ const WEIGHTS: PartWeights = PartWeights {
     document: 0.4,
 };
 
-/// Contributions of the parts of a report to the score of a file, before its factor.
-#[derive(Debug, Clone, Copy, Default, PartialEq, schemars::JsonSchema, serde::Serialize)]
-pub struct PartScores {
-    /// The title, as a query of its own.
-    pub title: f32,
-    /// The words of the whole text.
-    pub text: f32,
-    /// Frames of stack traces.
-    pub frames: f32,
-    /// Named paths.
-    pub paths: f32,
-    /// Named modules.
-    pub modules: f32,
-    /// Messages that the file has verbatim.
-    pub messages: f32,
-    /// Definitions of the named symbols.
-    pub names: f32,
-    /// Factor for tests, documents and data.
-    pub factor: f32,
-}
-
 /// Joins the lists of the title and the text with the evidence. Best first; ties by path.
 pub fn fuse(
     view: &View,
@@ -69,7 +49,7 @@ pub fn fuse(
 ) -> Vec<RankedFile> {
     let by_title = shares(&title);
     let by_text = shares(&text);
-    let evidence = ReportEvidence::new(&title, &text, absent);
+    let evidence = relevance::evidence(&title, &text, absent);
     let has_vectors = title.iter().chain(&text).any(|file| file.evidence.cosine != 0.0);
 
     let only_title = title.into_iter().filter(|file| !by_text.contains_key(&file.doc));
@@ -110,18 +90,12 @@ pub fn fuse(
 
     // Code that the report names by path or verbatim is meant, regardless of its other words.
     let named = found.by_doc.get(&first.doc).map_or(0.0, Parts::named);
-    let most_relevant = 1.0 - (1.0 - evidence.probability(has_vectors)) * (1.0 - 0.9 * named);
+    let most_relevant = 1.0 - (1.0 - relevance::probability(&evidence, has_vectors)) * (1.0 - 0.9 * named);
     for file in &mut files {
         file.relevance = most_relevant * (file.explanation.score / best).clamp(0.0, 1.0).sqrt();
     }
 
     files
-}
-
-impl PartScores {
-    fn sum(&self) -> f32 {
-        self.title + self.text + self.frames + self.paths + self.modules + self.messages + self.names
-    }
 }
 
 /// Returns for each doc its share of the best score.

@@ -18,19 +18,20 @@ mod modules;
 pub mod relevance;
 mod words;
 
-use std::time::Instant;
-
+use codeweaver_index::Codebase;
 use codeweaver_text::{Mention, QueryTerm};
 
 use super::answer::Ranking;
 use super::answer::evidence::Evidence;
+use super::intent::QueryIntent;
 use super::parse::report::Report;
-use super::parse::{ParsedQuery, intent, names};
-use super::rank::{Weights, near_duplicates};
+use super::parse::{ParsedQuery, names};
+use super::part::QueryPart;
+use super::rank::near_duplicates;
 use super::request::{Mode, Request};
-use super::search::{QueryPart, Searcher};
 use super::view::View;
 use evidence::FileEvidence;
+use relevance::AbsentTerms;
 
 /// Maximum length of the text that is embedded.
 const MAX_EMBEDDED_BYTES: usize = 2000;
@@ -39,52 +40,59 @@ const CODE_SPAN_CERTAINTY: f32 = 0.8;
 /// Number of innermost own frames whose functions are looked for.
 const MAX_OWN_FRAMES: usize = 8;
 
-impl Searcher {
-    /// Ranks the files of `view` for the parts of a long query. Arguments and result are those of
-    /// [`Searcher::rank`].
-    pub(super) fn rank_report(
-        &self,
-        request: &Request,
-        report: &Report,
-        view: &View,
-        weights: &Weights,
-        deadline: Instant,
-    ) -> Ranking {
+/// The parts of a long query that are retrieved and ranked by themselves, with the evidence that joins them.
+pub struct ReportParts {
+    pub title: QueryPart,
+    /// The whole text.
+    pub text: QueryPart,
+    found: FileEvidence,
+    absent: AbsentTerms,
+}
+
+impl ReportParts {
+    /// Takes `report`, the query of `request`, apart.
+    pub fn new(codebase: &Codebase, view: &View, request: &Request, report: &Report) -> ReportParts {
         let scope = view.scope(&request.filters);
-        let found = FileEvidence::gather(&self.codebase, view, &scope, report);
+        let found = FileEvidence::gather(codebase, view, &scope, report);
 
-        let evidence_rows = found.rows(view, &scope);
         let title = title_query(report, request);
-        let title_part = QueryPart {
-            query: &title,
-            embedded: &report.title,
-            rows: &[],
-            rows_strategy: None,
-            is_folded: false,
-        };
-        let by_title = self.rank_part(request, &title_part, view, weights, deadline);
-
         let (terms, absent) = words::weighted(view, report, &title);
         let whole = whole_query(report, &title, &found, terms);
-        let embedded = format!("{}\n{}", report.title, report.prose);
-        let text_part = QueryPart {
-            query: &whole,
-            embedded: &embedded[..embedded.floor_char_boundary(MAX_EMBEDDED_BYTES)],
-            rows: &evidence_rows,
-            rows_strategy: Some("evidence"),
-            is_folded: false,
-        };
-        // The files that the text names are evidence of their own, which the fusion adds.
-        let unnamed = Weights { mention: 0.0, ..weights.clone() };
-        let by_text = self.rank_part(request, &text_part, view, &unnamed, deadline);
+        let mut embedded = format!("{}\n{}", report.title, report.prose);
+        embedded.truncate(embedded.floor_char_boundary(MAX_EMBEDDED_BYTES));
 
-        let files = fusion::fuse(view, by_title.files, by_text.files, absent, &found);
+        ReportParts {
+            title: QueryPart {
+                query: title,
+                embedded: report.title.clone(),
+                rows: Vec::new(),
+                rows_strategy: None,
+                has_mentions: true,
+                is_folded: false,
+            },
+            text: QueryPart {
+                query: whole,
+                embedded,
+                rows: found.rows(view, &scope),
+                rows_strategy: Some("evidence"),
+                // The files that the text names are evidence of their own, which the fusion adds.
+                has_mentions: false,
+                is_folded: false,
+            },
+            found,
+            absent,
+        }
+    }
+
+    /// Joins the rankings of the two parts. `kinds` are those of the filters.
+    pub fn join(self, view: &View, by_title: Ranking, by_text: Ranking, kinds: &[String]) -> Ranking {
+        let files = fusion::fuse(view, by_title.files, by_text.files, self.absent, &self.found);
 
         Ranking {
             files: near_duplicates::fold(view, files),
-            evidence: Evidence::new(view, &whole, &[], &request.filters.kinds),
+            evidence: Evidence::new(view, &self.text.query, &[], kinds),
             strategies: fusion::strategies(&by_title.strategies, &by_text.strategies),
-            intent: title.intent,
+            intent: self.title.query.intent,
             // Not listed: even a repository that answers a report lacks some of its words.
             absent_words: Vec::new(),
             // They include those of the title, since the text is searched for later.
@@ -130,7 +138,7 @@ fn whole_query(
         text: report.title.clone(),
         names,
         mentions: places.chain(report.mentions.iter().cloned()).collect(),
-        intent: intent::QueryIntent { focus_areas: Vec::new(), ..title.intent.clone() },
+        intent: QueryIntent { focus_areas: Vec::new(), ..title.intent.clone() },
         terms,
         is_report: true,
     }

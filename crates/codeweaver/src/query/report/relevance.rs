@@ -5,30 +5,8 @@
 //! it answers it. `benches/reports_fit.py` learned them from messages of commits, as they are and as reports
 //! with noise, for their own and for other repositories.
 
-use crate::query::rank::RankedFile;
-use crate::query::rank::calibration::probability;
-
-/// Values from which the relevance of a report is computed, besides whether it names the best file. They
-/// compare between reports and repositories.
-#[derive(Debug, Clone, Copy, Default, PartialEq, schemars::JsonSchema, serde::Serialize)]
-pub struct ReportEvidence {
-    /// Cosine of the title and the nearest chunk of its best file, 0–1.
-    pub title_cosine: f32,
-    /// Share of the title, weighted by idf, that the best chunk of any file covers, 0–1.
-    pub title_coverage: f32,
-    /// As `title_cosine`, of title and prose.
-    pub text_cosine: f32,
-    /// As `title_coverage`, of the whole text.
-    pub text_coverage: f32,
-    /// Share of the words outside of code blocks that no chunk has, 0–1.
-    pub absent_words: f32,
-    /// Share of the identifiers outside of code blocks that no chunk has, 0–1.
-    pub absent_names: f32,
-    /// 1 if there are such identifiers, else 0.
-    pub has_names: f32,
-    /// ln(1 + rows of the view) / 10, at most 1.
-    pub rows: f32,
-}
+use crate::query::rank::{RankedFile, calibration};
+use crate::query::response::ReportEvidence;
 
 /// Share of the terms of a report that no chunk has.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -54,49 +32,31 @@ const HYBRID: Logistic =
 const KEYWORD: Logistic =
     Logistic { bias: 3.31, coefficients: [0.0, 3.13, 0.0, 7.01, -6.29, -5.04, 3.5, -5.82] };
 
-impl ReportEvidence {
-    /// Collects the evidence of the best files for the title and for the text, and of the terms. If one of
-    /// the searches found nothing, for lack of time, the evidence of the other counts for both.
-    pub fn new(title: &[RankedFile], text: &[RankedFile], absent: AbsentTerms) -> ReportEvidence {
-        let best_by_title = title.first().map(|file| file.evidence);
-        let best_by_text = text.first().map(|file| file.evidence);
-        let title = best_by_title.or(best_by_text).unwrap_or_default();
-        let text = best_by_text.or(best_by_title).unwrap_or_default();
+/// Collects the evidence of the best files for the title and for the text, and of the terms. If one of
+/// the searches found nothing, for lack of time, the evidence of the other counts for both.
+pub fn evidence(title: &[RankedFile], text: &[RankedFile], absent: AbsentTerms) -> ReportEvidence {
+    let best_by_title = title.first().map(|file| file.evidence);
+    let best_by_text = text.first().map(|file| file.evidence);
+    let title = best_by_title.or(best_by_text).unwrap_or_default();
+    let text = best_by_text.or(best_by_title).unwrap_or_default();
 
-        ReportEvidence {
-            title_cosine: title.cosine,
-            title_coverage: title.coverage,
-            text_cosine: text.cosine,
-            text_coverage: text.coverage,
-            absent_words: absent.words,
-            absent_names: absent.names.unwrap_or_default(),
-            has_names: f32::from(u8::from(absent.names.is_some())),
-            rows: text.rows,
-        }
+    ReportEvidence {
+        title_cosine: title.cosine,
+        title_coverage: title.coverage,
+        text_cosine: text.cosine,
+        text_coverage: text.coverage,
+        absent_words: absent.words,
+        absent_names: absent.names.unwrap_or_default(),
+        has_names: f32::from(u8::from(absent.names.is_some())),
+        rows: text.rows,
     }
+}
 
-    /// Returns the probability that the repository answers the report, 0–1. `has_vectors` says whether there
-    /// are cosines.
-    pub fn probability(&self, has_vectors: bool) -> f32 {
-        let Logistic { bias, coefficients } = if has_vectors { HYBRID } else { KEYWORD };
-        probability(bias, &coefficients, &self.values())
-    }
-
-    fn values(&self) -> [f32; 8] {
-        let &ReportEvidence { title_cosine, title_coverage, text_cosine, text_coverage, .. } = self;
-        let &ReportEvidence { absent_words, absent_names, has_names, rows, .. } = self;
-
-        [
-            title_cosine,
-            title_coverage,
-            text_cosine,
-            text_coverage,
-            absent_words,
-            absent_names,
-            has_names,
-            rows,
-        ]
-    }
+/// Returns the probability that the repository answers a report with this evidence, 0–1. `has_vectors` says
+/// whether there are cosines.
+pub fn probability(evidence: &ReportEvidence, has_vectors: bool) -> f32 {
+    let Logistic { bias, coefficients } = if has_vectors { HYBRID } else { KEYWORD };
+    calibration::probability(bias, &coefficients, &evidence.values())
 }
 
 #[cfg(test)]
@@ -118,8 +78,8 @@ mod tests {
     #[test]
     fn each_piece_of_evidence_has_its_effect() {
         for has_vectors in [true, false] {
-            let probability = OWN.probability(has_vectors);
-            assert!((0.9..=1.0).contains(&probability), "{probability}");
+            let own = probability(&OWN, has_vectors);
+            assert!((0.9..=1.0).contains(&own), "{own}");
             for less in [
                 ReportEvidence { title_coverage: 0.3, ..OWN },
                 ReportEvidence { text_coverage: 0.2, ..OWN },
@@ -127,13 +87,13 @@ mod tests {
                 ReportEvidence { absent_names: 1.0, ..OWN },
                 ReportEvidence { rows: 1.0, ..OWN },
             ] {
-                assert!(less.probability(has_vectors) < probability, "{less:?}");
+                assert!(probability(&less, has_vectors) < own, "{less:?}");
             }
         }
         for less in [ReportEvidence { title_cosine: 0.2, ..OWN }, ReportEvidence { text_cosine: 0.2, ..OWN }]
         {
-            assert!(less.probability(true) < OWN.probability(true), "{less:?}");
-            assert_eq!(less.probability(false), OWN.probability(false), "there are no vectors");
+            assert!(probability(&less, true) < probability(&OWN, true), "{less:?}");
+            assert_eq!(probability(&less, false), probability(&OWN, false), "there are no vectors");
         }
     }
 
@@ -149,12 +109,12 @@ mod tests {
             ..OWN
         };
         for has_vectors in [true, false] {
-            assert!(foreign.probability(has_vectors) < 0.3);
+            assert!(probability(&foreign, has_vectors) < 0.3);
         }
     }
 
     #[test]
     fn a_search_that_found_nothing_is_no_evidence() {
-        assert_eq!(ReportEvidence::new(&[], &[], AbsentTerms::default()), ReportEvidence::default());
+        assert_eq!(evidence(&[], &[], AbsentTerms::default()), ReportEvidence::default());
     }
 }

@@ -17,6 +17,8 @@ use crate::query::cancel::IsOver;
 use crate::query::view::scope::Scope;
 use crate::query::view::{RowId, View};
 
+pub use super::score_buffers::FileLexical;
+
 /// Number of terms that are scored between two polls of [`IsOver`], and whose frequencies in files are held
 /// in memory at once.
 const POLL_TERMS: usize = 8;
@@ -37,15 +39,6 @@ pub struct Bm25 {
     pub file_k1: f32,
     /// Influence of the length of a file.
     pub file_b: f32,
-}
-
-/// Lexical evidence of a file.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct FileLexical {
-    /// BM25 with the file as the document.
-    pub bm25: f32,
-    /// Share of the query's terms, weighted by idf, that occur in the file, 0–1.
-    pub coverage: f32,
 }
 
 /// A lexical search.

@@ -9,7 +9,6 @@ use codeweaver_base::sync;
 use codeweaver_base::sys;
 use codeweaver_store::segment::Segment;
 
-use super::lexical::FileLexical;
 use super::top_k::TopK;
 use crate::query::view::RowId;
 
@@ -17,6 +16,15 @@ use crate::query::view::RowId;
 const MAX_KEPT_ROWS: usize = 4 << 20;
 
 static KEPT: Mutex<Vec<SegmentScores>> = Mutex::new(Vec::new());
+
+/// Lexical evidence of a file.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct FileLexical {
+    /// BM25 with the file as the document.
+    pub bm25: f32,
+    /// Share of the query's terms, weighted by idf, that occur in the file, 0–1.
+    pub coverage: f32,
+}
 
 /// Scores in one segment.
 #[derive(Default)]

@@ -16,7 +16,7 @@ use rustc_hash::FxHashMap;
 
 use codeweaver_base::sys::DotKernel;
 use codeweaver_config::Settings;
-use codeweaver_embed::{EmbedCost, Embedder};
+use codeweaver_embed::EmbedCost;
 use codeweaver_git::quoting;
 
 use super::answer::Ranking;
@@ -24,14 +24,13 @@ use super::cancel::Cancel;
 use super::error::QueryError;
 use super::locate;
 use super::parse::ParsedQuery;
+use super::path_facts::PathCache;
 use super::rank::{self, RankedFile, WEIGHTS};
 use super::request::{Filters, Mode, Request, ViewRequest};
-use super::response::Response;
+use super::resources::Resources;
 use super::retrieve::dense::DenseSearch;
 use super::retrieve::{self, Candidate, Candidates};
-use super::search::Searcher;
 use super::view::View;
-use super::view::freshness::RequestUpdate;
 use super::view::scope::Scope;
 use compare::Comparison;
 use origin::Origin;
@@ -100,143 +99,132 @@ impl SimilarRequest {
             related,
         }
     }
-}
-
-impl Searcher {
-    /// Finds the code that is nearest to the definition at `request.line`, or to the chunk there if the line
-    /// is in no definition. That definition or chunk itself is left out.
+    /// The search whose filters, limits and view are those of this request.
     ///
     /// # Errors
-    /// [`QueryError::NotFound`] if no chunk has the line, and those of [`Searcher::search`].
-    pub fn similar(
-        &self,
-        request: &SimilarRequest,
-        update: RequestUpdate<'_>,
-    ) -> Result<Response, QueryError> {
-        let as_search = Request {
-            filters: request.filters.clone(),
-            offset: request.offset,
-            limit: request.limit,
-            token_limit: request.token_limit,
-            min_score: request.min_score,
+    /// [`QueryError::Parameter`] for a path outside of the repository.
+    pub(super) fn as_search(&self, settings: &Settings) -> Result<Request, QueryError> {
+        Ok(Request {
+            filters: self.filters.clone(),
+            offset: self.offset,
+            limit: self.limit,
+            token_limit: self.token_limit,
+            min_score: self.min_score,
             view: ViewRequest {
-                files: vec![quoting::text(&locate::clean(&request.path)?)],
-                ..request.view.clone()
+                files: vec![quoting::text(&locate::clean(&self.path)?)],
+                ..self.view.clone()
             },
-            without_content: request.without_content,
-            texts: request.texts,
-            related: request.related,
-            ..Request::new(&format!("similar to {}:{}", request.path, request.line), &self.codebase.settings)
-        };
-
-        self.guarded(|| {
-            as_search.check()?;
-            self.respond(&as_search, update, |view, _| self.rank_similar(view, request))
+            without_content: self.without_content,
+            texts: self.texts,
+            related: self.related,
+            ..Request::new(&format!("similar to {}:{}", self.path, self.line), settings)
         })
     }
+}
 
-    /// Ranks the code that is similar to the definition or chunk at the line of `request`.
-    fn rank_similar(&self, view: &View, request: &SimilarRequest) -> Result<Ranking, QueryError> {
-        let cancel = &request.view.cancel;
-        let file = locate::file(view, &request.path)?;
-        let mut texts = Texts::new(&self.codebase, view);
-        let origin = Origin::find(view, &mut texts, &file, request.line)?;
-        let scope = view.scope(&request.filters);
+/// Ranks the code that is nearest to the definition at the line of `request`, or to the chunk there if the line
+/// is in no definition. That definition or chunk itself is left out.
+///
+/// # Errors
+/// [`QueryError::NotFound`] if no chunk has the line, [`QueryError::Cancelled`], and those of reading blobs.
+pub(super) fn rank_similar(
+    resources: &Resources<'_>,
+    view: &View,
+    request: &SimilarRequest,
+) -> Result<Ranking, QueryError> {
+    let cancel = &request.view.cancel;
+    let file = locate::file(view, &request.path)?;
+    let mut texts = Texts::new(resources.codebase, view);
+    let embedder = resources.model.embedder().map(|embedder| &**embedder);
+    let origin = Origin::find(view, &mut texts, &file, request.line)?;
+    let scope = view.scope(&request.filters);
 
-        let own_vector = origin.vector(self.embedder());
-        let (segment, _) = view.row(origin.chunk);
-        let vector = own_vector.as_deref().unwrap_or(segment.vector(origin.chunk.row));
-        let kernel = DotKernel::new(vector);
-        let mut candidates = self.neighbours(view, &scope, (vector, &kernel), cancel);
+    let own_vector = origin.vector(embedder);
+    let (segment, _) = view.row(origin.chunk);
+    let vector = own_vector.as_deref().unwrap_or(segment.vector(origin.chunk.row));
+    let kernel = DotKernel::new(vector);
+    let mut candidates = neighbours(resources, view, &scope, (vector, &kernel), cancel);
 
-        let mut known = FxHashMap::default();
-        match (self.embedder(), &origin.definition) {
-            // Other models take too long for a hundred chunks of definitions.
-            (Some(embedder), Some(definition))
-                if own_vector.is_some() && embedder.cost() == EmbedCost::Table =>
-            {
-                let comparison = Comparison {
-                    view,
-                    origin: &origin,
-                    definition,
-                    kernel: &kernel,
-                    embedder,
-                    filters: &request.filters,
-                    cancel,
-                };
-                known = comparison.refine(&mut texts, &mut candidates.list)?;
-            }
-            _ => candidates.list.retain(|found| !origin.has_text_in(view, found.doc, found.id)),
+    let mut known = FxHashMap::default();
+    match (embedder, &origin.definition) {
+        // Other models take too long for a hundred chunks of definitions.
+        (Some(embedder), Some(definition)) if own_vector.is_some() && embedder.cost() == EmbedCost::Table => {
+            let comparison = Comparison {
+                view,
+                origin: &origin,
+                definition,
+                kernel: &kernel,
+                embedder,
+                filters: &request.filters,
+                cancel,
+            };
+            known = comparison.refine(&mut texts, &mut candidates.list)?;
         }
-        cancel.check()?;
-
-        let query = ParsedQuery::parse("", Mode::Semantic, None);
-        let files = self.rank_by_cosine(view, &query, &candidates, &request.filters);
-        let is_chunk_compared = origin.definition.is_some() && own_vector.is_none();
-        let warning = is_chunk_compared.then(|| WITHOUT_MODEL.to_owned());
-        Ok(Ranking {
-            files,
-            evidence: origin.evidence.with_known(known, &request.filters.kinds),
-            intent: query.intent,
-            n_candidates: candidates.list.len(),
-            strategies: vec!["dense_exact"],
-            warnings: warning.into_iter().collect(),
-            notes: Vec::new(),
-            absent_words: Vec::new(),
-            absent_languages: scope.absent_languages.clone(),
-            absent_paths: scope.absent_paths.clone(),
-        })
+        _ => candidates.list.retain(|found| !origin.has_text_in(view, found.doc, found.id)),
     }
+    cancel.check()?;
 
-    /// The files of `candidates`, those with the nearest chunk first, equals by path. `query` is empty.
-    fn rank_by_cosine(
-        &self,
-        view: &View,
-        query: &ParsedQuery,
-        candidates: &Candidates,
-        filters: &Filters,
-    ) -> Vec<RankedFile> {
-        let context =
-            rank::Context { view, query, task: None, weights: &WEIGHTS, paths: &self.paths, filters };
-        let mut files = rank::rank(&context, candidates);
+    let query = ParsedQuery::parse("", Mode::Semantic, None);
+    let files = rank_by_cosine(resources.paths, view, &query, &candidates, &request.filters);
+    let is_chunk_compared = origin.definition.is_some() && own_vector.is_none();
+    let warning = is_chunk_compared.then(|| WITHOUT_MODEL.to_owned());
+    Ok(Ranking {
+        files,
+        evidence: origin.evidence.with_known(known, &request.filters.kinds),
+        intent: query.intent,
+        n_candidates: candidates.list.len(),
+        strategies: vec!["dense_exact"],
+        warnings: warning.into_iter().collect(),
+        notes: Vec::new(),
+        absent_words: Vec::new(),
+        absent_languages: scope.absent_languages.clone(),
+        absent_paths: scope.absent_paths.clone(),
+    })
+}
 
-        // The cosine is the relevance: it compares between queries as it is.
-        for file in &mut files {
-            file.chunks.sort_by(|a, b| b.cosine.total_cmp(&a.cosine));
-            file.relevance = file.chunks[0].cosine.clamp(0.0, 1.0);
-        }
-        files.sort_by(|a, b| {
-            b.relevance.total_cmp(&a.relevance).then_with(|| view.entry(a.entry).0.cmp(view.entry(b.entry).0))
-        });
-        files
+/// The files of `candidates`, those with the nearest chunk first, equals by path. `query` is empty.
+fn rank_by_cosine(
+    paths: &PathCache,
+    view: &View,
+    query: &ParsedQuery,
+    candidates: &Candidates,
+    filters: &Filters,
+) -> Vec<RankedFile> {
+    let context = rank::Context { view, query, task: None, weights: &WEIGHTS, paths, filters };
+    let mut files = rank::rank(&context, candidates);
+
+    // The cosine is the relevance: it compares between queries as it is.
+    for file in &mut files {
+        file.chunks.sort_by(|a, b| b.cosine.total_cmp(&a.cosine));
+        file.relevance = file.chunks[0].cosine.clamp(0.0, 1.0);
     }
+    files.sort_by(|a, b| {
+        b.relevance.total_cmp(&a.relevance).then_with(|| view.entry(a.entry).0.cmp(view.entry(b.entry).0))
+    });
+    files
+}
 
-    /// The chunks nearest to `vector`, best first.
-    fn neighbours(
-        &self,
-        view: &View,
-        scope: &Scope,
-        (vector, kernel): (&[i8], &DotKernel),
-        cancel: &Cancel,
-    ) -> Candidates {
-        let scale = self.embedder().map_or(1.0, Embedder::scale);
-        let search = DenseSearch {
-            view,
-            scope,
-            vector,
-            kernel,
-            k: MAX_NEIGHBOURS,
-            tuning: self.tuning,
-            is_over: &|| cancel.is_cancelled(),
-        };
+/// The chunks nearest to `vector`, best first.
+fn neighbours(
+    resources: &Resources<'_>,
+    view: &View,
+    scope: &Scope,
+    (vector, kernel): (&[i8], &DotKernel),
+    cancel: &Cancel,
+) -> Candidates {
+    let scale = resources.model.embedder().map_or(1.0, |embedder| embedder.scale());
+    let search = DenseSearch {
+        view,
+        scope,
+        vector,
+        kernel,
+        k: MAX_NEIGHBOURS,
+        tuning: resources.tuning,
+        is_over: &|| cancel.is_cancelled(),
+    };
 
-        let nearest = retrieve::nearest(&search, scale).into_iter();
-        let list = nearest.map(|(cosine, id)| Candidate {
-            id,
-            doc: view.doc_of(id),
-            cosine,
-            ..Candidate::default()
-        });
-        Candidates { list: list.collect(), ..Candidates::default() }
-    }
+    let nearest = retrieve::nearest(&search, scale).into_iter();
+    let list =
+        nearest.map(|(cosine, id)| Candidate { id, doc: view.doc_of(id), cosine, ..Candidate::default() });
+    Candidates { list: list.collect(), ..Candidates::default() }
 }

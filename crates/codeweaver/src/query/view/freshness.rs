@@ -9,29 +9,13 @@ use codeweaver_index::{Codebase, Lifecycle, Target, background};
 use codeweaver_store::state::State;
 
 use crate::query::error::QueryError;
+use crate::query::response::Freshness;
 
 /// Requests an update to a target and waits for it, at most for the duration. Returns whether the target is
 /// indexed.
 ///
 /// Queries never write to the store; the caller decides which process does.
 pub type RequestUpdate<'a> = &'a dyn Fn(&Target, Duration) -> bool;
-
-/// The relation of the answer to HEAD and the working tree.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, schemars::JsonSchema, serde::Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Freshness {
-    /// The snapshot is of the wanted tree, and the working tree is clean as far as it was compared.
-    Fresh,
-    /// As `fresh`, after an update for which the request waited.
-    Synced,
-    /// Changes were laid over a snapshot.
-    Overlaid,
-    /// A first index is being built, of which the growing snapshot answers; or a reindex, during which the
-    /// one before answers.
-    SkippedIndexing,
-    /// The snapshot is of another tree than the wanted one.
-    Stale,
-}
 
 /// Decides whether the index of this worktree is of HEAD: `fresh`, `stale` or `skipped_indexing`.
 pub fn decide(codebase: &Codebase) -> Result<Freshness, QueryError> {

@@ -35,32 +35,7 @@ use blob_cache::BlobCache;
 use members::Members;
 use scope::{Scope, passes_path};
 
-pub use freshness::Freshness;
-
-/// State of the file of a match: as in the tree of the view (`committed`), changed in git's index (`staged`),
-/// changed in the working tree (`dirty`), neither in git's index nor ignored (`untracked`), or not readable
-/// in the working tree, so that the text is that of the tree (`unreadable`).
-// The variants have no doc comments of their own because those would change the JSON schema of the MCP tools.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, schemars::JsonSchema, serde::Serialize)]
-#[serde(rename_all = "snake_case")]
-#[allow(missing_docs, reason = "documented at the type")]
-pub enum MatchState {
-    Committed,
-    Staged,
-    Dirty,
-    Untracked,
-    Unreadable,
-}
-
-impl From<FileState> for MatchState {
-    fn from(state: FileState) -> MatchState {
-        match state {
-            FileState::Staged => MatchState::Staged,
-            FileState::Dirty => MatchState::Dirty,
-            FileState::Untracked => MatchState::Untracked,
-        }
-    }
-}
+pub use super::response::{Freshness, MatchState};
 
 /// A chunk of a view: a row of one of its segments.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]

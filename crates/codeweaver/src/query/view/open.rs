@@ -130,6 +130,11 @@ impl<'a> ViewSource<'a> {
         }
     }
 
+    /// Opens the view of `request`, as [`Self::open_or_update`] does.
+    pub fn view(&self, request: &ViewRequest, update: RequestUpdate<'_>) -> Result<View, QueryError> {
+        self.open_or_update(&self.resolve(request)?, request.timeout, update)
+    }
+
     /// Opens the view of `wanted`. If its tree is not indexed, requests an update and waits: at most
     /// `timeout` for HEAD, after which the view of an older tree is returned, and up to an hour for a named
     /// revision.

@@ -11,8 +11,7 @@ use codeweaver_store::records::RowRecord;
 use codeweaver_store::segment::Segment;
 use codeweaver_store::snapshot::Snapshot;
 
-use crate::query::grep::query_line::LineSet;
-use crate::query::request::Filters;
+use crate::query::filters::{Filters, LineSet};
 
 /// The rows of a view that pass some filters.
 pub struct Scope {

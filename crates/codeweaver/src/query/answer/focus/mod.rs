@@ -22,8 +22,8 @@ use codeweaver_store::symbols::SymbolRecord;
 
 use super::evidence::Evidence;
 use crate::query::definitions::{self, is_of_kind, kind_of};
+use crate::query::intent::{Intent, QueryIntent};
 use crate::query::locate;
-use crate::query::parse::intent::{Intent, QueryIntent};
 use crate::query::parse::mentions;
 use crate::query::parse::profile::FocusProfile;
 use crate::query::rank::marks;

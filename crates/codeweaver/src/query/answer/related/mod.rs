@@ -13,7 +13,7 @@ mod mentions;
 mod symbols;
 mod words;
 
-use codeweaver_chunk::{SymbolKind, tokens};
+use codeweaver_chunk::SymbolKind;
 use codeweaver_git::quoting;
 use codeweaver_index::policy::PathFlags;
 use codeweaver_store::symbols::SymbolRecord;
@@ -21,6 +21,7 @@ use codeweaver_store::symbols::SymbolRecord;
 use super::texts::Texts;
 use crate::query::definitions::kind_of;
 use crate::query::error::QueryError;
+use crate::query::response::{RelatedSymbol, Relation};
 use crate::query::view::{RowId, View};
 use symbols::{Found, Symbols};
 use words::Calls;
@@ -39,49 +40,6 @@ const SPECIFIC_BYTES: usize = 8;
 const MAX_NAMES: usize = 40;
 /// Bytes of the text of a definition in which names are looked for.
 const MAX_TEXT_BYTES: usize = 16 << 10;
-
-/// The relation of a symbol to the definition that answers a query.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, schemars::JsonSchema, serde::Serialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-#[allow(
-    missing_docs,
-    reason = "documented at the fields of `RelatedSymbol`: variants with documentation have another schema"
-)]
-pub enum Relation {
-    Caller,
-    Callee,
-    Overrides,
-    OverriddenBy,
-    SameBase,
-    Supertype,
-    Subtype,
-    Test,
-    Type,
-    Sibling,
-}
-
-/// A symbol that is related to the definition that answers a query.
-#[derive(Debug, Clone, PartialEq, Eq, schemars::JsonSchema, serde::Serialize)]
-pub struct RelatedSymbol {
-    /// Qualified name.
-    pub symbol: String,
-    /// Its relation to the definition: its `caller` or `callee`, a `test` that names it, what it `overrides`
-    /// or is `overridden_by`, the same member of a type of the `same_base`, its `supertype` or `subtype`, a
-    /// `type` that it names, or a `sibling`, which is the nearest of its kind in the same place.
-    pub relation: Relation,
-    /// Relative to the root of the repository.
-    pub path: String,
-    /// The first line.
-    pub line: u32,
-}
-
-impl RelatedSymbol {
-    /// Number of tokens of its place.
-    pub(super) fn n_tokens(&self) -> u32 {
-        tokens::count(&self.path) + 2
-    }
-}
 
 /// A definition that answers a query, in a chunk of the file of an entry.
 pub struct Focused {

@@ -1,76 +1,12 @@
-//! Intent: the kind of answer that a query asks for, detected by its words or given with the request.
+//! Detection of the intent of a query by its words.
 
-use codeweaver_chunk::classes::TaskProfile;
 use codeweaver_text::stem;
 
-/// The kind of answer that a query asks for: to understand, implement, debug, optimise, test, configure or
-/// document something.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, schemars::JsonSchema, serde::Serialize)]
-#[serde(rename_all = "snake_case")]
-#[allow(
-    missing_docs,
-    reason = "documented at the type: variants with documentation have another JSON schema"
-)]
-pub enum Intent {
-    Understand,
-    Implement,
-    Debug,
-    Optimize,
-    Test,
-    Configure,
-    Document,
-}
+use crate::query::intent::{Complexity, Intent, QueryIntent};
 
-/// A detected or given intent.
-#[derive(Debug, Clone, PartialEq, schemars::JsonSchema, serde::Serialize)]
-pub struct QueryIntent {
-    /// `None` if no word suggests one.
-    #[serde(rename = "type")]
-    pub intent: Option<Intent>,
-    /// 0–1; 1 if it is given with the request.
-    pub confidence: f32,
-    /// The reason for the choice.
-    pub reasoning: String,
-    /// The first terms of the query.
-    pub focus_areas: Vec<String>,
-    /// Depends on the number of words.
-    pub complexity: Complexity,
-    /// Whether it changes the ranking: if it is given, or if the query states it (`fix the crash in …`). An
-    /// intent that is only guessed from a word of the query does not.
-    #[serde(skip)]
-    pub acts: bool,
-    /// The terms that state it, if it is not given. They say little about the subject.
-    #[serde(skip)]
-    pub stated_by: Vec<String>,
-}
-
-impl QueryIntent {
-    /// Returns whether it was given with the request.
-    pub fn is_given(&self) -> bool {
-        self.confidence == 1.0
-    }
-
-    /// Returns the intent, if it changes the ranking.
-    pub fn acting(&self) -> Option<Intent> {
-        self.intent.filter(|_| self.acts)
-    }
-}
-
-/// Length of a query: up to 3, up to 9, or more words.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, schemars::JsonSchema, serde::Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Complexity {
-    Simple,
-    Moderate,
-    Complex,
-}
-
-/// Definition of an intent.
+/// The words that suggest an intent.
 struct Rule {
     intent: Intent,
-    name: &'static str,
-    /// The importance profile of a request that gives this intent.
-    task: TaskProfile,
     /// Words that suggest it.
     words: &'static [&'static str],
 }
@@ -78,8 +14,6 @@ struct Rule {
 const RULES: &[Rule] = &[
     Rule {
         intent: Intent::Understand,
-        name: "understand",
-        task: TaskProfile::Search,
         words: &[
             "how",
             "what",
@@ -95,14 +29,10 @@ const RULES: &[Rule] = &[
     },
     Rule {
         intent: Intent::Implement,
-        name: "implement",
-        task: TaskProfile::Implement,
         words: &["implement", "add", "create", "build", "write", "extend", "support", "introduce"],
     },
     Rule {
         intent: Intent::Debug,
-        name: "debug",
-        task: TaskProfile::Debug,
         words: &[
             "debug",
             "fix",
@@ -121,8 +51,6 @@ const RULES: &[Rule] = &[
     },
     Rule {
         intent: Intent::Optimize,
-        name: "optimize",
-        task: TaskProfile::Refactor,
         words: &[
             "optimize",
             "optimise",
@@ -137,14 +65,10 @@ const RULES: &[Rule] = &[
     },
     Rule {
         intent: Intent::Test,
-        name: "test",
-        task: TaskProfile::Test,
         words: &["test", "tests", "testing", "unittest", "fixture", "mock", "coverage", "assert"],
     },
     Rule {
         intent: Intent::Configure,
-        name: "configure",
-        task: TaskProfile::LocalEdit,
         words: &[
             "configure",
             "configuration",
@@ -159,8 +83,6 @@ const RULES: &[Rule] = &[
     },
     Rule {
         intent: Intent::Document,
-        name: "document",
-        task: TaskProfile::Document,
         words: &[
             "document",
             "documentation",
@@ -183,32 +105,6 @@ impl Rule {
     /// The weight of a word. Interrogatives are weak evidence: "how are tests run" is about tests.
     fn weight(&self) -> usize {
         if self.intent == Intent::Understand { 1 } else { 2 }
-    }
-}
-
-impl Intent {
-    /// Returns the intent called `name`, in any case; `None` if there is none.
-    pub fn by_name(name: &str) -> Option<Intent> {
-        RULES.iter().find(|rule| rule.name.eq_ignore_ascii_case(name.trim())).map(|rule| rule.intent)
-    }
-
-    /// The names of all intents.
-    pub fn names() -> impl Iterator<Item = &'static str> {
-        RULES.iter().map(|rule| rule.name)
-    }
-
-    /// The name, in lower case.
-    pub fn name(self) -> &'static str {
-        self.rule().name
-    }
-
-    /// The importance profile of a request that gives this intent.
-    pub fn task(self) -> TaskProfile {
-        self.rule().task
-    }
-
-    fn rule(self) -> &'static Rule {
-        RULES.iter().find(|rule| rule.intent == self).unwrap_or(&RULES[0])
     }
 }
 

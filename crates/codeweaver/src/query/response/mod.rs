@@ -3,13 +3,17 @@
 //! Variants of enums are documented at the type where their own doc comments would change the JSON schema of
 //! the MCP tools.
 
+mod explanation;
+mod related;
+mod state;
+
 use std::collections::BTreeMap;
 
-use super::answer::related::RelatedSymbol;
-use super::parse::intent::QueryIntent;
-use super::rank::Explanation;
-use super::rank::calibration::Evidence;
-use super::view::{Freshness, MatchState};
+use super::intent::QueryIntent;
+
+pub use explanation::{Evidence, Explanation, PartScores, ReportEvidence};
+pub use related::{RelatedSymbol, Relation};
+pub use state::{Freshness, MatchState};
 
 /// The response to a search.
 #[derive(Debug, Clone, schemars::JsonSchema, serde::Serialize)]
