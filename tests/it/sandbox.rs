@@ -29,6 +29,8 @@ impl Sandbox {
     /// An empty repository on the unborn branch `main`, without hooks.
     pub fn new() -> Sandbox {
         codeweaver_index::background::set_program(program().to_path_buf());
+        // As the program does: tests truncate files of the index that this process has mapped.
+        codeweaver_base::sys::bus_error::install_handler();
         let repo = TestRepo::empty_dir_in_memory();
         repo.git(["init", "-q", "-b", "main", "--template="]);
         // As `init` of the program does: the store is no untracked directory.

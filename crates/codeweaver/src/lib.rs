@@ -53,6 +53,9 @@
 //! * [`query`]: a request to ranked matches, with the freshness of what was searched.
 //! * [`ask`]: a question to what the documents say about it, with its sources.
 //!
+//! Files of the index are mapped into memory: a program that must survive their truncation by another one calls
+//! [`install_handler`](codeweaver_base::sys::bus_error::install_handler) when it starts.
+//!
 //! The types at the root of the crate are its interface. Everything else is public only for the program, the
 //! trainer and the benchmarks, and changes without notice.
 

@@ -6,10 +6,25 @@
 //! and returns, so that the read continues. Users of a map check the mark before they rely on the bytes that
 //! they read. Every other SIGBUS is left to the handler that was installed before.
 //!
-//! On Linux and macOS. Elsewhere nothing is installed: Windows refuses to truncate a mapped file.
+//! Every [`Mapped`](super::Mapped) registers itself, but the handler belongs to the whole process, so that a
+//! program decides about it: [`install_handler`].
 
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Mutex, Once, OnceLock, PoisonError};
+
+/// Installs the handler of SIGBUS for the process; later calls do nothing.
+///
+/// From then on a read of a [`Mapped`](super::Mapped) file that another program has truncated, or that the
+/// disk fails to read, gives zeros, which [`Mapped::has_failed`](super::Mapped::has_failed) reports. Without
+/// the handler such a read ends the process. A SIGBUS about other memory goes to the handler that was
+/// installed before this call, or ends the process if there was none. A program that installs a handler of
+/// its own afterwards replaces this one, and has to pass on what it does not handle.
+///
+/// On Linux and macOS. Does nothing elsewhere: Windows refuses to truncate a mapped file.
+pub fn install_handler() {
+    static INSTALLED: Once = Once::new();
+    INSTALLED.call_once(handler::install);
+}
 
 /// Returns the number of reads by this process that the handler has answered with zeros.
 ///
@@ -26,7 +41,6 @@ pub(super) struct Guard(&'static Slot);
 impl Guard {
     /// Registers the map of `len` bytes at `start`.
     pub(super) fn new(start: *const u8, len: usize) -> Guard {
-        install();
         let slot = Slot::claim();
         slot.set(start.addr(), start.addr() + len);
         Guard(slot)
@@ -138,12 +152,6 @@ impl Slot {
         let is_stable = version.is_multiple_of(2) && self.version.load(SeqCst) == version;
         (is_stable && (start..end).contains(&address)).then_some(end)
     }
-}
-
-/// Installs the handler once for the process.
-fn install() {
-    static INSTALLED: Once = Once::new();
-    INSTALLED.call_once(handler::install);
 }
 
 #[cfg(any(target_os = "linux", target_os = "macos"))]
@@ -289,6 +297,7 @@ mod tests {
 
     #[test]
     fn a_truncated_map_reads_as_zeros_and_is_marked() {
+        install_handler();
         let (cut, whole) = (file(10 * 65536), file(65536));
         let (map, other) = (Mapped::open(cut.path()).unwrap(), Mapped::open(whole.path()).unwrap());
 
@@ -308,6 +317,7 @@ mod tests {
 
     #[test]
     fn maps_are_read_registered_and_truncated_on_many_threads() {
+        install_handler();
         std::thread::scope(|scope| {
             for seed in 0..8 {
                 scope.spawn(move || {
@@ -330,27 +340,43 @@ mod tests {
         });
     }
 
-    /// The child of the test below: reads a truncated map that is not registered.
+    /// The variable that makes this test executable the child of a test, and names what the child does.
+    const CHILD: &str = "CODEWEAVER_TEST_BUS_ERROR";
+
+    /// Runs this test executable as the child that does `what`; returns how it ended.
+    fn child(what: &str) -> std::process::Output {
+        let mut command = std::process::Command::new(std::env::current_exe().unwrap());
+        command.args(["--exact", "sys::bus_error::tests::child_that_reads_a_truncated_map"]);
+        command.env(CHILD, what).output().unwrap()
+    }
+
+    /// The child of the tests below; does nothing in the run that starts it.
     #[test]
-    fn foreign_child() {
-        if std::env::var_os("CODEWEAVER_TEST_FOREIGN_MAP").is_none() {
-            return;
+    fn child_that_reads_a_truncated_map() {
+        let Some(what) = std::env::var_os(CHILD) else { return };
+        if what != "ours, without a handler" {
+            install_handler();
         }
-        let (ours, foreign) = (file(65536), file(2 * 65536));
-        let _registered = Mapped::open(ours.path()).unwrap();
-        // SAFETY: what the test is about: the file is truncated below.
+
+        let (ours, foreign) = (file(2 * 65536), file(2 * 65536));
+        let registered = Mapped::open(ours.path()).unwrap();
+        // SAFETY: what the tests are about: the file is truncated below.
         let map = unsafe { memmap2::Mmap::map(foreign.as_file()).unwrap() };
+        truncate(&ours, 0);
         truncate(&foreign, 0);
-        std::hint::black_box(map[65536]);
+        std::hint::black_box(if what == "foreign" { map[65536] } else { registered[65536] });
     }
 
     #[test]
     fn a_foreign_bus_error_still_ends_the_process() {
-        let child = std::process::Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "sys::bus_error::tests::foreign_child"])
-            .env("CODEWEAVER_TEST_FOREIGN_MAP", "1")
-            .output()
-            .unwrap();
+        let child = child("foreign");
         assert_eq!(child.status.signal(), Some(libc::SIGBUS), "{child:?}");
+    }
+
+    #[test]
+    fn a_process_without_the_handler_ends() {
+        let (with, without) = (child("ours"), child("ours, without a handler"));
+        assert!(with.status.success(), "{with:?}");
+        assert_eq!(without.status.signal(), Some(libc::SIGBUS), "{without:?}");
     }
 }

@@ -13,8 +13,9 @@ use super::bus_error::Guard;
 /// again. Garbage collection unlinks them without truncating, which keeps existing mappings valid. The same
 /// holds for git's index, of which git writes each version to a new file.
 ///
-/// Another program may still truncate a mapped file. The missing bytes then read as zeros, and
-/// [`Self::has_failed`] returns true.
+/// Another program may still truncate a mapped file. In a program that has called
+/// [`install_handler`](super::bus_error::install_handler), the missing bytes then read as zeros, and
+/// [`Self::has_failed`] returns true; in another one, reading them ends the process.
 pub struct Mapped(Bytes);
 
 enum Bytes {
@@ -39,8 +40,8 @@ impl Mapped {
 
         // SAFETY: no process of ours modifies the file (see the documentation of the type). If another
         // program does, its bytes are still read as bytes: nothing in a map is used as more than integers
-        // before it is checked. If the file is truncated, the guard puts zeros in place of the missing bytes;
-        // memory outside of the map is never read.
+        // before it is checked. If the file is truncated, the handler puts zeros in place of the missing bytes,
+        // or the process ends; memory outside of the map is never read.
         let map = unsafe { memmap2::Mmap::map(&file)? };
 
         Ok(Mapped(Bytes::File { guard: Guard::new(map.as_ptr(), map.len()), map, metadata }))

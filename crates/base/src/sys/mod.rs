@@ -2,7 +2,7 @@
 
 #![allow(unsafe_code)]
 
-mod bus_error;
+pub mod bus_error;
 mod mmap;
 mod simd;
 
