@@ -12,7 +12,7 @@ use serde_json::json;
 
 use codeweaver_testkit::{FILES, TestRepo, program};
 
-use crate::mcp_client::McpClient;
+use crate::support::mcp_client::McpClient;
 
 fn indexed() -> TestRepo {
     let repo = TestRepo::with_files(FILES);

@@ -3,7 +3,7 @@
 //     CODEWEAVER_TEST_PAGE=DIR node tests/page/check.mjs URL [URL TOKEN]
 //
 // DIR has node_modules with playwright-core and axe-core. The server serves the repository that
-// tests/it/serve_page.rs makes; that at the second URL needs a token. Prints each check that fails, and exits
+// tests/it/serve/page.rs makes; that at the second URL needs a token. Prints each check that fails, and exits
 // with 1 if one does.
 
 import { createRequire } from "node:module";

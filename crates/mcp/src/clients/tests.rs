@@ -1,4 +1,4 @@
-//! Tests of edits in each format. Runs over files are in `tests/it/setup.rs`.
+//! Tests of edits in each format. Runs over files are in `tests/it/mcp/setup.rs`.
 
 use super::edit::Format;
 use super::entry::{Entry, Shape};

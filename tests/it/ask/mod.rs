@@ -1,0 +1,8 @@
+//! `ask`, its server, its collections, and what may go wrong in them.
+
+mod answers;
+mod api;
+mod collections;
+mod faults;
+mod interactive;
+mod server;

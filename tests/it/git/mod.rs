@@ -1,0 +1,9 @@
+//! Git as the program meets it: hooks, worktrees, revisions, clones, users.
+
+mod conformance;
+mod hook_managers;
+mod hooks;
+mod moved;
+mod other_users;
+mod partial_clones;
+pub mod unreadable;

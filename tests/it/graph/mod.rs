@@ -1,0 +1,5 @@
+//! `graph`: callers, callees and references.
+
+pub mod command;
+mod languages;
+mod precision;

@@ -1,0 +1,88 @@
+//! Files in UTF-16 and UTF-32: indexed, shown and read as text.
+
+use serde_json::json;
+
+use codeweaver_testkit::TestRepo;
+
+use crate::support::mcp_client::McpClient;
+
+const TEXT: &str =
+    "# ünïcode\r\ndef first():\r\n    return 1\r\n\r\n\r\ndef unmistakable_marker():\r\n    return 2\r\n";
+
+fn utf16(text: &str, unit: fn(u16) -> [u8; 2]) -> Vec<u8> {
+    ["\u{feff}", text].concat().encode_utf16().flat_map(unit).collect()
+}
+
+fn skipped(repo: &TestRepo, reason: &str) -> u64 {
+    repo.status()["skipped"][reason].as_u64().unwrap_or(0)
+}
+
+#[test]
+fn marked_encodings_are_indexed_with_their_lines() {
+    let utf32: Vec<u8> =
+        ["\u{feff}", TEXT].concat().chars().flat_map(|c| u32::from(c).to_le_bytes()).collect();
+    for bytes in [utf16(TEXT, u16::to_le_bytes), utf16(TEXT, u16::to_be_bytes), utf32] {
+        let repo = TestRepo::init();
+        repo.write("wide.py", &bytes).write("plain.py", "x = 1\n").commit("wide");
+        repo.codeweaver(["init", "--no-hooks"]).success();
+        let found = repo.codeweaver(["search", "-o", "json", "unmistakable_marker"]).success().json();
+        let best = &found["matches"][0];
+        assert_eq!(best["file"], json!({ "path": "wide.py", "language": "python" }), "{found:#}");
+        assert!(best["content"]["text"].as_str().unwrap().contains("def unmistakable_marker"), "{found:#}");
+        assert_eq!(best["blob"], repo.git_text(["rev-parse", "HEAD:wide.py"]).trim());
+        let outline = repo.codeweaver(["outline", "-o", "json", "wide.py"]).success().json();
+        assert_eq!(outline["symbols"][1]["span"], json!([6, 7]), "{outline:#}");
+        let read = repo.codeweaver(["read", "-o", "json", "wide.py:6-7"]).success().json();
+        assert_eq!(read["text"], "def unmistakable_marker():\r\n    return 2\r\n");
+        repo.codeweaver(["graph", "definitions", "unmistakable_marker"]).success().says(&["wide.py:6-7"]);
+        repo.codeweaver(["chunks", "wide.py"]).success().says(&["unmistakable_marker"]);
+        repo.codeweaver(["verify"]).success();
+        let mut client = McpClient::start(&repo);
+        let file = client.ask("read_file", json!({ "file": "wide.py", "start_line": 2, "end_line": 2 }));
+        assert_eq!(file["text"], "def first():\r\n");
+        assert_eq!(skipped(&repo, "binary"), 0);
+    }
+}
+
+#[test]
+fn uncommitted_files_are_decoded_and_unmarked_ones_stay_binary() {
+    let repo = TestRepo::with_files(&[("plain.py", "x = 1\n")]);
+    repo.codeweaver(["init", "--no-hooks"]).success();
+    repo.write("wide.py", utf16(TEXT, u16::to_le_bytes));
+    repo.write("unmarked.py", &utf16("def other_marker():\n    pass\n", u16::to_le_bytes)[2..]);
+    let found = repo.codeweaver(["search", "-o", "json", "unmistakable_marker"]).success().json();
+    assert_eq!(
+        (&found["matches"][0]["file"]["path"], &found["matches"][0]["state"]),
+        (&json!("wide.py"), &json!("untracked"))
+    );
+    assert!(!repo.found(&["other_marker"]).contains(&"unmarked.py".to_owned()));
+    repo.commit("all");
+    repo.codeweaver(["index"]).success();
+    assert_eq!(repo.found(&["unmistakable_marker"])[0], "wide.py");
+    assert_eq!(skipped(&repo, "binary"), 1);
+}
+
+#[test]
+fn a_declared_encoding_gives_the_same_chunks() {
+    let chunks = |attributes: &str| {
+        let repo = TestRepo::with_files(&[(".gitattributes", attributes)]);
+        repo.write("wide.py", utf16(TEXT, u16::to_le_bytes)).commit("wide");
+        let listed = repo.codeweaver(["chunks", "--json", "wide.py"]).success().json();
+        repo.codeweaver(["init", "--no-hooks"]).success();
+        assert_eq!(repo.found(&["unmistakable_marker"])[0], "wide.py");
+        listed["chunked"]["chunks"].clone()
+    };
+    assert_eq!(chunks("wide.py working-tree-encoding=UTF-16 -text\n"), chunks("# none\n"));
+}
+
+#[test]
+fn the_size_limit_applies_to_both_forms() {
+    let repo = TestRepo::init();
+    // 1,200 bytes in UTF-16, and 1,800 in UTF-8; then the other way round.
+    let (wide, narrow) = ("漢".repeat(29) + "\n", "a".repeat(29) + "\n");
+    repo.write("grows.txt", utf16(&wide.repeat(20), u16::to_le_bytes));
+    repo.write("shrinks.txt", utf16(&narrow.repeat(20), u16::to_le_bytes));
+    repo.write("codeweaver.toml", "[policy]\nmax_blob_bytes = 1500\n").commit("sizes");
+    repo.codeweaver(["init", "--no-hooks"]).success();
+    assert_eq!(skipped(&repo, "too_large"), 1, "{:#}", repo.status());
+}

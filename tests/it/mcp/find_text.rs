@@ -1,0 +1,123 @@
+//! `find_text`: complete lines, compact form, pages, limits, errors.
+
+use serde_json::json;
+
+use codeweaver_chunk::tokens;
+use codeweaver_testkit::{FILES, TestRepo};
+
+use crate::support::mcp_client::McpClient;
+
+fn repository() -> TestRepo {
+    let repo = TestRepo::with_files(FILES);
+    repo.write("src/page.py", "def fetch_page(n):\n    url = base + str(n)\n    return get(url)\n")
+        .write(
+            "deep/er/use.py",
+            "import page\n\nclass Job:\n    def run(self):\n        x = page.fetch_page(1)\n",
+        )
+        .write("package-lock.json", "{ \"fetch_page\": 1 }\n")
+        .write("image.bin", b"\x00fetch_page")
+        .commit("pages");
+    repo.codeweaver(["init", "--no-hooks"]).success();
+    repo.write("new.py", "fetch_page(2)\n");
+    repo
+}
+
+#[test]
+fn lines_are_grouped_by_file_with_the_definition_first() {
+    let repo = repository();
+    let mut client = McpClient::start(&repo);
+    let text = client.text("find_text", json!({ "pattern": "fetch_page" }));
+    let expected = "5 matches in 5 files\nsrc/page.py\n1: def fetch_page(n):\nnew.py, untracked\n\
+                    1: fetch_page(2)\ndeep/er/use.py\n5: x = page.fetch_page(1)  [run]\nimage.bin, binary\n\
+                    package-lock.json\n1: { \"fetch_page\": 1 }\n";
+    assert_eq!(text, expected);
+    let text =
+        client.text("find_text", json!({ "pattern": r"fetch_\w+\(\d", "regex": true, "output": "count" }));
+    assert_eq!(text, "2 matches in 2 files\nnew.py:1, untracked\ndeep/er/use.py:1\n");
+    let text = client
+        .text("find_text", json!({ "pattern": "str(N)", "ignore_case": true, "context": 1, "paths": "src" }));
+    let expected = "1 match in 1 file\nsrc/page.py\n1- def fetch_page(n):\n2:     url = base + str(n)\n\
+                    3-     return get(url)\n";
+    assert_eq!(text, expected);
+    let text = client.text("find_text", json!({ "pattern": "fetch", "word": true, "ignore_case": false }));
+    assert!(text.starts_with("no line matches (searched "), "{text}");
+    let text = client.text("find_text", json!({ "pattern": "fetch_page", "rev": "HEAD~1" }));
+    assert!(text.starts_with("no line matches (searched "), "{text}");
+}
+
+#[test]
+fn a_pattern_is_read_as_what_finds_something() {
+    let repo = repository();
+    let mut client = McpClient::start(&repo);
+    let mut head = |pattern: &str| -> String {
+        let text = client.text("find_text", json!({ "pattern": pattern, "paths": "src" }));
+        text.lines().next().unwrap().to_owned()
+    };
+    assert_eq!(head("str(n)"), "1 match in 1 file");
+    assert_eq!(head(r"fetch_\w+"), "1 match in 1 file, as regex");
+    assert_eq!(head("fetch.page"), "1 match in 1 file, as regex");
+    assert_eq!(head("FETCH_page("), "1 match in 1 file, in any case");
+    assert!(head("a || b").starts_with("no line matches"));
+}
+
+#[test]
+fn of_several_files_each_shows_some_lines() {
+    let repo = TestRepo::with_files(FILES);
+    repo.write("src/many.py", "wanted = 1\n".repeat(45)).write("src/one.py", "wanted = 2\n").commit("many");
+    repo.codeweaver(["init", "--no-hooks"]).success();
+    let mut client = McpClient::start(&repo);
+    let text = client.text("find_text", json!({ "pattern": "wanted" }));
+    assert!(text.starts_with("46 matches in 2 files; showing 9\n"), "{text}");
+    assert!(text.contains("8: wanted = 1\n… 37 more\nsrc/one.py\n1: wanted = 2\n"), "{text}");
+    let text = client.text("find_text", json!({ "pattern": "wanted", "paths": "src/many.py" }));
+    assert!(text.starts_with("45 matches in 1 file\n") && text.contains("45: wanted"), "{text}");
+    // Few enough to show them all.
+    repo.write("src/few.py", "needed = 1\n".repeat(30)).write("src/one.py", "needed = 2\n").commit("few");
+    let text = client.text("find_text", json!({ "pattern": "needed", "paths": ["*.py", "*.none"] }));
+    assert!(text.starts_with("31 matches in 2 files\nsrc/"), "{text}");
+}
+
+#[test]
+fn pages_have_every_line_once_and_keep_the_limit() {
+    let repo = TestRepo::with_files(FILES);
+    for file in 0..9 {
+        let lines: String = (0..7).map(|line| format!("value {file}.{line} = wanted_word\n\n")).collect();
+        repo.write(&format!("data/{file}.txt"), lines);
+    }
+    repo.commit("many");
+    repo.codeweaver(["init", "--no-hooks"]).success();
+    let mut client = McpClient::start(&repo);
+    let mut arguments = json!({ "pattern": "wanted_word", "token_limit": 150 });
+    let (mut seen, mut n_pages) = (Vec::new(), 0);
+    loop {
+        let text = client.text("find_text", arguments.clone());
+        assert!(tokens::count(&text) <= 150, "{text}");
+        assert!(text.starts_with("63 matches in 9 files; showing "), "{text}");
+        seen.extend(text.lines().filter(|line| line.contains(": value")).map(|line| line.to_owned()));
+        n_pages += 1;
+        let Some((_, rest)) = text.split_once("more: cursor \"") else { break };
+        arguments["cursor"] = json!(rest.trim_end().trim_end_matches('"'));
+    }
+    seen.sort();
+    seen.dedup();
+    assert_eq!((seen.len(), n_pages > 3), (63, true));
+    let json = client.ask("find_text", json!({ "pattern": "wanted_word", "max_results": 3 }));
+    assert_eq!(json["total_lines"], 63);
+    assert_eq!(json["files"][0]["lines"].as_array().unwrap().len(), 3, "{json:#}");
+    assert!(json["next_cursor"].is_string());
+    let text = client.text("find_text", json!({ "pattern": "wanted_word", "token_limit": 5 }));
+    assert!(text.contains("token_limit is too small for the first, which needs "), "{text}");
+}
+
+#[test]
+fn a_pattern_that_is_no_expression_is_an_error_of_the_argument() {
+    let repo = repository();
+    let mut client = McpClient::start(&repo);
+    let message = client.refused("find_text", json!({ "pattern": "a(", "regex": true }));
+    assert!(message.contains("`pattern`") && message.contains("unclosed group"), "{message}");
+    assert!(client.refused("find_text", json!({ "pattern": "" })).contains("`pattern`"));
+    let text = client.text("find_text", json!({ "pattern": "x", "paths": ["nowhere/"] }));
+    assert!(text.contains("no file matches the path 'nowhere/'"), "{text}");
+    let two = client.text("find_text", json!({ "pattern": "x", "paths": ["nowhere/", "*.none"] }));
+    assert!(two.contains("no file matches the path 'nowhere/' or '*.none'"), "{two}");
+}

@@ -1,0 +1,21 @@
+//! The MCP server, its tools, and its registration with clients.
+
+mod call_graph;
+mod cancel;
+mod changes;
+mod docs;
+mod find_symbol;
+mod find_text;
+mod foreign;
+mod freshness;
+mod fuzz;
+mod gates;
+mod hostile;
+mod list_files;
+mod protocol;
+mod setup;
+mod setup_doctor;
+mod setup_samples;
+mod tools;
+mod trust;
+mod weight;

@@ -1,0 +1,12 @@
+//! Kills, full disks, damage, concurrency, clocks and hostile input.
+
+pub mod campaign;
+mod clock;
+mod concurrency;
+mod crashes;
+mod damage;
+mod damage_served;
+mod faults;
+mod hostile_input;
+mod hostile_repository;
+pub mod mounts;

@@ -1,0 +1,16 @@
+//! `search`, `similar`, `outline` and `read`: what is found, in which order and form.
+
+mod absences;
+mod authentication;
+mod command;
+mod exact;
+mod focus;
+mod limits;
+mod navigation;
+mod related;
+mod reports;
+mod rerank;
+mod similar;
+mod spelling;
+mod translated;
+mod verbatim;

@@ -1,0 +1,5 @@
+//! `serve`: the API, the page and the catalogue.
+
+mod api;
+mod catalogue;
+mod page;
