@@ -3,7 +3,7 @@
 
     python3 benches/sections.py DIR
 
-The format is that of `src/store/container.rs`, the sections are those of `src/store/segment/mod.rs`.
+The format is that of `crates/store/src/container.rs`, the sections are those of `segment/mod.rs` there.
 """
 
 import struct
@@ -14,9 +14,9 @@ from pathlib import Path
 HEADER, ENTRY = struct.Struct("<8sII"), struct.Struct("<IIQQ")
 NAMES = {
     1: "header", 2: "chunks", 3: "docs", 4: "docs by key", 5: "docs by key, fanout", 6: "definitions", 7: "names",
-    8: "terms", 9: "posting lists", 10: "languages", 12: "sign bits", 13: "words",
-    14: "docs of words", 15: "blocks of words", 16: "docs without words", 17: "texts", 18: "blocks of texts",
-    19: "filters of words",
+    8: "terms", 9: "posting lists", 10: "languages", 11: "sign bits", 12: "words",
+    13: "docs of words", 14: "blocks of words", 15: "docs without words", 16: "filters of words", 17: "texts",
+    18: "blocks of texts",
 }
 
 

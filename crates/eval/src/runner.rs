@@ -178,7 +178,7 @@ fn open_view(searcher: &Searcher, spec: &str) -> Result<View, EvalError> {
     };
 
     let key = codebase.snapshot_key(&revision.tree.to_string());
-    // A store that cannot be read, such as one of an earlier version, is repaired by the update.
+    // A store that cannot be read, such as one of another version, is repaired by the update.
     let reader = StoreReader::open(&codebase.store()).ok().flatten();
     if !reader.is_some_and(|reader| matches!(reader.snapshot(&key), Ok(Some(_)))) {
         updater::run(codebase, &target, Default::default(), &Silent)?;

@@ -175,6 +175,7 @@ fn is_about(error: &StoreError, path: &Path) -> bool {
     match error {
         StoreError::Io { path: p, .. }
         | StoreError::Damaged { path: p, .. }
+        | StoreError::Version { path: p, .. }
         | StoreError::Parquet { path: p, .. } => p == path,
         _ => false,
     }

@@ -17,8 +17,7 @@ use super::error::StoreError;
 use super::postings::{Field, PostingList, Postings, PostingsBuilder};
 
 pub const MAGIC: [u8; 8] = *b"CWENT\0\0\0";
-/// 1: first version. 2: frequencies of one are not written. 3: lists of one posting without a length.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 1;
 /// The value of [`EntryRecord::doc`] for "no doc".
 pub const NO_DOC: u32 = u32::MAX;
 

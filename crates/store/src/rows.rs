@@ -38,16 +38,14 @@ pub fn chunk_id(key: &DocKey, byte_range: &Range<u32>) -> [u8; 16] {
 }
 
 /// A definition as stored. Strings are at most 200 characters.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SymbolMeta {
     pub name: String,
     pub qualified_name: String,
     pub kind: u8,
     pub class: u8,
     pub nesting: u8,
-    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub signature: String,
-    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub doc: String,
     pub byte_range: Range<u32>,
     /// 1-based, inclusive.

@@ -19,7 +19,6 @@ use super::error::StoreError;
 use super::postings::N_FIELDS;
 
 const MAGIC: [u8; 8] = *b"CWSNAP\0\0";
-/// 1: first version.
 const VERSION: u32 = 1;
 
 /// The header of a snapshot.

@@ -8,11 +8,11 @@
 //!
 //! | section | content |
 //! |---:|---|
-//! | 13 | the words in byte order, in blocks |
-//! | 14 | their lists of docs, in blocks of the same words |
-//! | 15 | for each block its offsets in sections 13 and 14, u32 each |
-//! | 16 | docs whose words are not stored, u32, ascending: every pattern may match them |
-//! | 19 | a filter for each block |
+//! | 12 | the words in byte order, in blocks |
+//! | 13 | their lists of docs, in blocks of the same words |
+//! | 14 | for each block its offsets in sections 12 and 13, u32 each |
+//! | 15 | docs whose words are not stored, u32, ascending: every pattern may match them |
+//! | 16 | a filter for each block |
 //!
 //! A block of words is its first word, a line break, and compressed by zstd all its words, each followed by a
 //! line break. A block of lists is their length before compression as varint, and the lists compressed by
@@ -198,7 +198,7 @@ impl WordsBuilder {
     }
 }
 
-/// Sections 13, 14, 15 and 19 under construction.
+/// Sections 12, 13, 14 and 16 under construction.
 struct Blocks {
     compressor: Compressor<'static>,
     words: Vec<u8>,

@@ -93,19 +93,16 @@ fn a_checkout_of_an_old_commit_is_answered_for_that_commit() {
 }
 
 #[test]
-fn a_damaged_or_unknown_format_is_repaired_by_the_next_query() {
+fn a_damaged_segment_is_repaired_by_the_next_query() {
     let repo = TestRepo::with_files(FILES);
     repo.codeweaver(["init", "--no-hooks"]).success();
     let segments = format!("{}/.codeweaver/v1", repo.root().display());
-    for damage in [&b"CWSEG\0\0\0\xff\0\0\0"[..], b"cut"] {
-        let listing =
-            std::process::Command::new("find").args([&segments, "-name", "*.seg"]).output().unwrap();
-        let path = String::from_utf8(listing.stdout).unwrap().trim().to_owned();
-        std::fs::remove_file(&path).unwrap();
-        std::fs::write(&path, damage).unwrap();
-        let run = repo.codeweaver(["search", "parse_header"]);
-        run.success().says(&["it is being repaired", "src/parse.rs"]);
-    }
+    let listing = std::process::Command::new("find").args([&segments, "-name", "*.seg"]).output().unwrap();
+    let path = String::from_utf8(listing.stdout).unwrap().trim().to_owned();
+    std::fs::remove_file(&path).unwrap();
+    std::fs::write(&path, "cut").unwrap();
+    let run = repo.codeweaver(["search", "parse_header"]);
+    run.success().says(&["it is being repaired", "src/parse.rs"]);
     repo.codeweaver(["verify"]).success();
 }
 

@@ -82,7 +82,7 @@ fn arguments_mean_the_same_in_every_form() {
     let lines = json!({ "file": "src/parse.rs", "start_line": "1", "end_line": 2.0 });
     let read = client.text("read_code", lines.clone());
     assert!(read.starts_with("src/parse.rs:1-2 "), "{read}");
-    // The former name of the tool, and another one of the search.
+    // Other names of both tools.
     assert_eq!(client.text("read_file", lines), read);
     assert!(client.text("search_codebase", json!({ "query": "header" })).contains("src/parse.rs"));
 }

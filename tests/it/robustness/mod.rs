@@ -10,3 +10,4 @@ mod faults;
 mod hostile_input;
 mod hostile_repository;
 pub mod mounts;
+mod other_versions;

@@ -16,8 +16,9 @@ use std::time::{Duration, Instant};
 
 use codeweaver_config::HnswMode;
 use codeweaver_embed as embed;
+use codeweaver_store::hnsw::HnswIndex;
 use codeweaver_store::hnsw::vectors::RowVectors;
-use codeweaver_store::layout::write_atomically;
+use codeweaver_store::layout::{StoreLayout, write_atomically};
 use codeweaver_store::lock::Lock;
 use codeweaver_store::state::{SegmentRef, State};
 use codeweaver_store::{StoreError, StoreReader};
@@ -51,10 +52,18 @@ pub fn missing<'s>(codebase: &Codebase, state: &'s State) -> &'s [SegmentRef] {
 
     let n = state.segments.iter().take_while(|segment| segment.n_rows >= least).count();
     let wanted = &state.segments[..n];
-    let covered = codebase.store().largest_graph(wanted).map_or(0, |n| rows_of(&wanted[..n]));
-
-    let n_missing = rows_of(wanted) - covered;
+    let n_missing = rows_of(wanted) - n_covered_rows(&codebase.store(), wanted);
     if n_missing as f64 > rows_of(wanted) as f64 * MAX_MISSING_SHARE { wanted } else { &[] }
+}
+
+/// Number of rows that the largest graph over leading segments covers; 0 if it does not open, as one of another
+/// version.
+fn n_covered_rows(store: &StoreLayout, segments: &[SegmentRef]) -> u64 {
+    let Some(n) = store.largest_graph(segments) else { return 0 };
+
+    let covered = &segments[..n];
+    let n_rows = covered.iter().map(|segment| segment.n_rows).sum();
+    if HnswIndex::open(&store.graph(covered), n_rows).is_ok() { rows_of(covered) } else { 0 }
 }
 
 fn rows_of(segments: &[SegmentRef]) -> u64 {

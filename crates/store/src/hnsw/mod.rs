@@ -25,8 +25,7 @@ use super::container::{Container, ContainerWriter};
 use super::error::StoreError;
 
 const MAGIC: [u8; 8] = *b"CWHNSW\0\0";
-/// 2: over several segments (1 was over one).
-const VERSION: u32 = 2;
+const VERSION: u32 = 1;
 /// The value of a slot without a neighbour.
 pub const NONE: u32 = u32::MAX;
 

@@ -22,7 +22,7 @@ use crate::strings::{NamesBuilder, TextsBuilder};
 use crate::symbols::{self, SymbolRecord};
 use crate::words::WordsBuilder;
 
-/// Segments with fewer rows have no section 12: repositories of that size are scanned exactly.
+/// Segments with fewer rows have no section 11: repositories of that size are scanned exactly.
 const MIN_SIGN_BIT_ROWS: u32 = 16 * 1024;
 
 /// A shard and its segment in memory. Docs are added in order, then both are encoded once.

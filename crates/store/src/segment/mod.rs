@@ -14,8 +14,8 @@
 //! | 7 | names (see [`crate::strings`]) |
 //! | 8, 9 | term dictionary and posting lists (see [`crate::postings`]) |
 //! | 10 | language names, one per line |
-//! | 12 | sign bits of the vectors (see [`crate::binary_quantisation`]); only in segments with many rows |
-//! | 13–16, 19 | words and their docs (see [`crate::words`]) |
+//! | 11 | sign bits of the vectors (see [`crate::binary_quantisation`]); only in segments with many rows |
+//! | 12–16 | words and their docs (see [`crate::words`]) |
 //! | 17, 18 | texts: titles, signatures, documentation (see [`crate::strings`]) |
 
 mod builder;
@@ -47,10 +47,9 @@ use super::words::Words;
 pub use builder::{DocTerms, SegmentBuilder};
 
 pub const MAGIC: [u8; 8] = *b"CWSEG\0\0\0";
-/// Format 6 (5 had whole signatures and its own input hashes, 4 strings and words uncompressed, 3 the sign
-/// bits row by row, 2 symbols of equal length, 1 frequencies of one), combined with the version of the terms:
-/// other terms make another format, which is rebuilt from shard and git.
-pub const VERSION: u32 = 6 + 100 * text::TERMS_VERSION;
+/// Format 1, combined with the version of the terms: other terms make another format, which is rebuilt from
+/// shard and git.
+pub const VERSION: u32 = 1 + 100 * text::TERMS_VERSION;
 
 const HEADER: u32 = 1;
 const ROWS: u32 = 2;
@@ -62,9 +61,9 @@ const NAMES: u32 = 7;
 const TERMS: u32 = 8;
 const LISTS: u32 = 9;
 const LANGUAGES: u32 = 10;
-const SIGN_BITS: u32 = 12;
+const SIGN_BITS: u32 = 11;
 const INPUT_HASH_BYTES: usize = 16;
-const WORDS: [u32; 5] = [13, 14, 15, 16, 19];
+const WORDS: [u32; 5] = [12, 13, 14, 15, 16];
 const TEXTS: [u32; 2] = [17, 18];
 
 /// The header of a segment file, 32 bytes.

@@ -54,7 +54,8 @@ const LEVEL: i32 = 3;
 pub const DOCS_KEY: &str = "codeweaver.docs";
 /// Footer key of the schema version.
 pub const SCHEMA_KEY: &str = "codeweaver.schema";
-pub const SCHEMA_VERSION: u32 = 3;
+/// Version of the columns and of the footer. A shard of another version is not read.
+pub const SCHEMA_VERSION: u32 = 1;
 
 /// Columns of positions, which grow within a doc.
 const POSITIONS: [&str; 4] = ["start_byte", "end_byte", "start_line", "end_line"];
@@ -228,12 +229,24 @@ fn open(path: &Path) -> Result<(ShardData, ParquetRecordBatchReaderBuilder<File>
     let file = File::open(path).map_err(StoreError::io("open", path))?;
     let builder = ParquetRecordBatchReaderBuilder::try_new(file)
         .map_err(|source| StoreError::Parquet { path: path.to_path_buf(), source })?;
+
+    check_schema(path, footer_value(&builder, SCHEMA_KEY).as_deref())?;
     let docs_json = footer_value(&builder, DOCS_KEY)
         .ok_or_else(|| StoreError::damaged(path, "its footer has no doc table"))?;
 
     let mut data = ShardData::default();
     parse_docs(&docs_json, &mut data).map_err(|what| StoreError::damaged(path, what))?;
     Ok((data, builder))
+}
+
+/// Checks the schema version in the footer of the shard at `path`.
+fn check_schema(path: &Path, version: Option<&str>) -> Result<(), StoreError> {
+    let found = version.and_then(|version| version.parse().ok());
+
+    match found.ok_or_else(|| StoreError::damaged(path, "its footer has no schema version"))? {
+        SCHEMA_VERSION => Ok(()),
+        found => Err(StoreError::Version { path: path.to_path_buf(), found, expected: SCHEMA_VERSION }),
+    }
 }
 
 fn decode(path: &Path) -> Result<ShardData, StoreError> {
@@ -322,8 +335,6 @@ struct DocRecord {
     n_rows: u32,
     skipped: u8,
     blob_bytes: u32,
-    /// Absent in shards of schema 1.
-    #[serde(default)]
     degradations: Vec<DegradationMeta>,
 }
 
@@ -579,6 +590,25 @@ pub mod tests {
             assert_eq!(back.rows, data.rows);
             assert_eq!(back.vectors, data.vectors);
         }
+    }
+
+    #[test]
+    fn a_shard_of_another_schema_is_refused() {
+        let path = tempfile::NamedTempFile::new().unwrap().into_temp_path();
+        let mut bytes = encode(&sample(4, 64, 9), &path).unwrap().bytes;
+        let key = bytes.windows(SCHEMA_KEY.len()).rposition(|it| it == SCHEMA_KEY.as_bytes()).unwrap();
+        // Behind the key: type and length of the value, and its only digit.
+        let value = key + SCHEMA_KEY.len() + 2;
+
+        bytes[value] = b'9';
+        std::fs::write(&path, &bytes).unwrap();
+        let refused =
+            |e: StoreError| matches!(e, StoreError::Version { found: 9, expected: SCHEMA_VERSION, .. });
+        assert!(read(&path).is_err_and(refused) && read_docs(&path).is_err_and(refused));
+
+        bytes[value] = b'x';
+        std::fs::write(&path, &bytes).unwrap();
+        assert!(read(&path).is_err_and(|e| matches!(e, StoreError::Damaged { .. })));
     }
 
     #[test]

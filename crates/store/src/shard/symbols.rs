@@ -96,13 +96,8 @@ fn position(rows: &[RowMeta], value: fn(&SymbolMeta) -> u32) -> ArrayRef {
     Arc::new(UInt32Array::from_iter_values(rows.iter().flat_map(|row| &row.symbols).map(value)))
 }
 
-/// Decodes the definitions of each row of `column`. Shards of schema 2 have them as JSON.
+/// Decodes the definitions of each row of `column`.
 pub fn decode(column: &ArrayRef) -> Result<Vec<Vec<SymbolMeta>>, String> {
-    if let Some(json) = column.as_string_opt::<i32>() {
-        let rows = json.iter().map(|text| serde_json::from_str(text.unwrap_or_default()));
-        return rows.collect::<Result<_, _>>().map_err(|e| format!("{COLUMN}: {e}"));
-    }
-
     let list = column.as_list_opt::<i32>().ok_or_else(|| other_type(COLUMN))?;
     let structs = list.values().as_struct_opt().ok_or_else(|| other_type(COLUMN))?;
     let columns = Columns::open(structs)?;
@@ -199,16 +194,5 @@ mod tests {
         rows[1].symbols.clear();
         let decoded = decode(&encode(&rows).unwrap()).unwrap();
         assert_eq!(decoded, rows.iter().map(|row| row.symbols.clone()).collect::<Vec<_>>());
-    }
-
-    #[test]
-    fn symbols_of_schema_2_are_read() {
-        let rows = sample(9, 8, 3).rows;
-        let json = rows.iter().map(|row| serde_json::to_string(&row.symbols).unwrap());
-        let column: ArrayRef = Arc::new(StringArray::from_iter_values(json));
-        let decoded = decode(&column).unwrap();
-        assert_eq!(decoded, rows.iter().map(|row| row.symbols.clone()).collect::<Vec<_>>());
-        let damaged: ArrayRef = Arc::new(StringArray::from_iter_values(["[{\"name\":"]));
-        assert!(decode(&damaged).is_err());
     }
 }
