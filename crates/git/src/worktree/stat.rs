@@ -169,7 +169,7 @@ pub(super) struct CachedBlob {
 /// Stat cache: files whose content was hashed because git's index does not prove that they are unmodified. A
 /// reader must not write git's index, so the result is stored here. One cache file per worktree.
 ///
-/// Layout, little endian, in the envelope of [`cache_file`]: magic `CWSTAT03`; conversion key 16 bytes; bytes
+/// Layout, little endian, in the envelope of [`cache_file`]: magic `CWSTAT01`; conversion key 16 bytes; bytes
 /// per oid u8; number of entries u32; entries. Entry: path length u16, path, stat data ([`FileStat::put`]),
 /// converted size u64, oid. A file with any other content is treated as empty; losing it costs time only.
 #[derive(Default)]
@@ -179,7 +179,7 @@ pub(super) struct StatCache {
     conversion_key: [u8; 16],
 }
 
-const MAGIC: &[u8; 8] = b"CWSTAT03";
+const MAGIC: &[u8; 8] = b"CWSTAT01";
 
 impl StatCache {
     /// An empty cache.

@@ -37,7 +37,7 @@ use crate::{BStr, BString, ByteSlice as _, ByteVec as _, Repo, STORE_DIR};
 ///
 /// Layout, little endian, in the envelope of [`cache_file`]:
 ///
-/// * magic `CWSEEN02`; identity 16 bytes (program, working tree, git's configuration)
+/// * magic `CWSEEN01`; identity 16 bytes (program, working tree, git's configuration)
 /// * token of git's fsmonitor from before the scan, as a path; empty if it did not answer
 /// * number of input files u8, each: path, expected stat
 /// * bytes per oid u8; head tree: u8 (whether there is one), oid
@@ -66,7 +66,7 @@ pub(super) struct StatusCache {
     blocks: Vec<Range<usize>>,
 }
 
-const MAGIC: &[u8; 8] = b"CWSEEN02";
+const MAGIC: &[u8; 8] = b"CWSEEN01";
 
 /// Inputs of a cached run that changed.
 pub(super) struct Revalidation {
