@@ -27,12 +27,9 @@ pub struct Receipt {
     pub file: PathBuf,
     pub created_file: bool,
     /// Outermost first.
-    #[serde(rename = "created_folders")]
     pub created_directories: Vec<PathBuf>,
     /// As in [`super::text::Edited`].
-    #[serde(rename = "made")]
     pub n_new_tables: usize,
-    #[serde(rename = "stretch")]
     pub change: TextChange,
     /// BLAKE3 hash of the text after the edit, in hexadecimal.
     pub after: String,
@@ -58,7 +55,6 @@ pub struct Receipts {
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct Stored {
     version: u32,
-    #[serde(rename = "created_folders")]
     created_directories: Vec<PathBuf>,
     edits: Vec<Receipt>,
 }
