@@ -42,7 +42,7 @@
 //!                                                                  │
 //!                     snapshot(tree, settings) = live entries (path → doc)
 //!                                                                  │
-//!        query ─► parse ─► view ─► retrieve (dense, lexical, symbol, path) ─► rank ─► answer
+//!      query ─► view ─► form ─► retrieve (dense, lexical, symbol, path) ─► rank ─► later stages ─► answer
 //! ```
 //!
 //! The crates below this one, in the order in which data flows: `base`, `http`, `text`, `config`, `git` (with the status of

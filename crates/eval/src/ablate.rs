@@ -1,17 +1,19 @@
-//! Ablation: runs the suite again with one weight of the ranking changed.
+//! Ablation: runs the suite again with one weight of the ranking changed, or without one of its stages.
 
 use std::path::Path;
 
 use codeweaver::query::rank::{WEIGHTS, Weights};
+use codeweaver::query::{Stage, Stages};
 
 use super::error::EvalError;
 use super::metric::DEPTH;
 use super::report::Report;
 use super::runner::Runner;
 
-/// NDCG@10 with one weight changed.
+/// NDCG@10 with one weight changed, or without one stage.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Change {
+    /// Name of the weight or of the stage.
     pub weight: String,
     pub value: f32,
     pub overall: f64,
@@ -64,7 +66,8 @@ pub fn sweep(
         .collect()
 }
 
-/// Runs the suite with each weight neutralised in turn: set to 0, or to 1 if it is a factor or a prior.
+/// Runs the suite with each weight neutralised in turn: set to 0, or to 1 if it is a factor or a prior; then
+/// without each stage in turn.
 pub fn leave_out(runner: &Runner, weights: &Weights) -> Result<Vec<Change>, EvalError> {
     let mut changes = vec![Change::new("all", 0.0, &runner.run(weights, DEPTH))];
     for name in names() {
@@ -73,6 +76,11 @@ pub fn leave_out(runner: &Runner, weights: &Weights) -> Result<Vec<Change>, Eval
         if value(weights, &name) != neutral {
             changes.extend(sweep(runner, weights, &name, &[neutral])?);
         }
+    }
+
+    for stage in Stage::ALL {
+        let report = runner.run_with(weights, Stages::default().without(stage), DEPTH);
+        changes.push(Change::new(stage.name(), 0.0, &report));
     }
 
     Ok(changes)
@@ -85,6 +93,7 @@ mod tests {
     #[test]
     fn weights_are_changed_by_name() {
         assert!(names().len() > 20);
+        assert!(Stage::ALL.iter().all(|stage| !names().contains(&stage.name().to_owned())));
         for name in names() {
             assert_eq!(value(&with(&WEIGHTS, &name, 0.123).unwrap(), &name), 0.123);
         }

@@ -9,7 +9,7 @@ use gix::glob::wildmatch;
 
 use codeweaver::query::rank::{RankedFile, Weights};
 use codeweaver::query::view::View;
-use codeweaver::query::{Request, Searcher, ViewRequest, WorktreeMode};
+use codeweaver::query::{Request, Searcher, Stages, ViewRequest, WorktreeMode};
 use codeweaver_embed::Embedder;
 use codeweaver_git::{self as git, BStr, ByteSlice};
 use codeweaver_index::progress::Silent;
@@ -108,6 +108,11 @@ impl Runner {
 
     /// Runs all queries, ranking with `weights`. NDCG, precision, recall and MRR are computed to depth `k`.
     pub fn run(&self, weights: &Weights, k: usize) -> Report {
+        self.run_with(weights, Stages::default(), k)
+    }
+
+    /// Runs all queries as [`Self::run`] does, with some of the stages only.
+    pub fn run_with(&self, weights: &Weights, stages: Stages, k: usize) -> Report {
         let queries: Vec<(&OpenRepository, &LabelledQuery)> = self
             .repositories
             .iter()
@@ -118,8 +123,9 @@ impl Runner {
         let next = AtomicUsize::new(0);
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         let mut answered: Vec<(usize, QueryResult)> = std::thread::scope(|scope| {
-            let workers: Vec<_> =
-                (0..threads).map(|_| scope.spawn(|| run_queries(&queries, &next, weights, k))).collect();
+            let workers: Vec<_> = (0..threads)
+                .map(|_| scope.spawn(|| run_queries(&queries, &next, weights, stages, k)))
+                .collect();
             // A thread that panicked has no results.
             workers.into_iter().flat_map(|worker| worker.join().unwrap_or_default()).collect()
         });
@@ -245,6 +251,7 @@ fn run_queries(
     queries: &[(&OpenRepository, &LabelledQuery)],
     next: &AtomicUsize,
     weights: &Weights,
+    stages: Stages,
     k: usize,
 ) -> Vec<(usize, QueryResult)> {
     let mut answered = Vec::new();
@@ -252,14 +259,21 @@ fn run_queries(
     loop {
         let i = next.fetch_add(1, Ordering::Relaxed);
         let Some((opened, labelled)) = queries.get(i) else { return answered };
-        answered.push((i, run_query(opened, labelled, weights, k)));
+        answered.push((i, run_query(opened, labelled, weights, stages, k)));
     }
 }
 
 /// Runs one query and scores its results. Only ranking is timed, not the reading of texts for labels.
-fn run_query(opened: &OpenRepository, labelled: &LabelledQuery, weights: &Weights, k: usize) -> QueryResult {
+fn run_query(
+    opened: &OpenRepository,
+    labelled: &LabelledQuery,
+    weights: &Weights,
+    stages: Stages,
+    k: usize,
+) -> QueryResult {
     let mut request = opened.request(&labelled.query);
     request.intent = labelled.intent;
+    request.stages = stages;
 
     let started = Instant::now();
     let files = opened.rank(&request, weights);

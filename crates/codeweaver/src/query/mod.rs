@@ -2,18 +2,18 @@
 //!
 //! The modules in the order in which each imports only those before it:
 //!
-//! * [`request`]: the query with its `filters` and limits. [`response`]: everything that is returned.
+//! * [`request`]: the query with its `filters` and limits; `stage`: the stages that act on it by name.
+//! * [`response`]: everything that is returned.
 //! * [`parse`]: everything derived from the text of the query.
 //! * [`view`]: the snapshot with its overlays that answers.
-//! * `translated`: a query in another language than English, in English words.
-//! * `spelling`: a query in the spelling of the index.
 //! * [`retrieve`]: candidates from lexical, dense, symbol and path evidence.
 //! * [`rank`]: the order of the files with candidates.
 //! * [`answer`]: the texts of the best files, within the budget.
-//! * [`report`]: a long query in its parts, each of which is retrieved and ranked.
-//! * `verbatim`: files that contain a short query as it is written; they come before all others.
-//! * `rerank`: the order of the best files by a cross-encoder.
-//! * `pipeline`: the sequence of these stages; `verify` compares the shown files with the disk.
+//! * `form`: the form in which the query is searched for: as typed, `translated`, in the `spelling` of the index,
+//!   or taken apart as a [`report`].
+//! * `verbatim`, `rerank`: the stages after ranking.
+//! * `pipeline`: the sequence of form, retrieval, ranking and later stages.
+//! * `verify`: the comparison of the shown files with the disk.
 //! * [`search`]: all requests about one codebase.
 //!
 //! Other requests are [`similar`], [`grep`], [`outline`], [`read`] and [`passages`]; [`locate`] resolves their
@@ -29,6 +29,7 @@ pub mod changes;
 mod definitions;
 pub mod error;
 mod filters;
+mod form;
 pub mod grep;
 mod intent;
 #[doc(hidden)]
@@ -60,6 +61,7 @@ pub mod retrieve;
 pub mod search;
 pub mod similar;
 mod spelling;
+mod stage;
 #[doc(hidden)]
 pub mod symbol_lookup;
 #[doc(hidden)]
@@ -83,3 +85,4 @@ pub use response::{Match, Response};
 pub use retrieve::Tuning;
 pub use search::Searcher;
 pub use similar::SimilarRequest;
+pub use stage::{Stage, Stages};

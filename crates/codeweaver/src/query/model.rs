@@ -28,13 +28,18 @@ impl QueryModel {
     }
 
     /// The embedder, if it could be opened.
-    pub fn embedder(&self) -> Option<&Arc<dyn Embedder>> {
-        self.embedder.as_ref()
+    pub fn embedder(&self) -> Option<&dyn Embedder> {
+        self.embedder.as_deref()
+    }
+
+    /// The embedder, for a cache that keeps it.
+    pub fn shared(&self) -> Option<Arc<dyn Embedder>> {
+        self.embedder.clone()
     }
 
     /// The name of the model, or `none`.
     pub fn name(&self) -> &str {
-        self.embedder.as_deref().map_or("none", Embedder::name)
+        self.embedder().map_or("none", Embedder::name)
     }
 
     /// Embeds `text` if `mode` needs a vector. If that fails, returns a warning in its place.

@@ -1,6 +1,7 @@
 //! Part: a text that is searched for by itself.
 
 use super::parse::ParsedQuery;
+use super::request::Request;
 use super::view::RowId;
 
 /// A query, or a part of one, that is retrieved and ranked by itself.
@@ -16,4 +17,18 @@ pub struct QueryPart {
     pub has_mentions: bool,
     /// Whether near-duplicates are folded.
     pub is_folded: bool,
+}
+
+impl QueryPart {
+    /// The whole query of `request`, worded as `text`.
+    pub fn new(text: &str, request: &Request) -> QueryPart {
+        QueryPart {
+            query: ParsedQuery::parse(text, request.mode, request.intent),
+            embedded: text.to_owned(),
+            rows: Vec::new(),
+            rows_strategy: None,
+            has_mentions: true,
+            is_folded: true,
+        }
+    }
 }

@@ -1,4 +1,7 @@
-//! Pipeline: the stages from a request and its view to ranked files, in sequence.
+//! Pipeline: the stages from a request and its view to ranked files, each of which a query passes once.
+//!
+//! The form in which the query is searched for, retrieval and ranking of its parts, and the stages that change the
+//! order of the ranked files.
 
 use std::borrow::Cow;
 use std::time::Instant;
@@ -7,18 +10,18 @@ use codeweaver_text as text;
 
 use super::answer::Ranking;
 use super::answer::evidence::Evidence;
-use super::parse::ParsedQuery;
-use super::parse::report::{Report, title};
+use super::form::Form;
 use super::part::QueryPart;
 use super::rank::{self, RankedFile, Weights, near_duplicates};
-use super::report::ReportParts;
 use super::request::{Mode, Request};
 use super::resources::Resources;
 use super::retrieve::{Candidates, Retrieval};
-use super::spelling;
-use super::translated;
-use super::verbatim::Verbatim;
+use super::stage::Stage;
 use super::view::View;
+
+/// The stages after ranking, in their order. The cross-encoder is the last, since it reads only the best files of
+/// the final order.
+const LATER: [Stage; 2] = [Stage::Verbatim, Stage::Rerank];
 
 /// The ranking of the files of a view for a request.
 pub struct Pipeline<'a> {
@@ -33,66 +36,38 @@ pub struct Pipeline<'a> {
 impl Pipeline<'_> {
     /// Ranks all files, without limits and texts.
     pub fn run(&self) -> Ranking {
-        let Pipeline { resources, request, view, weights, deadline } = *self;
-        let min_parallel_rows = resources.tuning.min_parallel_rows;
-        let has_words = matches!(request.mode, Mode::Hybrid | Mode::Keyword) && weights.whole_files > 0.0;
+        let Pipeline { resources, request, view, weights, .. } = self;
 
-        // A long text, such as a stack trace, is searched for by its parts.
-        if let Some(report) = has_words.then(|| Report::parse(&request.query)).flatten() {
-            let parts = ReportParts::new(resources.codebase, view, request, &report);
-            let (by_title, by_text) = (self.rank_part(&parts.title), self.rank_part(&parts.text));
-            return parts.join(view, by_title, by_text, &request.filters.kinds);
+        let is_by_words = matches!(request.mode, Mode::Hybrid | Mode::Keyword) && weights.whole_files > 0.0;
+        let form = Form::choose(resources, request, view, is_by_words);
+
+        let mut ranking = form.rank(view, &request.filters.kinds, |part| self.rank_part(part));
+
+        for stage in LATER {
+            if request.stages.has(stage) {
+                self.apply(stage, &form, &mut ranking);
+            }
         }
-
-        let translation = translated::english(request, view);
-        let words = translation.as_ref().map_or(&request.query, |translation| &translation.text);
-        let words = title::without_references(words);
-
-        let query = ParsedQuery::parse(words, request.mode, request.intent);
-        let mut copied = Verbatim::default();
-        // Translated words were not copied from the code.
-        if has_words && translation.is_none() {
-            let scope = view.scope(&request.filters);
-            copied = Verbatim::find(request, &query.terms, view, &scope, min_parallel_rows);
-        }
-
-        let mut part = QueryPart {
-            query,
-            embedded: words.to_owned(),
-            rows: copied.rows.clone(),
-            rows_strategy: None,
-            has_mentions: true,
-            is_folded: true,
-        };
-        let mut ranking = self.rank_part(&part);
-
-        // A word that the index lacks is the only reason to search a second time.
-        let can_respell = has_words && translation.is_none() && !ranking.absent_words.is_empty();
-        if let Some(respelling) =
-            can_respell.then(|| spelling::respelt(words, &ranking.absent_words, view)).flatten()
-        {
-            part.query = ParsedQuery::parse(&respelling.text, request.mode, request.intent);
-            part.embedded.clone_from(&respelling.text);
-            ranking = self.rank_part(&part);
-            ranking.strategies.push(spelling::STRATEGY);
-            ranking.notes.push(respelling.note());
-        }
-
-        let promoted = copied.promote(resources.codebase, request, view, min_parallel_rows, &mut ranking);
-        if let Err(error) = promoted {
-            ranking
-                .warnings
-                .push(format!("files were not compared with the query as it is written: {error}"));
-        }
-
-        if let Some(translation) = &translation {
-            ranking.strategies.push(translated::STRATEGY);
-            ranking.notes.push(translated::note(translation));
-        }
-
-        // Last, since the cross-encoder reads only the best files of the final order.
-        resources.reranker.apply(resources.codebase, request, view, &mut ranking, deadline);
         ranking
+    }
+
+    /// Applies one of the [`LATER`] stages to `ranking`.
+    fn apply(&self, stage: Stage, form: &Form, ranking: &mut Ranking) {
+        let Pipeline { resources: Resources { codebase, reranker, tuning, .. }, request, view, .. } = *self;
+
+        match (stage, form) {
+            // The parts of a long query are evidence enough for its order.
+            (_, Form::Report(_)) => {}
+            (Stage::Verbatim, Form::Typed { copied, .. }) => {
+                let promoted = copied.promote(codebase, request, view, tuning.min_parallel_rows, ranking);
+                if let Err(error) = promoted {
+                    let what = "files were not compared with the query as it is written";
+                    ranking.warnings.push(format!("{what}: {error}"));
+                }
+            }
+            (Stage::Rerank, _) => reranker.apply(codebase, request, view, ranking, self.deadline),
+            _ => {}
+        }
     }
 
     /// Retrieves and ranks the files for one part of the query.

@@ -9,6 +9,7 @@ use super::cancel::Cancel;
 use super::error::QueryError;
 use super::intent::Intent;
 use super::names;
+use super::stage::Stages;
 
 pub use super::filters::{Filters, RepoSet, matches_name};
 
@@ -138,6 +139,8 @@ pub struct Request {
     pub texts: usize,
     /// Whether the best matches with text name related symbols.
     pub related: bool,
+    /// The stages that act on the query. All but for measurements.
+    pub stages: Stages,
 }
 
 impl Request {
@@ -161,6 +164,7 @@ impl Request {
             without_content: false,
             texts: usize::MAX,
             related: true,
+            stages: Stages::default(),
         }
     }
 

@@ -13,10 +13,8 @@ use super::answer::Ranking;
 use super::error::QueryError;
 use super::request::{Mode, Request};
 use super::similar::texts::Texts;
+use super::stage::Stage;
 use super::view::View;
-
-/// Strategy that a response names for this stage.
-const STRATEGY: &str = "rerank";
 
 /// The cross-encoder of the settings, opened by the first query that needs it.
 #[derive(Default)]
@@ -61,7 +59,7 @@ impl LazyReranker {
                 let mut best: Vec<_> = best.into_iter().map(Some).collect();
                 let ordered: Vec<_> = order.into_iter().filter_map(|i| best[i].take()).collect();
                 ranking.files.splice(0..0, ordered);
-                ranking.strategies.push(STRATEGY);
+                ranking.strategies.push(Stage::Rerank.name());
                 return;
             }
             Ok(Ok(None)) => format!("it was not done within {} ms (search.rerank_ms)", settings.rerank_ms),

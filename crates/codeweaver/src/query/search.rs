@@ -2,6 +2,7 @@
 //!
 //! Each method opens the view of its request and calls the module that answers it.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use codeweaver_embed::Embedder;
@@ -42,7 +43,7 @@ const MAX_CHANGES: usize = 3;
 const OWN_WEIGHTS: &str = "own_weights";
 
 /// The text of a blob that is in memory.
-type HeldText<'a> = dyn Fn(&Oid) -> Option<std::sync::Arc<str>> + 'a;
+type HeldText<'a> = dyn Fn(&Oid) -> Option<Arc<str>> + 'a;
 
 /// Answers requests about one codebase.
 ///
@@ -65,7 +66,7 @@ impl Searcher {
     /// retrieval and say so in a warning.
     pub fn new(codebase: Codebase) -> Searcher {
         let model = QueryModel::open(&codebase.settings);
-        let paths = PathCache::new(model.embedder().cloned());
+        let paths = PathCache::new(model.shared());
 
         Searcher {
             weights: OwnWeights::open(&codebase),
@@ -92,7 +93,7 @@ impl Searcher {
 
     /// The model that embeds queries, if it could be opened.
     pub fn embedder(&self) -> Option<&dyn Embedder> {
-        self.model.embedder().map(|embedder| &**embedder)
+        self.model.embedder()
     }
 
     /// Answers `request`.

@@ -8,9 +8,6 @@ use codeweaver_text::{QueryTerm, is_one_edit_apart, one_edit_away, stem};
 use super::retrieve::lexical;
 use super::view::View;
 
-/// Strategy that a response names for this stage.
-pub const STRATEGY: &str = "respelt_words";
-
 /// Minimum length of a word that is respelt by a likely edit. Shorter ones are too near to too many others.
 const MIN_BYTES: usize = 6;
 /// Minimum length of a stem that lacks a letter.

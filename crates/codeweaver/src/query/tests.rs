@@ -6,7 +6,8 @@ use codeweaver_index::progress::Silent;
 use codeweaver_index::{Codebase, Target, UpdateOptions, updater};
 use codeweaver_testkit::TestRepo;
 
-use super::{Mode, QueryError, Request, Searcher, Tuning, ViewRequest, WorktreeMode};
+use super::answer::Ranking;
+use super::{Mode, QueryError, Request, Searcher, Stage, Stages, Tuning, ViewRequest, WorktreeMode};
 use crate::query::rank::WEIGHTS;
 
 const FILES: &[(&str, &str)] = &[
@@ -94,6 +95,30 @@ fn each_feature_ranks_its_file_first() {
     ] {
         assert_eq!(fixture.first(query, Mode::Hybrid), expected, "{query}");
     }
+}
+
+#[test]
+fn a_stage_acts_under_its_name_unless_it_is_switched_off() {
+    let fixture = Fixture::new();
+    let ranking = |query: &str, stages: Stages| -> Ranking {
+        let request = Request { stages, ..Request::new(query, &fixture.searcher.codebase.settings) };
+        let committed = ViewRequest { worktree: WorktreeMode::Exclude, ..ViewRequest::default() };
+        let view = fixture.searcher.view(&committed, &|_, _| false).unwrap();
+        fixture.searcher.rank(&request, &view, &WEIGHTS, Instant::now() + Duration::from_secs(60))
+    };
+    for (stage, query) in [
+        (Stage::Translation, "Wie werden die Passwörter der Benutzer geprüft?"),
+        (Stage::Spelling, "how are routess registered"),
+        (Stage::Verbatim, "Waits for a client and answers its request."),
+    ] {
+        let acts = |stages| ranking(query, stages).strategies.contains(&stage.name());
+        assert!(acts(Stages::default()), "{stage:?}");
+        assert!(!acts(Stages::default().without(stage)), "{stage:?}");
+    }
+    let trace = "KeyError: 'user'\n  File \"/srv/app/src/auth/login.py\", line 3, in authenticate\n    stored = load_hash(user)\n";
+    let is_apart = |stages| ranking(trace, stages).files[0].explanation.parts.is_some();
+    assert!(is_apart(Stages::default()));
+    assert!(!is_apart(Stages::default().without(Stage::Report)));
 }
 
 #[test]

@@ -6,9 +6,6 @@ use super::request::{Mode, Request};
 use super::retrieve::lexical;
 use super::view::View;
 
-/// Strategy that a response names for this stage.
-pub const STRATEGY: &str = "translated_words";
-
 /// Translates the query of `request` into English, if the index lacks one of its words; `None` if it is
 /// searched for as written.
 ///

@@ -22,11 +22,11 @@ use super::intent::Intent;
 use super::request::{Mode, Request};
 use super::retrieve::parallel;
 use super::similar::texts::Texts;
+use super::stage::Stage;
 use super::view::scope::Scope;
 use super::view::{RowId, View};
 
-/// Strategy that a response names for this stage, and reason that it gives for a file.
-const STRATEGY: &str = "verbatim";
+/// Reason that a response gives for a file.
 const REASON: &str = "has the query verbatim";
 
 /// Minimum and maximum length of a query in bytes.
@@ -168,7 +168,7 @@ fn promote(ranking: &mut Ranking, found: &[(usize, RowId)]) {
     }
 
     ranking.files = first.into_iter().chain(rest).collect();
-    ranking.strategies.push(STRATEGY);
+    ranking.strategies.push(Stage::Verbatim.name());
 }
 
 /// A query as it is compared with files.

@@ -119,7 +119,7 @@ fn is_error_type(word: &str) -> bool {
 
 /// Returns the intent of `query`: the `given` one, the one that it states, or else the one that most of its
 /// words suggest. `terms` are those of the query.
-pub fn detect(query: &str, given: Option<Intent>, terms: &[String]) -> QueryIntent {
+pub fn intent(query: &str, given: Option<Intent>, terms: &[String]) -> QueryIntent {
     let words = words_of(query);
     let complexity = match words.len() {
         0..=3 => Complexity::Simple,
@@ -325,7 +325,7 @@ mod tests {
             ("parse_header", None),
         ];
         for (query, expected) in cases {
-            assert_eq!(detect(query, None, &[]).intent, expected, "{query}");
+            assert_eq!(intent(query, None, &[]).intent, expected, "{query}");
         }
         for (query, acts) in [
             ("guide to testing", true),
@@ -338,9 +338,9 @@ mod tests {
             ("slow query log", false),
             ("database connection settings", false),
         ] {
-            assert_eq!(detect(query, None, &[]).acts, acts, "{query}");
+            assert_eq!(intent(query, None, &[]).acts, acts, "{query}");
         }
-        for (query, intent, by) in [
+        for (query, wanted, by) in [
             ("how does the cache work", Intent::Understand, &["how", "doe", "work"][..]),
             ("explain sessions", Intent::Understand, &["explain"]),
             ("fix bug: lost sessions", Intent::Debug, &["fix", "bug"]),
@@ -353,16 +353,16 @@ mod tests {
             ("overview of the parts", Intent::Document, &["overview"]),
             ("settings for sessions", Intent::Configure, &["setting"]),
         ] {
-            let found = detect(query, None, &[]);
-            assert_eq!((found.intent, found.acts), (Some(intent), true), "{query}");
+            let found = intent(query, None, &[]);
+            assert_eq!((found.intent, found.acts), (Some(wanted), true), "{query}");
             let mut stated_by = found.stated_by;
             let mut by: Vec<String> = by.iter().map(|word| stem(word)).collect();
             stated_by.sort();
             by.sort();
             assert_eq!(stated_by, by, "{query}");
         }
-        assert!(detect("the router", Some(Intent::Debug), &[]).acts);
-        let found = detect("an error, an Error and an IOError", None, &[]);
+        assert!(intent("the router", Some(Intent::Debug), &[]).acts);
+        let found = intent("an error, an Error and an IOError", None, &[]);
         assert_eq!(found.reasoning, "the words error, ioerror speak for it");
         assert!(found.confidence > 0.5 && found.confidence <= 0.9);
         assert_eq!(Intent::by_name("DEBUG"), Some(Intent::Debug));

@@ -85,14 +85,14 @@ impl ReportParts {
     }
 
     /// Joins the rankings of the two parts. `kinds` are those of the filters.
-    pub fn join(self, view: &View, by_title: Ranking, by_text: Ranking, kinds: &[String]) -> Ranking {
+    pub fn join(&self, view: &View, by_title: Ranking, by_text: Ranking, kinds: &[String]) -> Ranking {
         let files = fusion::fuse(view, by_title.files, by_text.files, self.absent, &self.found);
 
         Ranking {
             files: near_duplicates::fold(view, files),
             evidence: Evidence::new(view, &self.text.query, &[], kinds),
             strategies: fusion::strategies(&by_title.strategies, &by_text.strategies),
-            intent: self.title.query.intent,
+            intent: self.title.query.intent.clone(),
             // Not listed: even a repository that answers a report lacks some of its words.
             absent_words: Vec::new(),
             // They include those of the title, since the text is searched for later.

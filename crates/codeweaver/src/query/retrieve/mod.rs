@@ -314,6 +314,15 @@ impl PathCosines<'_> {
     }
 }
 
+/// Returns the terms of `query` that [`Candidates::absent_terms`] will have after retrieval by words.
+pub fn absent_terms<'q>(view: &View, query: &'q ParsedQuery) -> Vec<&'q QueryTerm> {
+    let idf = lexical::idf_of(view, &query.terms);
+    let terms = query.terms.iter().zip(idf).filter(|(term, idf)| *idf == 0.0 && term.is_word());
+
+    // Paths are read only for the few words that no chunk has.
+    terms.map(|(term, _)| term).filter(|term| !paths::is_in_any(view, &term.term)).collect()
+}
+
 /// Returns the best rows of `search`, best first, with their cosines by an exact scan. `scale` is that of the
 /// vectors.
 pub fn nearest(search: &DenseSearch<'_>, scale: f32) -> Vec<(f32, RowId)> {

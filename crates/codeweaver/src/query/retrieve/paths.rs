@@ -112,6 +112,22 @@ impl<'a> LiveEntries<'a> {
     }
 }
 
+/// Returns whether the path of an indexed file has `term`.
+pub fn is_in_any(view: &View, term: &str) -> bool {
+    let live = LiveEntries::new(view);
+
+    view.reader.state.entries.iter().zip(&view.reader.entries).any(|(reference, entries)| {
+        let Some(list) = entries.list(term) else { return false };
+        let records = entries.records();
+        let mut is_found = false;
+        list.for_each(|local, _| {
+            let is_indexed = records.get(local as usize).is_some_and(|record| record.doc != NO_DOC);
+            is_found |= is_indexed && live.has(reference.entry_base + local);
+        });
+        is_found
+    })
+}
+
 /// Returns the share of all paths that have `term`, 0–1. Unlike [`PathMatches::term_shares`], it counts paths
 /// that are skipped.
 pub fn share_with(view: &View, term: &str) -> f32 {

@@ -16,7 +16,7 @@ use rustc_hash::FxHashMap;
 
 use codeweaver_base::sys::DotKernel;
 use codeweaver_config::Settings;
-use codeweaver_embed::EmbedCost;
+use codeweaver_embed::{EmbedCost, Embedder};
 use codeweaver_git::quoting;
 
 use super::answer::Ranking;
@@ -99,25 +99,26 @@ impl SimilarRequest {
             related,
         }
     }
+
     /// The search whose filters, limits and view are those of this request.
     ///
     /// # Errors
     /// [`QueryError::Parameter`] for a path outside of the repository.
     pub(super) fn as_search(&self, settings: &Settings) -> Result<Request, QueryError> {
+        let query = format!("similar to {}:{}", self.path, self.line);
+        let files = vec![quoting::text(&locate::clean(&self.path)?)];
+
         Ok(Request {
             filters: self.filters.clone(),
             offset: self.offset,
             limit: self.limit,
             token_limit: self.token_limit,
             min_score: self.min_score,
-            view: ViewRequest {
-                files: vec![quoting::text(&locate::clean(&self.path)?)],
-                ..self.view.clone()
-            },
+            view: ViewRequest { files, ..self.view.clone() },
             without_content: self.without_content,
             texts: self.texts,
             related: self.related,
-            ..Request::new(&format!("similar to {}:{}", self.path, self.line), settings)
+            ..Request::new(&query, settings)
         })
     }
 }
@@ -135,7 +136,7 @@ pub(super) fn rank_similar(
     let cancel = &request.view.cancel;
     let file = locate::file(view, &request.path)?;
     let mut texts = Texts::new(resources.codebase, view);
-    let embedder = resources.model.embedder().map(|embedder| &**embedder);
+    let embedder = resources.model.embedder();
     let origin = Origin::find(view, &mut texts, &file, request.line)?;
     let scope = view.scope(&request.filters);
 
@@ -212,7 +213,7 @@ fn neighbours(
     (vector, kernel): (&[i8], &DotKernel),
     cancel: &Cancel,
 ) -> Candidates {
-    let scale = resources.model.embedder().map_or(1.0, |embedder| embedder.scale());
+    let scale = resources.model.embedder().map_or(1.0, Embedder::scale);
     let search = DenseSearch {
         view,
         scope,

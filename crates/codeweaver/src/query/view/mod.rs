@@ -15,7 +15,7 @@ pub mod scope;
 use std::sync::{Arc, Mutex};
 
 use codeweaver_base::sync;
-use codeweaver_git::worktree::{FileState, WorktreeFile, WorktreeReader, WorktreeStatus};
+use codeweaver_git::worktree::{WorktreeFile, WorktreeReader, WorktreeStatus};
 use codeweaver_git::{self as git, BStr, BString, BlobReader, ByteSlice as _, GitError, Oid, quoting};
 use codeweaver_index::overlay::OverlaidFiles;
 use codeweaver_index::plan::skipped_number;
