@@ -7,6 +7,8 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use crate::wait_for;
+
 /// A request as it arrived.
 #[derive(Debug, Clone)]
 pub struct Request {
@@ -120,6 +122,7 @@ impl Server {
                         seen.len() - 1
                     };
                     let response = answer(number, &request);
+                    // The time that the response takes is part of it.
                     std::thread::sleep(response.delay);
                     running.lock().unwrap().0 -= 1;
                     // The client may have disconnected.
@@ -161,8 +164,8 @@ pub struct LiteLlm {
 }
 
 impl LiteLlm {
-    /// Starts the program `litellm` with `config` in a file of `folder`, and waits up to a minute until it
-    /// accepts connections at `port`.
+    /// Starts the program `litellm` with `config` in a file of `folder`, and waits until it accepts
+    /// connections at `port`.
     pub fn start(litellm: &Path, folder: &Path, port: u16, config: &str) -> LiteLlm {
         std::fs::write(folder.join("litellm.yaml"), config).unwrap();
         let process = Command::new(litellm)
@@ -174,11 +177,7 @@ impl LiteLlm {
             .spawn()
             .unwrap();
         let proxy = LiteLlm { process };
-        let is_up = (0..600).any(|_| {
-            std::thread::sleep(Duration::from_millis(100));
-            TcpStream::connect(("127.0.0.1", port)).is_ok()
-        });
-        assert!(is_up, "LiteLLM does not listen on port {port}");
+        wait_for(&format!("LiteLLM listens on port {port}"), || TcpStream::connect(("127.0.0.1", port)));
         proxy
     }
 }

@@ -8,6 +8,7 @@
 //! - [`program`]: the `git-codeweaver` executable under test.
 //! - [`command`]: the environment of all of these, for processes that a test starts itself.
 //! - [`http`]: a server on this machine with the answers of a test.
+//! - [`wait_until`] and its like: waits for what other processes do.
 //! - [`Tool`] and [`skip`]: skip tests whose external program is missing.
 //!
 //! The crate uses git and the command line of `git-codeweaver`, and none of its library types.
@@ -21,6 +22,7 @@ mod repo;
 mod run;
 mod server;
 mod tools;
+mod wait;
 
 pub use environment::command;
 pub use program::program;
@@ -28,3 +30,4 @@ pub use repo::{FILES, TestRepo, listing};
 pub use run::Run;
 pub use server::ServerProcess;
 pub use tools::{Tool, skip};
+pub use wait::{comes_true, outlast_clock_tick, wait_for, wait_until};

@@ -4,9 +4,9 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use crate::{Run, command, program};
+use crate::{Run, command, program, wait_for};
 
 /// A git repository in a temporary directory with a home directory beside it, removed when dropped.
 ///
@@ -198,19 +198,11 @@ impl TestRepo {
     /// Waits until the index shows HEAD and returns `status --json`.
     #[track_caller]
     pub fn wait_until_current(&self) -> serde_json::Value {
-        let started = Instant::now();
-        loop {
+        wait_for("the index shows HEAD", || {
             let status = self.status();
-            if status["current"] == true && status["update_wanted"] == false {
-                return status;
-            }
-            assert!(
-                started.elapsed() < Duration::from_secs(60),
-                "not current: {status:#}\n{}",
-                listing(&self.root)
-            );
-            std::thread::sleep(Duration::from_millis(20));
-        }
+            let is_current = status["current"] == true && status["update_wanted"] == false;
+            if is_current { Ok(status) } else { Err(format!("{status:#}\n{}", listing(&self.root))) }
+        })
     }
 
     /// Returns the paths of the matches of `search ARGS`, best first.

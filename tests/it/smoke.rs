@@ -101,6 +101,7 @@ fn an_update_that_is_killed_loses_nothing() {
         let mut command = repo.command(program());
         command.args(["init", "--no-hooks"]).stdout(Stdio::null()).stderr(Stdio::null());
         let mut child = command.spawn().unwrap();
+        // Killed at any moment, not at one that is waited for.
         std::thread::sleep(Duration::from_millis(delay));
         child.kill().unwrap();
         child.wait().unwrap();

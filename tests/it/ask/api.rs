@@ -1,9 +1,8 @@
 //! `ask` with a language model: a local server speaks the protocol of OpenAI, and fails in every way.
 
-use std::io::Write;
+use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use codeweaver_testkit::http::{LiteLlm, Request, free_port};
 use codeweaver_testkit::{Run, TestRepo, Tool};
@@ -88,7 +87,8 @@ fn write_reply(mut stream: TcpStream, reply: &Reply) -> std::io::Result<()> {
         Reply::Status(status, header, body) => {
             stream.write_all(format!("{}{body}", head(*status, "application/json", header)).as_bytes())?;
         }
-        Reply::Silence => std::thread::sleep(Duration::from_secs(5)),
+        // Until the client hangs up.
+        Reply::Silence => drop(stream.read_to_end(&mut Vec::new())?),
     }
     Ok(())
 }

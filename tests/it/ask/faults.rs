@@ -2,9 +2,9 @@
 
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt as _;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use codeweaver_testkit::TestRepo;
+use codeweaver_testkit::{TestRepo, wait_for, wait_until};
 
 use crate::ask::server::{Client, Server, text};
 use crate::git::unreadable::Unprivileged;
@@ -12,9 +12,6 @@ use crate::robustness::mounts::{in_namespace, part};
 
 const HOUSE: &str = "# House\n\nThe rent is due on the third working day.\n";
 const CAR: &str = "# Car\n\nThe car is parked behind the library.\n";
-
-/// Time within which a reload every second has to be seen.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 fn connected(server: &Server) -> Client {
     let mut client = server.connect();
@@ -24,15 +21,10 @@ fn connected(server: &Server) -> Client {
 
 /// Asks until the answer starts with `expected`.
 fn until(client: &mut Client, question: &str, expected: &str) {
-    let started = Instant::now();
-    loop {
+    wait_for(&format!("the answer to {question:?} is {expected:?}"), || {
         let answer = text(&client.ask(question));
-        if answer.starts_with(expected) {
-            return;
-        }
-        assert!(started.elapsed() < PATIENCE, "{question}: {answer}");
-        std::thread::sleep(Duration::from_millis(200));
-    }
+        if answer.starts_with(expected) { Ok(()) } else { Err(answer) }
+    });
 }
 
 /// Killed at different moments of a reload, the server leaves a collection that the next one completes.
@@ -53,11 +45,9 @@ fn a_server_killed_during_a_reload_leaves_a_usable_collection() {
             &format!("notes/{round}/key.md"),
             format!("# Key\n\nThe key of room{round} hangs on hook {round}.\n"),
         );
-        let (before, started) = (taken(), Instant::now());
-        while taken() == before {
-            assert!(started.elapsed() < PATIENCE, "no reload");
-            std::thread::sleep(Duration::from_millis(2));
-        }
+        let before = taken();
+        wait_until("a reload begins", || taken() != before);
+        // The moments of the reload that the test is about.
         std::thread::sleep(Duration::from_millis(40 * round));
         // Dropping it kills it.
         drop(server);

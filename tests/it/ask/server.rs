@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tungstenite::client::IntoClientRequest;
 use tungstenite::{Message, WebSocket};
 
-use codeweaver_testkit::{Run, ServerProcess, TestRepo, Tool, program};
+use codeweaver_testkit::{Run, ServerProcess, TestRepo, Tool, program, wait_for, wait_until};
 
 const GUIDE: &str = "# Guide\n\n## Hooks\n\nTo turn hooks off, run `program hooks disable`. The index is then updated by \
     queries.\n\n## Port\n\nThe server listens on port 8765.\n";
@@ -358,17 +358,13 @@ fn scenario_periodic_index_reload_with_incremental_updates() {
     let mut client = server.connect();
     client.receive();
     place.write("notes/house.md", "# House\n\nThe rent is due on the first Friday.\n");
-    let started = Instant::now();
     // Questions are answered all the time, from the old index or the new one.
-    loop {
+    wait_until("the new text is answered", || {
         let answer = text(&client.ask("when is the rent due"));
-        if answer.starts_with("The rent is due on the first Friday.") {
-            break;
-        }
-        assert!(answer.starts_with("The rent is due on the third working day."), "{answer}");
-        assert!(started.elapsed() < Duration::from_secs(30));
-        std::thread::sleep(Duration::from_millis(100));
-    }
+        let is_old = answer.starts_with("The rent is due on the third working day.");
+        assert!(is_old || answer.starts_with("The rent is due on the first Friday."), "{answer}");
+        !is_old
+    });
 }
 
 /// The store and the documents may be gone: what is in memory answers.
@@ -424,20 +420,18 @@ fn scenario_handle_queries_without_disk_io() {
         let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
         status.lines().any(|line| line.strip_prefix("TracerPid:").is_some_and(|pid| pid.trim() != "0"))
     };
-    let started = Instant::now();
-    while !is_traced() {
-        if tracer.try_wait().unwrap().is_some() {
-            return codeweaver_testkit::skip("the right to trace a process");
-        }
-        assert!(started.elapsed() < Duration::from_secs(20));
-        std::thread::sleep(Duration::from_millis(20));
+    wait_until("the tracer is attached or has given up", || {
+        is_traced() || tracer.try_wait().unwrap().is_some()
+    });
+    if !is_traced() {
+        return codeweaver_testkit::skip("the right to trace a process");
     }
     // What is traced shows the looks at the configuration.
     let calls = || std::fs::read_to_string(&log).unwrap_or_default();
-    while !calls().contains("config.toml") {
-        assert!(started.elapsed() < Duration::from_secs(20), "{}", calls());
-        std::thread::sleep(Duration::from_millis(50));
-    }
+    wait_for("a look at the configuration is traced", || {
+        let calls = calls();
+        if calls.contains("config.toml") { Ok(()) } else { Err(calls) }
+    });
     for i in 0..30 {
         let question = ["how do I turn hooks off", "which port does the server listen on"][i % 2];
         assert_eq!(client.ask(question).last().unwrap()["type"], "stream_end");
@@ -524,11 +518,9 @@ fn scenario_configuration_file_watching() {
     // `--port 0` keeps its precedence: the server stays where it is.
     write(directories("wiki") + "port = 2\n");
     server.wait_for("configuration was read again");
-    let started = Instant::now();
-    while !text(&client.ask("where is the car parked")).starts_with("The car is parked") {
-        assert!(started.elapsed() < Duration::from_secs(30));
-        std::thread::sleep(Duration::from_millis(200));
-    }
+    wait_until("the new directory answers", || {
+        text(&client.ask("where is the car parked")).starts_with("The car is parked")
+    });
 }
 
 #[test]

@@ -32,7 +32,8 @@ fn typed(repo: &TestRepo, shell: &str, keys: &str) -> String {
     let mut child =
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
-    // A shell that is still starting may drop what is typed.
+    // A shell that is still starting may drop what is typed, and the prompts of three shells have no sign in
+    // common that could be waited for.
     for part in [keys, "exit\r"] {
         std::thread::sleep(Duration::from_millis(1500));
         stdin.write_all(part.as_bytes()).unwrap();

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use codeweaver_testkit::{Run, TestRepo};
+use codeweaver_testkit::{Run, TestRepo, wait_until};
 
 /// Number of issues: the baseline and three iterations.
 const N: usize = 30 + 3 * 15;
@@ -320,7 +320,7 @@ fn a_killed_loop_ends_with_the_same_bytes() {
     loop {
         let mut command = repo.command(codeweaver_testkit::program());
         let mut child = command.args(&arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        // Longer each time, so that a slow machine gets on as well.
+        // Killed at any moment, not at one that is waited for; later each time, so that a slow machine gets on as well.
         std::thread::sleep(Duration::from_millis(chance.u64(50..500) + 50 * n_kills));
         let ended = child.try_wait().unwrap();
         if ended.is_some() {
@@ -486,18 +486,15 @@ fn an_interrupted_loop_stops_its_commands_and_can_be_resumed() {
     let arguments = arguments(&repo, "loop", &["--explorer-a", &explorer, "--learner", "none"]);
     let mut command = repo.command(codeweaver_testkit::program());
     let mut child = command.args(&arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    let started = std::time::Instant::now();
     let beat = || std::fs::read_to_string(repo.beside("beat")).unwrap_or_default();
-    while beat().is_empty() {
-        assert!(started.elapsed() < Duration::from_secs(100), "no explorer was started");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    wait_until("an explorer is started", || !beat().is_empty());
     let folder = repo.beside("loop");
     resume(&repo, &folder).is_an_error("is running", "--resume");
     let pid = child.id().to_string();
     assert!(std::process::Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
     assert_eq!(child.wait().unwrap().code(), Some(130));
     let last = beat();
+    // Ten beats of an explorer that still ran: what does not happen cannot be waited for.
     std::thread::sleep(Duration::from_millis(500));
     assert_eq!(beat(), last, "the explorer is stopped");
     beside(&repo, "explorer.sh", EXPLORER);

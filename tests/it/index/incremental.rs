@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use codeweaver::query::{Ann, Mode, Searcher};
 use codeweaver_index::{UpdateReport, publish};
+use codeweaver_testkit::outlast_clock_tick;
 
 use crate::support::sandbox::{
     Query, Sandbox, assert_sound, collect, comparable, hybrid, index, open, reader, search, searcher,
@@ -713,10 +714,10 @@ fn changed_attributes_are_not_answered_from_what_was_cleaned_under_the_old() {
     sandbox.write(".gitattributes", "*.txt text eol=crlf\n");
     // Not racy: the file is older than every cache that has its stat data.
     sandbox.write("notes.txt", "alpha notes\r\nsecond line\r\n");
-    std::thread::sleep(std::time::Duration::from_millis(60));
+    outlast_clock_tick();
     for _ in 0..2 {
         assert_eq!(sandbox.ask(&hybrid("alpha notes"))["matches"][0]["state"], "committed");
-        std::thread::sleep(std::time::Duration::from_millis(60));
+        outlast_clock_tick();
     }
     std::fs::remove_file(sandbox.root().join(".gitattributes")).unwrap();
     assert_eq!(sandbox.ask(&hybrid("alpha notes"))["matches"][0]["state"], "dirty");

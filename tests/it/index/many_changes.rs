@@ -1,12 +1,10 @@
 //! More changed files than a search indexes itself: what is shown is as on disk, what is missing is said, and
 //! the updater indexes the rest.
 
-use std::time::{Duration, Instant};
-
 use serde_json::{Value, json};
 
 use codeweaver_index::updater;
-use codeweaver_testkit::TestRepo;
+use codeweaver_testkit::{TestRepo, wait_for};
 
 use crate::support::mcp_client::McpClient;
 use crate::support::sandbox::open;
@@ -67,16 +65,12 @@ fn best(response: &Value) -> (&str, &str) {
 /// Searches until no changed file is pending or unchecked, and returns that response.
 #[track_caller]
 fn wait_until_complete(repo: &TestRepo, query: &str) -> Value {
-    let started = Instant::now();
-    loop {
+    wait_for("all changed files are indexed", || {
         let response = search(repo, query);
         let index = &response["index"];
-        if (&index["pending_files"], &index["unchecked_files"]) == (&json!(0), &json!(0)) {
-            return response;
-        }
-        assert!(started.elapsed() < Duration::from_secs(120), "not indexed: {index:#}");
-        std::thread::sleep(Duration::from_millis(100));
-    }
+        let is_complete = (&index["pending_files"], &index["unchecked_files"]) == (&json!(0), &json!(0));
+        if is_complete { Ok(response) } else { Err(index.clone()) }
+    })
 }
 
 /// Few bytes, so that few files suffice; all the time that a busy machine needs.

@@ -3,7 +3,7 @@
 use codeweaver_git::Repo;
 use codeweaver_store::Layout;
 use codeweaver_store::lock::Lock;
-use codeweaver_testkit::{FILES, TestRepo, skip};
+use codeweaver_testkit::{FILES, TestRepo, skip, wait_until};
 
 /// The last event of `index --json`.
 fn index(repo: &TestRepo, args: &[&str]) -> serde_json::Value {
@@ -170,7 +170,9 @@ fn an_interrupted_first_index_is_resumed() {
         .stdout(std::process::Stdio::null())
         .stderr(std::process::Stdio::piped());
     let mut child = child.spawn().unwrap();
-    std::thread::sleep(std::time::Duration::from_millis(1500));
+    wait_until("the run has indexed files, or has ended", || {
+        repo.status()["progress"]["files_processed"].as_u64() > Some(0) || child.try_wait().unwrap().is_some()
+    });
     // Twice: git forwards the signal that the terminal has sent already.
     let kill = |signal: &str| {
         std::process::Command::new("kill").args([signal, child.id().to_string().as_str()]).status()

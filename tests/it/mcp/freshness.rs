@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use codeweaver_testkit::{FILES, TestRepo};
+use codeweaver_testkit::{FILES, TestRepo, wait_until};
 
 use crate::support::mcp_client::McpClient;
 
@@ -113,16 +113,12 @@ fn an_index_that_was_deleted_is_built_again() {
     let mut client = McpClient::start(&repo);
     assert_eq!(best(&mut client, "parse_header").1, "fresh");
     std::fs::remove_dir_all(repo.path(".codeweaver")).unwrap();
-    for _ in 0..100 {
+    wait_until("it is built again", || {
         let result = client.call("find_code", json!({ "query": "parse_header" }));
-        let status = result["structuredContent"]["status"].clone();
-        if status == "ok" {
-            return;
-        }
-        assert_eq!(status, "not_ready", "{result:#}");
-        std::thread::sleep(std::time::Duration::from_millis(100));
-    }
-    panic!("it is not built again");
+        let status = &result["structuredContent"]["status"];
+        assert!(status == "ok" || status == "not_ready", "{result:#}");
+        status == "ok"
+    });
 }
 
 #[test]

@@ -2,12 +2,12 @@
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use codeweaver_chunk::tokens;
-use codeweaver_testkit::{FILES, TestRepo, program, skip};
+use codeweaver_testkit::{FILES, TestRepo, program, skip, wait_for, wait_until};
 
 use crate::support::mcp_client::McpClient;
 
@@ -279,22 +279,15 @@ fn cancelled_calls_get_no_answer_and_their_runs_end() {
     client.wait_for(|message| message["method"] == "notifications/progress");
     client.notify("notifications/cancelled", json!({ "requestId": id, "reason": "no longer needed" }));
     // The session goes on, and the run that the call started ends by itself, with or without having finished.
-    loop {
-        let status = client.ask("manage_index", json!({ "action": "status" }));
-        if status["index"]["state"] != "indexing" {
-            break;
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    wait_until("the run ends", || {
+        client.ask("manage_index", json!({ "action": "status" }))["index"]["state"] != "indexing"
+    });
     assert!(client.others().iter().all(|message| message["id"] != id), "a cancelled call is not answered");
     // The process may still be ending.
-    let built = loop {
+    let built = wait_for("the process has ended", || {
         let answer = client.ask("manage_index", json!({ "action": "create" }));
-        if answer["status"] != "not_ready" {
-            break answer;
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    };
+        if answer["status"] == "not_ready" { Err(answer) } else { Ok(answer) }
+    });
     assert_eq!(built["index"]["state"], "indexed");
 }
 
@@ -323,9 +316,9 @@ fn progress_is_reported_while_an_index_is_built() {
     // A call that does not wait says how far it is instead.
     let gated = client.call("manage_index", json!({ "action": "reindex", "wait_seconds": 0 }));
     assert_eq!(gated["structuredContent"]["reason"], "indexing", "{gated:#}");
-    while client.ask("manage_index", json!({ "action": "status" }))["index"]["state"] == "indexing" {
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    wait_until("the index is built again", || {
+        client.ask("manage_index", json!({ "action": "status" }))["index"]["state"] != "indexing"
+    });
     assert_eq!(client.ask("find_code", json!({ "query": "header" }))["status"], "ok");
 }
 
@@ -422,14 +415,11 @@ fn a_parent_that_dies_takes_the_server_with_it() {
     let status = format!("/proc/{}/status", id.trim());
     // A zombie counts as ended: its new parent may not have waited for it yet.
     let is_alive = || std::fs::read_to_string(&status).is_ok_and(|text| !text.contains("State:\tZ"));
+    // Time in which it would end if it took the shell for gone: what does not happen cannot be waited for.
     std::thread::sleep(Duration::from_millis(300));
     assert!(is_alive(), "it ended while its parent and its input were there");
     shell.kill().unwrap();
-    let started = Instant::now();
-    while is_alive() {
-        assert!(started.elapsed() < Duration::from_secs(60), "it outlives its parent");
-        std::thread::sleep(Duration::from_millis(50));
-    }
+    wait_until("it ends with its parent", || !is_alive());
     // Only now does its input end.
     drop(shell.stdin.take());
     shell.wait().unwrap();
@@ -454,16 +444,11 @@ fn a_client_that_no_longer_reads_ends_the_server() {
     drop(child.stdout.take());
     let ping = b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n";
     let mut stdin = child.stdin.take().unwrap();
-    let started = Instant::now();
-    let status = loop {
+    let status = wait_for("the server ends", || {
         // The write fails once it has ended.
         let _ = stdin.write_all(ping);
-        if let Some(status) = child.try_wait().unwrap() {
-            break status;
-        }
-        assert!(started.elapsed() < Duration::from_secs(60), "it does not end");
-        std::thread::sleep(Duration::from_millis(20));
-    };
+        child.try_wait().unwrap().ok_or("it runs")
+    });
     assert!(status.success(), "{status}");
 }
 

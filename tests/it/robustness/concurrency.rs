@@ -181,6 +181,7 @@ fn no_update_request_is_lost() {
             for delay in delays {
                 scope.spawn(move || {
                     let codebase = open(root);
+                    // Requests that overlap in another way in each round.
                     std::thread::sleep(Duration::from_millis(delay));
                     updater::request_update(&codebase).unwrap();
                     updater::serve_requests(&codebase, &Silent).unwrap();

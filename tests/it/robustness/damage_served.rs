@@ -4,13 +4,13 @@
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use codeweaver_index::{Codebase, repair};
 use codeweaver_store::StoreReader;
-use codeweaver_testkit::{Run, TestRepo};
+use codeweaver_testkit::{Run, TestRepo, outlast_clock_tick, wait_for};
 
 use crate::support::mcp_client::McpClient;
 
@@ -106,23 +106,20 @@ const QUERY: &str = "alpha number";
 
 /// The paths and lines of the answer of a server, which may first be rebuilding its index.
 fn ask_server(client: &mut McpClient, what: &str) -> Vec<Value> {
-    let started = Instant::now();
-    loop {
+    wait_for(what, || {
         let result = client.call("find_code", json!({ "query": QUERY, "format": "json" }));
         let answer = &result["structuredContent"];
         match answer["status"].as_str() {
-            Some("not_ready") => {
-                assert!(started.elapsed() < Duration::from_secs(60), "{what}: {result:#}");
-                std::thread::sleep(Duration::from_millis(50));
-            }
+            Some("not_ready") => return Err(result),
             // As an agent does: the call of the hint.
             Some("not_indexed") => {
-                assert!(started.elapsed() < Duration::from_secs(60), "{what}: {result:#}");
                 client.call("manage_index", answer["hints"]["create"]["args"].clone());
+                return Err(result);
             }
-            _ => return places(answer, what),
+            _ => {}
         }
-    }
+        Ok(places(answer, what))
+    })
 }
 
 fn ask_command(repo: &TestRepo, what: &str) -> Vec<Value> {
@@ -182,6 +179,7 @@ fn truncation_during_queries_ends_no_server() {
                         let _ = file.set_len(rng.u64(..20_000));
                     }
                 }
+                // At any moment of a query, or of a repair.
                 std::thread::sleep(Duration::from_millis(rng.u64(..300)));
             }
         });
@@ -235,7 +233,7 @@ fn a_copied_repository_is_trusted_after_it_was_hashed() {
     let copy = TestRepo::empty_dir_in_memory();
     Run::new(repo.command("cp").arg("-r").arg(repo.path(".")).arg(copy.root())).success();
     // A file that has changed just now is not recorded.
-    std::thread::sleep(Duration::from_millis(100));
+    outlast_clock_tick();
     let state = |repo: &TestRepo| std::fs::read(codebase(repo).store().state()).unwrap();
     assert_eq!(ask_command(&copy, "copy"), wanted);
     assert_eq!(state(&copy), state(&repo), "nothing was repaired");

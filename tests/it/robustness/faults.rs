@@ -270,6 +270,7 @@ fn a_killed_writer_loses_nothing() {
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
+        // Killed at any moment, not at one that is waited for.
         std::thread::sleep(Duration::from_millis(rng.u64(0..120)));
         child.kill().unwrap();
         child.wait().unwrap();

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use codeweaver_testkit::{FILES, TestRepo};
+use codeweaver_testkit::{FILES, TestRepo, outlast_clock_tick};
 
 fn indexed() -> TestRepo {
     let repo = TestRepo::with_files(FILES);
@@ -30,8 +30,7 @@ fn similar_finds_the_twin_and_not_itself() {
 #[test]
 fn similar_finds_files_changed_after_a_clean_status() {
     let repo = indexed();
-    // Cached stat data must be older than one clock tick.
-    std::thread::sleep(std::time::Duration::from_millis(60));
+    outlast_clock_tick();
     repo.codeweaver(["index", "-q"]).success();
     repo.write("src/new.rs", FILES[0].1.replace("parse_header", "parse_trailer"));
     let response = repo.codeweaver(["similar", "-o", "json", "src/new.rs:2"]).success().json();

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use codeweaver_testkit::{FILES, ServerProcess, TestRepo, Tool, program};
+use codeweaver_testkit::{FILES, ServerProcess, TestRepo, Tool, program, wait_for, wait_until};
 
 const TOKEN: &str = "0123456789abcdef0123456789abcdef";
 
@@ -324,10 +324,11 @@ fn health_tells_what_works() {
     server.process.wait_for("The index is complete");
     server.json("api/search?q=parse+header");
     // The status is read at most once a second.
-    std::thread::sleep(Duration::from_millis(1100));
-    let health = server.json("health/");
-    assert_eq!(health["status"], "healthy", "{health:#}");
-    assert_eq!(health["indexing"]["state"], "idle");
+    let health = wait_for("the server is healthy", || {
+        let health = server.json("health/");
+        let is_idle = health["status"] == "healthy" && health["indexing"]["state"] == "idle";
+        if is_idle { Ok(health) } else { Err(health) }
+    });
     let progress = health["indexing"]["progress"].as_object().unwrap();
     for name in [
         "files_discovered",
@@ -397,15 +398,11 @@ fn a_damaged_index_is_repaired_while_it_is_served() {
     {
         std::fs::write(file, b"damaged").unwrap();
     }
-    let started = Instant::now();
-    loop {
+    wait_for("the answer is that before the damage", || {
         let answer = server.get("api/search?q=retry");
-        if answer.status == 200 && answer.json()["matches"] == before["matches"] {
-            break;
-        }
-        assert!(started.elapsed() < Duration::from_secs(60), "{answer:#?}");
-        std::thread::sleep(Duration::from_millis(100));
-    }
+        let is_right = answer.status == 200 && answer.json()["matches"] == before["matches"];
+        if is_right { Ok(()) } else { Err(format!("{answer:#?}")) }
+    });
 }
 
 fn walk(dir: &Path) -> Vec<std::path::PathBuf> {
@@ -429,11 +426,7 @@ fn a_push_is_found_at_once_and_indexed() {
     assert_eq!(found["matches"][0]["file"]["path"], "src/pushed.rs", "{found:#}");
     assert_eq!(found["index"]["head"], repo.git_text(["rev-parse", "HEAD"]).trim());
     assert_eq!(server.request("POST", "api/update", &[], "").status, 202);
-    let started = Instant::now();
-    while server.json("api/status")["current"] != true {
-        assert!(started.elapsed() < Duration::from_secs(30));
-        std::thread::sleep(Duration::from_millis(50));
-    }
+    wait_until("the push is indexed", || server.json("api/status")["current"] == true);
 }
 
 #[test]

@@ -1,10 +1,8 @@
 //! `serve --catalogue`: many repositories behind one server, and tokens for some of them.
 
-use std::time::{Duration, Instant};
-
 use serde_json::{Value, json};
 
-use codeweaver_testkit::{TestRepo, program};
+use codeweaver_testkit::{TestRepo, program, wait_for, wait_until};
 
 use crate::serve::api::Server;
 
@@ -107,11 +105,9 @@ fn a_push_to_a_member_is_found_after_an_update() {
     team.push("docs", "backup.md", "# Backup\n\nBackups of the ledger are encrypted.\n");
     assert_eq!(server.request("POST", "api/update?repo=none", &[], "").status, 404);
     assert_eq!(server.request("POST", "api/update?repo=docs", &[], "").status, 202);
-    let started = Instant::now();
-    while !paths(&server.json("api/search?q=encrypted+backups")).contains(&"docs/backup.md") {
-        assert!(started.elapsed() < Duration::from_secs(30));
-        std::thread::sleep(Duration::from_millis(50));
-    }
+    wait_until("the new document is found", || {
+        paths(&server.json("api/search?q=encrypted+backups")).contains(&"docs/backup.md")
+    });
 }
 
 #[test]
@@ -120,17 +116,13 @@ fn a_member_that_vanishes_does_not_stop_the_others() {
     let server = team.serve(&[]);
     std::fs::remove_dir_all(team.dir.path("srv/docs.git")).unwrap();
     assert_eq!(server.request("POST", "api/update", &[], "").status, 202);
-    let started = Instant::now();
-    loop {
+    let found = wait_for("the member is not searched any more", || {
         let found = server.json("api/search?q=pay+a+customer+back");
-        if !paths(&found).iter().any(|path| path.starts_with("docs/")) {
-            assert!(paths(&found).contains(&"payments/api/src/refund.rs"), "{found:#}");
-            assert!(found["warnings"].to_string().contains("docs"), "{found:#}");
-            break;
-        }
-        assert!(started.elapsed() < Duration::from_secs(30), "{found:#}");
-        std::thread::sleep(Duration::from_millis(50));
-    }
+        let is_gone = !paths(&found).iter().any(|path| path.starts_with("docs/"));
+        if is_gone { Ok(found) } else { Err(found) }
+    });
+    assert!(paths(&found).contains(&"payments/api/src/refund.rs"), "{found:#}");
+    assert!(found["warnings"].to_string().contains("docs"), "{found:#}");
     let listed = server.json("api/repositories");
     assert_eq!(listed["repositories"][0]["state"], "missing", "{listed:#}");
     assert_eq!(server.get("health/").status, 200);

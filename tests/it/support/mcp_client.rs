@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use codeweaver_testkit::{TestRepo, program};
+use codeweaver_testkit::{TestRepo, program, wait_for};
 
 /// Time limit of every wait, generous for a busy machine.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -198,14 +198,8 @@ impl McpClient {
     /// Waits until the program has ended by itself and returns its exit code.
     #[track_caller]
     pub fn wait(&mut self) -> i32 {
-        let started = Instant::now();
-        loop {
-            if let Some(status) = self.child.try_wait().unwrap() {
-                return status.code().unwrap_or(-1);
-            }
-            assert!(started.elapsed() < PATIENCE, "the server does not end");
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        let ended = wait_for("the server ends", || self.child.try_wait().unwrap().ok_or("it runs"));
+        ended.code().unwrap_or(-1)
     }
 
     /// Resident memory in KiB; 0 where `/proc` is missing.

@@ -68,6 +68,7 @@ pub fn run(site: &Site, plans: &[Plan]) -> Vec<Ended> {
     events.sort_by_key(|(at, i, _)| (*at, *i));
     let mut children: Vec<Option<Child>> = plans.iter().map(|_| None).collect();
     for (at, i, event) in events {
+        // The plan has a time for each event, whatever the processes do at it.
         std::thread::sleep(at.saturating_sub(began.elapsed()));
         match event {
             Event::Start => children[i] = Some(start(site, &plans[i])),

@@ -18,6 +18,8 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
+use codeweaver_testkit::comes_true;
+
 use crowd::{Ended, Plan};
 use scene::Scene;
 use site::{Answers, Asked, Site};
@@ -157,6 +159,7 @@ impl Campaign {
                         Asked::Right => drop(right.fetch_add(1, Ordering::Relaxed)),
                         asked => scene.allows(&asked, was_indexed)?,
                     }
+                    // A pause, so that the reader leaves the processes a core.
                     std::thread::sleep(Duration::from_millis(5));
                 }
                 Ok(())
@@ -198,15 +201,11 @@ impl Campaign {
 
     /// Waits for background processes of the killed ones.
     fn settle(&self, site: &Site) -> Result<(), String> {
-        for _ in 0..1000 {
-            let locks = std::fs::read_dir(site.store_dir().join("locks")).into_iter().flatten().flatten();
-            let held = locks.filter(|lock| codeweaver_store::lock::holder(&lock.path()).is_some()).count();
-            if held == 0 {
-                return Ok(());
-            }
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        Err("a lock is held for 20 s after all processes were killed".to_owned())
+        let is_free = comes_true(|| {
+            let mut locks = std::fs::read_dir(site.store_dir().join("locks")).into_iter().flatten().flatten();
+            locks.all(|lock| codeweaver_store::lock::holder(&lock.path()).is_none())
+        });
+        is_free.then_some(()).ok_or("a lock is held long after all processes were killed".to_owned())
     }
 
     fn check_after(&mut self, site: &Site, scene: &Scene, wanted: &[Answers]) -> Result<(), String> {
