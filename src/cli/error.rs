@@ -24,8 +24,9 @@ use codeweaver_mcp::clients::ClientError;
 use codeweaver_mcp::clients::entry::NAME;
 use codeweaver_store::StoreError;
 
+use super::events::event;
 use super::exit;
-use super::render::{Paint, shown_path};
+use super::render::{self, Paint, shown_path};
 
 /// An error as it is printed. Each part may have several lines.
 #[derive(Debug, Clone, PartialEq, Eq)]

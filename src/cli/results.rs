@@ -1,6 +1,5 @@
 //! Printed form of matches: a list for terminals, or Markdown.
 
-use std::borrow::Cow;
 use std::io::Write;
 
 use codeweaver::query::rank::Explanation;
@@ -18,7 +17,6 @@ use super::lines::{self, LineForm};
 use super::output::Output;
 use super::places::Places;
 use super::render::{self, Paint, count, safe};
-use super::screen::Screen;
 use super::width;
 
 /// Number of lines shown of the text of a match.

@@ -3,7 +3,7 @@
 use clap::CommandFactory as _;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-use super::args::Cli;
+use super::command_line::Cli;
 use super::error::CliError;
 
 /// Converts an error of the argument parser.

@@ -14,14 +14,14 @@
 pub mod ablate;
 pub mod error;
 pub mod foreign;
-pub mod labelled;
+mod labelled;
 pub mod metric;
 pub mod mine;
 pub mod quality;
 pub mod report;
-pub mod runner;
-pub mod suite;
-pub mod suite_file;
+mod runner;
+mod suite;
+mod suite_file;
 pub mod table;
 pub mod tune;
 

@@ -22,7 +22,7 @@ pub use crate::policy::{skip_reason, skipped_number};
 
 /// The origin of the doc of a planned entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum PlannedDoc {
+pub enum PlannedDoc {
     /// The path is skipped.
     None,
     /// A doc in the store.
@@ -33,7 +33,7 @@ pub(crate) enum PlannedDoc {
 
 /// A path that the new snapshot has and the base does not have, or has with another doc.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct PlannedEntry {
+pub struct PlannedEntry {
     pub path: BString,
     pub doc: PlannedDoc,
     pub skipped: Option<SkipReason>,
@@ -100,7 +100,7 @@ fn usable_base_tree(codebase: &Codebase, base: &Snapshot) -> Option<Oid> {
 }
 
 /// A file that is not in a tree.
-pub(crate) struct PlannedFile<'a> {
+pub struct PlannedFile<'a> {
     pub path: &'a git::BStr,
     pub mode: Mode,
     pub blob_oid: Oid,

@@ -27,7 +27,7 @@ const KEEP_SNAPSHOTS: usize = 64;
 const KEEP_SECONDS: u64 = 30 * 24 * 3600;
 
 /// The input of one publication.
-pub(crate) struct Publication<'a> {
+pub struct Publication<'a> {
     pub base: &'a Snapshot,
     pub removed: &'a [u32],
     pub added: &'a [PlannedEntry],
@@ -45,7 +45,7 @@ pub(crate) struct Publication<'a> {
 }
 
 /// The result of [`publish`].
-pub(crate) struct Published {
+pub struct Published {
     pub key: String,
     pub snapshot: Snapshot,
     pub reader: StoreReader,

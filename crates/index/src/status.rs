@@ -8,7 +8,7 @@ use codeweaver_git::hooks::{self, Event, EventState, HookSite, Method, Scope};
 use codeweaver_git::{self as git, Head, Oid};
 use codeweaver_store::reader::OpenFiles;
 use codeweaver_store::snapshot::{Snapshot, Totals};
-use codeweaver_store::state::{Phase, RunRecord, State};
+use codeweaver_store::state::{RunRecord, State};
 use codeweaver_store::{StoreReader, time};
 
 use super::arrivals;

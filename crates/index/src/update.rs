@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use codeweaver_base::random;
 use codeweaver_embed::{EmbedCost, Embedder};
-use codeweaver_git::{self as git, Oid};
+use codeweaver_git as git;
 use codeweaver_store::reader::OpenFiles;
 use codeweaver_store::segment::Segment;
 use codeweaver_store::snapshot::{Snapshot, Totals};

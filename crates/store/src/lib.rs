@@ -10,7 +10,7 @@
 //! stay and no snapshot changes.
 
 pub mod binary_quantisation;
-pub mod container;
+mod container;
 pub mod content;
 pub mod entries;
 pub mod error;
@@ -32,7 +32,7 @@ pub mod shard;
 mod signature;
 pub mod snapshot;
 pub mod state;
-pub mod strings;
+mod strings;
 pub mod symbols;
 pub mod time;
 mod trust;

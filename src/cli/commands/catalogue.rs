@@ -21,6 +21,7 @@ use crate::cli::context::Context;
 use crate::cli::downloads;
 use crate::cli::error::CliError;
 use crate::cli::estimate;
+use crate::cli::events::event;
 use crate::cli::progress::{self, Style};
 use crate::cli::render::{self, plural, safe, shown_path};
 use crate::cli::{exit, width};
@@ -266,7 +267,7 @@ fn sync_every(
     while !stop.stopped() {
         let started = Instant::now();
         match catalogue.sync(which, &stop) {
-            Ok(report) if args.json && report.committed => progress::event(&report),
+            Ok(report) if args.json && report.committed => event(&report),
             Ok(report) => {
                 if report.committed && !args.quiet {
                     context.note(&changed(&report));

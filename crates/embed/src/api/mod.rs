@@ -8,7 +8,7 @@
 //! query waits two seconds in all. After some failures in sequence it does not wait at all ([`breaker`]): the
 //! answer then rests on words alone.
 
-pub mod breaker;
+pub(crate) mod breaker;
 mod figures;
 
 use std::io::Read as _;

@@ -20,7 +20,7 @@
 pub mod bootstrap;
 pub mod features;
 pub mod fit;
-pub mod gain;
+mod gain;
 pub mod guard;
 mod ranking_time;
 pub mod table;

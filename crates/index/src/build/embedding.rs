@@ -20,7 +20,7 @@ pub(crate) struct EmbeddedChunks {
 }
 
 /// A blob with its chunks.
-pub struct ChunkedBlob<'a> {
+pub(crate) struct ChunkedBlob<'a> {
     pub key: &'a DocKey,
     pub bytes: &'a [u8],
     pub chunks: Vec<chunk::Chunk>,

@@ -27,7 +27,7 @@ pub struct Estimate {
 
 /// Chunks `jobs` on all cores and embeds nothing. `context.embedder` may be an
 /// [`Absent`](codeweaver_embed::Absent) one.
-pub fn estimate(context: &BuildContext<'_>, jobs: &[Job]) -> Result<Estimate, IndexError> {
+pub(crate) fn estimate(context: &BuildContext<'_>, jobs: &[Job]) -> Result<Estimate, IndexError> {
     let codebase = context.codebase;
     let cache = VectorCache::existing(codebase, context.embedder);
     let vectors = KnownVectors::new(context.reader, context.embedder);

@@ -52,11 +52,13 @@ use known_vectors::KnownVectors;
 use segments::Merger;
 use worker::{ThreadState, Unit, Worker};
 
-pub use embedding::{ChunkedBlob, EmbeddedChunks, Terms, embed_chunks};
-pub use estimate::{Estimate, estimate};
-pub use in_memory::{build_bytes, build_in_memory};
-pub use segments::{SEAL_ROWS, write_segment};
-pub use tuning::Tuning;
+pub(crate) use embedding::{ChunkedBlob, Terms, embed_chunks};
+pub use estimate::Estimate;
+pub(crate) use estimate::estimate;
+pub(crate) use in_memory::{build_bytes, build_in_memory};
+pub use segments::SEAL_ROWS;
+pub use segments::write_segment;
+pub(crate) use tuning::Tuning;
 
 /// Files of a unit, for a model that costs microseconds per chunk, for one that costs milliseconds, and for
 /// an API.
@@ -68,7 +70,7 @@ const QUEUE: usize = 16;
 
 /// The output of a run so far: sealed segments, and the place of each finished job.
 #[derive(Default)]
-pub struct Built {
+pub(crate) struct Built {
     /// Segments that were sealed since the last checkpoint, without doc ids yet.
     pub segments: Vec<SegmentRef>,
     /// The place of each finished job, in job order: (index into all sealed segments of this run, ordinal);
@@ -89,7 +91,7 @@ struct Part {
 
 /// The parameters of every build.
 #[derive(Clone, Copy)]
-pub struct BuildContext<'a> {
+pub(crate) struct BuildContext<'a> {
     pub codebase: &'a Codebase,
     pub policy: &'a Policy,
     /// The store whose vectors are reused.
@@ -103,7 +105,7 @@ pub struct BuildContext<'a> {
 ///
 /// Returns early, with what is sealed, when `progress` asks to stop; `built.docs` is then shorter than
 /// `jobs`.
-pub fn build(
+pub(crate) fn build(
     context: &BuildContext<'_>,
     jobs: &[Job],
     tuning: Tuning,

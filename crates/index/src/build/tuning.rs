@@ -4,7 +4,7 @@ use std::time::Duration;
 
 /// The limits at which the segments of a build end. The content of the index does not depend on them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Tuning {
+pub(crate) struct Tuning {
     /// Number of symbols and different words at which a segment is sealed, since they take more memory than
     /// rows where there are many, as in headers of registers. Most segments have half as many when they are
     /// full.

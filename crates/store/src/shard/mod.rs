@@ -6,7 +6,7 @@
 //! place. Docs without chunks are in the footer under [`DOCS_KEY`], since the fact that a blob has nothing to
 //! index must not be lost.
 
-pub mod symbols;
+mod symbols;
 
 use std::fs::File;
 use std::ops::Range;
