@@ -1,6 +1,6 @@
 //! Profiles: effects of each intent on ranking and on the choice of the definition that is shown.
 //!
-//! The figures were chosen by `benches/intents.py`; `docs/ranking.md` has the effect of each.
+//! The figures were chosen by `benches/intents.py`; `docs/intents.md` has the effect of each.
 
 use codeweaver_chunk::SemanticClass as C;
 
