@@ -5,55 +5,37 @@
 //! ranking shows in its diff.
 
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde_json::Value;
 
 use codeweaver_testkit::TestRepo;
 
+use crate::support::fixtures::{copy, fixture, here};
+
 /// Environment variable that rewrites the rankings instead of comparing them.
-const UPDATE: &str = "CODEWEAVER_UPDATE_GOLDENS";
+const UPDATE: &str = "CODEWEAVER_UPDATE_GOLDEN";
 /// Minimum shares of queries with an expected answer within the first three and five matches.
 const SHARES: [&str; 4] = ["--min", "hit@3=0.70", "--min", "hit@5=0.80"];
 const INTENTS: [&str; 7] = ["understand", "implement", "debug", "optimize", "test", "configure", "document"];
 /// Minimum number of queries of all suites together.
 const MIN_QUERIES: usize = 45;
 
-fn here(path: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
-}
-
 pub fn suite(name: &str) -> PathBuf {
     here("tests/reference").join(name).join("reference_queries.yml")
-}
-
-/// Every text file below `from` of this repository, at the same path below `to`.
-fn copy(repo: &TestRepo, from: &Path, to: &str) {
-    if from.is_dir() {
-        for child in std::fs::read_dir(from).unwrap().flatten() {
-            let name = child.file_name().into_string().unwrap();
-            copy(repo, &child.path(), &if to.is_empty() { name } else { format!("{to}/{name}") });
-        }
-    } else {
-        repo.write(to, std::fs::read(from).unwrap());
-    }
-}
-
-pub fn shop() -> TestRepo {
-    let repo = TestRepo::init();
-    copy(&repo, &here("fixtures/shop"), "");
-    repo.commit("shop");
-    repo
 }
 
 /// This repository without its fixtures, suites and models.
 fn this_repository() -> TestRepo {
     let repo = TestRepo::init();
-    for part in
-        ["src", "tests/it", "benches", "docs", "hooks", "training/src", "README.md", "Cargo.toml", ".ci"]
-    {
+    for part in ["src", "tests/it", "benches", "docs", "training/src", "README.md", "Cargo.toml", ".ci"] {
         copy(&repo, &here(part), part);
     }
+    for member in std::fs::read_dir(here("crates")).unwrap().flatten() {
+        let source = format!("crates/{}/src", member.file_name().to_str().unwrap());
+        copy(&repo, &here(&source), &source);
+    }
+    copy(&repo, &here("crates/git/hooks"), "crates/git/hooks");
     repo.commit("source");
     repo
 }
@@ -106,7 +88,7 @@ fn rankings(report: &Value) -> String {
 
 #[test]
 fn rankings_of_the_shop_fixture_equal_the_reviewed_file() {
-    let report = run(&shop(), "shop");
+    let report = run(&fixture("shop"), "shop");
     let now = rankings(&report);
     let golden = here("tests/reference/shop/rankings.txt");
     if std::env::var_os(UPDATE).is_some() {
@@ -141,6 +123,22 @@ fn the_suites_have_every_intent() {
         let wanted = format!("  intent: {intent}");
         for text in &all {
             assert!(text.lines().any(|line| line == wanted), "{intent}");
+        }
+    }
+}
+
+/// A file that moves takes its expectations with it.
+#[test]
+fn every_file_that_is_expected_exists() {
+    for (name, root) in [("shop", "fixtures/shop"), ("repository", ".")] {
+        let text = std::fs::read_to_string(suite(name)).unwrap();
+        let expected = text.lines().filter(|line| line.contains("expected_top_") || line.contains("{file: "));
+        let quoted = expected.flat_map(|line| line.split('"').skip(1).step_by(2));
+        let paths: Vec<&str> =
+            quoted.filter(|text| text.contains('.') && !text.contains(['(', ' '])).collect();
+        assert!(paths.len() > 20, "{name}: {paths:?}");
+        for path in paths {
+            assert!(here(root).join(path).is_file(), "{name} expects {path}, which does not exist");
         }
     }
 }

@@ -7,6 +7,7 @@ use serde_json::Value;
 use codeweaver_testkit::TestRepo;
 
 use crate::eval::reference;
+use crate::support::fixtures::fixture;
 
 const READER: &str = "/// Reads lines of a log and skips blank ones.\npub fn read_log(text: &str) -> Vec<&str> {\n    text.lines().filter(|line| !line.is_empty()).collect()\n}\n";
 const WRITER: &str = "/// Writes a table of prices.\npub fn write_prices(prices: &[u32]) -> String {\n    format!(\"{prices:?}\")\n}\n";
@@ -238,7 +239,7 @@ fn a_history_without_queries_reports_the_reason() {
 #[test]
 fn foreign_queries_find_nothing() {
     const AT: f64 = 0.3;
-    let repo = reference::shop();
+    let repo = fixture("shop");
     let suite = reference::suite("shop");
     let found = repo.codeweaver(["eval", "foreign", suite.to_str().unwrap(), "--json"]).success().json();
     let thresholds = found["thresholds"].as_array().unwrap();

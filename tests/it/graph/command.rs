@@ -1,31 +1,16 @@
 //! `graph`: callers, callees and references of the working tree and of revisions, levels, bounds and notes.
 
-use std::path::Path;
-
 use serde_json::Value;
 
 use codeweaver_testkit::TestRepo;
 
+use crate::support::fixtures;
+
 /// A repository of the files in `fixtures/graph/LANGUAGE`, indexed.
 pub fn fixture(language: &str) -> TestRepo {
-    let repo = TestRepo::init();
-    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/graph").join(language);
-    copy(&from, &from, &repo);
-    repo.commit("fixture");
+    let repo = fixtures::fixture(&format!("graph/{language}"));
     repo.codeweaver(["init", "--no-hooks"]).success();
     repo
-}
-
-fn copy(root: &Path, dir: &Path, repo: &TestRepo) {
-    for child in std::fs::read_dir(dir).unwrap().flatten() {
-        let path = child.path();
-        if path.is_dir() {
-            copy(root, &path, repo);
-        } else {
-            let relative = path.strip_prefix(root).unwrap().to_str().unwrap();
-            repo.write(relative, std::fs::read(&path).unwrap());
-        }
-    }
 }
 
 pub fn ask(repo: &TestRepo, args: &[&str]) -> Value {
