@@ -5,6 +5,7 @@ mod authentication;
 mod command;
 mod exact;
 mod focus;
+mod golden;
 mod limits;
 mod navigation;
 mod related;
