@@ -1,4 +1,5 @@
-//! Conversion of library errors into an exit code and the three lines that the command line prints:
+//! Conversion of errors into an exit code and the three lines that the command line prints. The texts of most
+//! library errors are those of [`ServiceError`]:
 //!
 //! ```text
 //! error: what does not work
@@ -6,12 +7,12 @@
 //!   fix: …
 //! ```
 
-use std::error::Error;
 use std::io::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
 
 use codeweaver::query::QueryError;
+use codeweaver::service::{ErrorKind, ServiceError, root_cause};
 use codeweaver_config::ConfigError;
 use codeweaver_embed::EmbedError;
 use codeweaver_eval::EvalError;
@@ -35,6 +36,8 @@ pub struct CliError {
     pub why: String,
     pub fix: String,
     pub code: u8,
+    /// The kind of an error of the library.
+    kind: Option<ErrorKind>,
     /// Whether the reader of stdout has closed it. Then nothing is printed, and the exit code is success.
     is_broken_pipe: bool,
     /// Whether an object on stdout reports the error already.
@@ -48,6 +51,7 @@ impl CliError {
             why: why.into(),
             fix: fix.into(),
             code: exit::ERROR,
+            kind: None,
             is_broken_pipe: false,
             is_in_json: false,
         }
@@ -71,10 +75,8 @@ impl CliError {
     }
 
     /// The error of a codebase in this state, in which it cannot answer queries.
-    pub fn of_lifecycle(lifecycle: Lifecycle, codebase: &Codebase) -> CliError {
-        let fix = codebase.remedy(&lifecycle);
-        let error = CliError::from(lifecycle);
-        CliError { fix: fix.map_or(error.fix, str::to_owned), ..error }
+    pub fn from_lifecycle(lifecycle: Lifecycle, codebase: &Codebase) -> CliError {
+        ServiceError::from_lifecycle(lifecycle, codebase).into()
     }
 
     /// Prints the error to stderr, and with `as_json` also as an object to stdout. Returns the exit code.
@@ -85,9 +87,7 @@ impl CliError {
         }
 
         if as_json && !self.is_in_json {
-            event(&serde_json::json!({
-                "event": "error", "what": self.what, "why": self.why, "fix": self.fix, "exit_code": self.code,
-            }));
+            event(&self.event());
         }
 
         let mut text = String::new();
@@ -101,6 +101,19 @@ impl CliError {
 
         let _ = std::io::stderr().write_all(text.as_bytes());
         ExitCode::from(self.code)
+    }
+
+    /// The error as an object for stdout.
+    fn event(&self) -> serde_json::Value {
+        let mut event = serde_json::json!({
+            "event": "error", "what": self.what, "why": self.why, "fix": self.fix, "exit_code": self.code,
+        });
+        // Errors of the command line itself have no kind.
+        if let Some(kind) = self.kind {
+            event["kind"] = serde_json::json!(kind);
+        }
+
+        event
     }
 }
 
@@ -233,147 +246,40 @@ impl From<serde_json::Error> for CliError {
     }
 }
 
-impl From<GitError> for CliError {
-    fn from(error: GitError) -> Self {
-        let fix = match &error {
-            GitError::NotARepository { .. } => "git init, or name a repository with --project PATH",
-            other => other.fix(),
+impl From<ServiceError> for CliError {
+    fn from(error: ServiceError) -> Self {
+        let ServiceError { kind, what, why, fix, .. } = error;
+        let code = match kind {
+            ErrorKind::Busy => exit::NEGATIVE,
+            ErrorKind::Interrupted => exit::INTERRUPTED,
+            _ => exit::ERROR,
         };
 
-        let (what, why) = match &error {
-            GitError::NotARepository { path } => {
-                let shown = std::fs::canonicalize(path).unwrap_or_else(|_| path.clone());
-                (
-                    format!("{} is not in a git repository", shown.display()),
-                    "neither it nor any parent directory contains .git".to_owned(),
-                )
-            }
-            GitError::Unsupported { path, feature } => (
-                format!("{} cannot be read", path.display()),
-                format!("it uses {feature}, which is not supported"),
-            ),
-            GitError::Unreadable { path, reason } => {
-                (format!("the repository at {} cannot be read", path.display()), reason.clone())
-            }
-            GitError::UnknownRevision { spec, hint } => (
-                format!("'{spec}' does not name a commit or tree here"),
-                hint.clone().unwrap_or_else(|| "git cannot resolve it".to_owned()),
-            ),
-            GitError::ObjectMissing { .. } => (
-                error.to_string(),
-                "the clone is shallow, partial or damaged, and missing objects are never fetched".to_owned(),
-            ),
-            GitError::BadObject { oid, reason, .. } => {
-                (format!("object {oid} cannot be read"), reason.clone())
-            }
-            GitError::TooManyFiles { .. } => {
-                (error.to_string(), "the whole tree is held in memory".to_owned())
-            }
-            GitError::NotACatalogue { .. } => {
-                (error.to_string(), "its configuration does not have `codeweaver.catalogue`".to_owned())
-            }
-            GitError::Bare { .. } => (error.to_string(), "it has no working tree".to_owned()),
-            GitError::PathEscapes { .. } => {
-                (error.to_string(), "only files inside the repository are read".to_owned())
-            }
-            GitError::Io { .. } => (error.to_string(), root_cause(&error)),
-        };
-
-        CliError::new(what, why, fix)
+        CliError { kind: Some(kind), code, ..CliError::new(what, why, fix.to_string()) }
     }
 }
 
-impl From<PathspecError> for CliError {
-    fn from(error: PathspecError) -> Self {
-        CliError::new(error.to_string(), error.why(), error.fix())
-    }
+/// Converts errors of the libraries by way of [`ServiceError`], where their texts are decided.
+macro_rules! from_service {
+    ($($error:ty),+) => {
+        $(impl From<$error> for CliError {
+            fn from(error: $error) -> Self {
+                ServiceError::from(error).into()
+            }
+        })+
+    };
 }
 
-impl From<StoreError> for CliError {
-    fn from(error: StoreError) -> Self {
-        let fix = error.fix();
-
-        match &error {
-            StoreError::Locked { holder } => CliError::new(
-                format!("Indexing already in progress ({holder})"),
-                "only one run per worktree at a time; the running one also picks up later commits",
-                fix,
-            )
-            .with_code(exit::NEGATIVE),
-            StoreError::Io { action, path, source } => {
-                CliError::new(format!("cannot {action} {}", path.display()), source.to_string(), fix)
-            }
-            StoreError::Damaged { path, what } => {
-                CliError::new(format!("{} is damaged", path.display()), what.clone(), fix)
-            }
-            StoreError::Parquet { path, source } => {
-                CliError::new(format!("{} cannot be read", path.display()), source.to_string(), fix)
-            }
-            StoreError::Version { path, found, expected } => CliError::new(
-                format!("{} was written by another version", path.display()),
-                format!("it has format {found}; this version reads format {expected}"),
-                fix,
-            ),
-            StoreError::Untrusted { path, why } => {
-                CliError::new(format!("{} must not be used", path.display()), why.clone(), fix)
-            }
-        }
-    }
-}
-
-impl From<IndexError> for CliError {
-    fn from(error: IndexError) -> Self {
-        match error {
-            IndexError::Git(e) => e.into(),
-            IndexError::Store(e) => e.into(),
-            IndexError::Policy(e) => e.into(),
-            IndexError::Embed(e) => e.into(),
-            IndexError::Config(e) => e.into(),
-
-            IndexError::TooManyFiles { n_files, limit } => CliError::new(
-                format!("this tree has {} files", render::count(n_files as u64)),
-                format!("trees of more than {} are indexed only on request", render::count(limit as u64)),
-                "exclude directories (`policy.exclude`, .codeweaverignore), or `git codeweaver index --allow-huge`",
-            ),
-            IndexError::Interrupted { n_chunks } => CliError::new(
-                "interrupted",
-                format!("{} of this run are kept", render::plural(n_chunks, "chunk")),
-                "git codeweaver index continues from there",
-            )
-            .with_code(exit::INTERRUPTED),
-            IndexError::EpochChanged => CliError::new(
-                "the index was reorganised while this ran",
-                "garbage collection or a reindex from another worktree interfered twice",
-                "run it again: nothing is lost",
-            ),
-            IndexError::Tracked { path } => CliError::new(
-                format!("{path} is tracked by git"),
-                "an index that is checked in cannot be trusted, so it is never used",
-                "git rm -r --cached .codeweaver && git commit",
-            ),
-            IndexError::NotInitialised => Lifecycle::NotIndexed.into(),
-        }
-    }
-}
-
-impl From<PolicyError> for CliError {
-    fn from(error: PolicyError) -> Self {
-        match error {
-            PolicyError::Git(e) => e.into(),
-
-            PolicyError::Glob { setting, glob } => CliError::new(
-                format!("policy.{setting} cannot be used"),
-                format!("'{glob}' is not a valid glob"),
-                format!("git codeweaver config set policy.{setting} 'GLOB,GLOB'"),
-            ),
-            PolicyError::Language { extension, language } => CliError::new(
-                format!("policy.file_extensions.{extension} cannot be used"),
-                format!("'{language}' is not a known language"),
-                format!("git codeweaver config set policy.file_extensions.{extension} LANGUAGE"),
-            ),
-        }
-    }
-}
+from_service!(
+    GitError,
+    PathspecError,
+    StoreError,
+    IndexError,
+    PolicyError,
+    EmbedError,
+    ConfigError,
+    QueryError
+);
 
 impl From<EvalError> for CliError {
     fn from(error: EvalError) -> Self {
@@ -468,47 +374,6 @@ impl From<EvalError> for CliError {
     }
 }
 
-impl From<EmbedError> for CliError {
-    fn from(error: EmbedError) -> Self {
-        CliError::new(error.what(), error.why(), error.fix())
-    }
-}
-
-impl From<ConfigError> for CliError {
-    fn from(error: ConfigError) -> Self {
-        let (what, why) = match &error {
-            ConfigError::Invalid(problems) => {
-                let lines: Vec<String> =
-                    problems.iter().map(|p| format!("{}: {}", p.origin, p.message)).collect();
-                ("the settings are not valid".to_owned(), lines.join("\n"))
-            }
-            ConfigError::Read { path, source } => {
-                (format!("{} cannot be read", path.display()), source.to_string())
-            }
-            ConfigError::Write { path, source } => {
-                (format!("{} cannot be written", path.display()), source.to_string())
-            }
-            ConfigError::TooLarge { path, .. } => {
-                (format!("{} is too large", path.display()), error.to_string())
-            }
-            ConfigError::Symlink { path } => {
-                (format!("{} is not written", path.display()), error.to_string())
-            }
-            ConfigError::Several { .. } => ("the settings cannot be read".to_owned(), error.to_string()),
-            ConfigError::Yaml { path, .. } => (
-                format!("{} is not edited", path.display()),
-                "it is YAML, and an edit would lose its comments".to_owned(),
-            ),
-            ConfigError::UserOnly { key } => (
-                format!("`{key}` cannot be set for a repository"),
-                "a file of a repository must not decide what runs on your machine".to_owned(),
-            ),
-        };
-
-        CliError::new(what, why, error.fix())
-    }
-}
-
 impl From<HookError> for CliError {
     fn from(error: HookError) -> Self {
         let why = match &error {
@@ -520,98 +385,4 @@ impl From<HookError> for CliError {
         let why = if why.is_empty() { "git gave no reason".to_owned() } else { why };
         CliError::new(error.to_string(), why, error.fix())
     }
-}
-
-impl From<QueryError> for CliError {
-    fn from(error: QueryError) -> Self {
-        match error {
-            QueryError::Git(e) => e.into(),
-            QueryError::Store(e) => e.into(),
-            QueryError::Index(e) => e.into(),
-            QueryError::Embed(e) => e.into(),
-            QueryError::Gated(lifecycle) => lifecycle.into(),
-
-            QueryError::Parameter { name, must, found } => CliError::new(
-                format!("the {name} cannot be used"),
-                format!("it must be {must}, not {found}"),
-                "see the help of the command (`-h`)",
-            ),
-            QueryError::Pattern { pattern, reason } => CliError::new(
-                format!("the pattern '{}' cannot be searched for", render::safe(&pattern)),
-                reason,
-                "`--mode exact` searches for the text as it is; regular expressions have the syntax of ripgrep",
-            ),
-            QueryError::UnknownName { filter, found, hint } => CliError::new(
-                format!("there is no {filter} '{found}'"),
-                "a filter with this name would find nothing",
-                hint,
-            ),
-            QueryError::NoGraph => CliError::new(
-                "HNSW cannot be searched",
-                "this index has no HNSW graph",
-                "set index.hnsw to \"always\" and run `git codeweaver index`, or leave `--ann` out",
-            ),
-
-            QueryError::Internal { message } => CliError::new(
-                "internal error",
-                message,
-                "run `git codeweaver verify --repair`; if it finds nothing, please report this with the command you ran",
-            ),
-            QueryError::Withheld { path, why } => {
-                CliError::new(format!("{path} is not shown"), why, "read it on the machine that has it")
-            }
-            QueryError::Cancelled => CliError::new("no result", "the query was cancelled", "run it again"),
-            QueryError::NotFound { what } => CliError::new(
-                "there is no such file or line",
-                what,
-                "`git codeweaver status --files` lists what is not indexed, and why",
-            ),
-        }
-    }
-}
-
-/// The error of a codebase that cannot answer queries, with the command that changes its state.
-impl From<Lifecycle> for CliError {
-    fn from(lifecycle: Lifecycle) -> Self {
-        match lifecycle {
-            Lifecycle::NotIndexed => CliError::new(
-                "this repository is not indexed",
-                "no index has been completed here",
-                "git codeweaver init",
-            ),
-
-            Lifecycle::Interrupted { .. } => CliError::new(
-                "this repository is not indexed",
-                lifecycle.reason().unwrap_or_default(),
-                "git codeweaver index",
-            ),
-
-            Lifecycle::Indexing => CliError::new(
-                "the first index is being built",
-                "queries are answered from its first checkpoint on",
-                "try again in a moment; `git codeweaver status` shows how far it is",
-            ),
-            Lifecycle::Indexed => CliError::new(
-                "the index is being replaced",
-                "it changed while it was being read",
-                "run it again",
-            ),
-
-            Lifecycle::IndexFailed(failure) => {
-                CliError::new("the last attempt to index failed", failure, "git codeweaver index")
-            }
-            Lifecycle::RequiresReindex { reason } => {
-                CliError::new("the index does not fit the settings", reason, "git codeweaver index --reindex")
-            }
-        }
-    }
-}
-
-/// The message of the innermost source of an error.
-fn root_cause(error: &dyn Error) -> String {
-    let mut error = error;
-    while let Some(source) = error.source() {
-        error = source;
-    }
-    error.to_string()
 }

@@ -18,7 +18,7 @@ use tracing_subscriber::prelude::*;
 use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::{Layer, Registry};
 
-use codeweaver_mcp::RequestId;
+use codeweaver::service::RequestId;
 use codeweaver_mcp::log::ProtocolLayer;
 use codeweaver_store::time;
 

@@ -52,6 +52,7 @@
 //!
 //! * [`query`]: a request to ranked matches, with the freshness of what was searched.
 //! * [`ask`]: a question to what the documents say about it, with its sources.
+//! * [`service`]: requests to open codebases, with the errors that every front-end renders.
 //!
 //! Files of the index are mapped into memory: a program that must survive their truncation by another one calls
 //! [`install_handler`](codeweaver_base::sys::bus_error::install_handler) when it starts.
@@ -65,6 +66,7 @@
 pub mod ask;
 mod error;
 pub mod query;
+pub mod service;
 
 use std::time::Duration;
 

@@ -15,7 +15,6 @@
 //! * [`updater`]: the work lease and update requests; [`background`]: updater processes, started by readers,
 //! from the file of `program`.
 //! * `checkpoint`: the record of an unfinished run. `lifecycle`: whether there is an index.
-//! * [`gate`]: whether a codebase may answer, and the reason if it may not.
 //! * [`status`]: what is indexed. Reads only.
 //! * [`clear`]: removal of an index.
 //! * [`compact`], [`gc`], [`repair`]: keeping the store small and whole. [`recompute`]: deriving a sample
@@ -31,7 +30,6 @@ pub mod clear;
 mod codebase;
 mod compact;
 mod error;
-pub mod gate;
 pub mod gc;
 pub mod hnsw;
 pub mod journal;

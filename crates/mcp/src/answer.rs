@@ -1,18 +1,16 @@
 //! Results of calls: a compact text and, if the call asks for it, structured content; a gate envelope; a
 //! failure; or a protocol error.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use rmcp::model::{CallToolResult, ContentBlock, ErrorData, JsonObject};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use codeweaver::query::QueryError;
+use codeweaver::service::{ErrorKind, Fix, ServiceError};
 use codeweaver_chunk::tokens;
-use codeweaver_git::GitError;
-use codeweaver_index::{Codebase, IndexError};
-use codeweaver_store::StoreError;
+use codeweaver_index::Codebase;
 
 use super::envelope::Envelope;
 
@@ -97,7 +95,8 @@ pub enum FailureStatus {
     NotFound,
     /// It exists but is not supported.
     Unsupported,
-    /// It is a repository that this session may not use; the message says how the user allows it.
+    /// It is a repository that this session may not use, or a file that is not shown; the message says how the
+    /// user allows it.
     NotAllowed,
     /// An error, described by the message.
     Failed,
@@ -147,11 +146,6 @@ impl CallError {
         CallError::Failed(Failure { status: FailureStatus::NotFound, message: message.into(), codebase_root })
     }
 
-    pub fn not_allowed(message: impl Into<String>, codebase_root: PathBuf) -> CallError {
-        let (status, message) = (FailureStatus::NotAllowed, message.into());
-        CallError::Failed(Failure { status, message, codebase_root: Some(codebase_root) })
-    }
-
     pub fn failed(error: impl std::fmt::Display, codebase_root: Option<PathBuf>) -> CallError {
         CallError::Failed(Failure {
             status: FailureStatus::Failed,
@@ -160,56 +154,58 @@ impl CallError {
         })
     }
 
-    /// Converts an error of the library. The caller handles gates.
-    pub fn from_query(error: QueryError, codebase: &Codebase) -> CallError {
-        let root = Some(codebase.root());
-
-        match error {
-            // Strings are already quoted.
-            QueryError::Parameter { name, must, found } => {
-                CallError::parameter(name, must, found.trim_matches('"'))
-            }
-            QueryError::Pattern { reason, pattern } => {
-                CallError::parameter("pattern", &format!("one that can be searched for ({reason})"), pattern)
-            }
-            QueryError::UnknownName { .. } | QueryError::NoGraph => CallError::invalid(error.to_string()),
-            QueryError::NotFound { what } => CallError::not_found(what, root),
-            QueryError::Withheld { .. } => CallError::not_found(error.to_string(), root),
-            QueryError::Git(error) | QueryError::Index(IndexError::Git(error)) => {
-                CallError::of_git(&error, root)
-            }
-            QueryError::Store(error) | QueryError::Index(IndexError::Store(error)) => {
-                CallError::of_store(&error, codebase)
-            }
-            other => CallError::failed(other, root),
-        }
+    /// The failure for an error of the library in `codebase` that is no gate.
+    pub fn new(error: impl Into<ServiceError>, codebase: &Codebase) -> CallError {
+        CallError::from_service(error.into(), Some(codebase.root()))
     }
 
-    /// Converts a storage error that was not repaired automatically, and names the command that repairs it.
-    fn of_store(error: &StoreError, codebase: &Codebase) -> CallError {
-        let root = codebase.root();
-        let fix = if error.is_repairable() {
+    /// The failure for an error that is no gate, in the codebase at `root` if it is about one.
+    pub fn from_service(error: ServiceError, root: Option<PathBuf>) -> CallError {
+        let fix = fix_of(&error.fix, root.as_deref());
+        CallError::Failed(Failure {
+            status: error.kind.into(),
+            message: format!("{error}; {fix}"),
+            codebase_root: root,
+        })
+    }
+}
+
+impl From<ErrorKind> for FailureStatus {
+    fn from(kind: ErrorKind) -> FailureStatus {
+        match kind {
+            ErrorKind::InvalidArguments => FailureStatus::InvalidArguments,
+            ErrorKind::NotFound => FailureStatus::NotFound,
+            ErrorKind::NotAllowed => FailureStatus::NotAllowed,
+
+            // The statuses of gates are those of envelopes.
+            ErrorKind::NotReady
+            | ErrorKind::RequiresReindex
+            | ErrorKind::NotIndexed
+            | ErrorKind::Busy
+            | ErrorKind::Cancelled
+            | ErrorKind::Interrupted
+            | ErrorKind::Failed => FailureStatus::Failed,
+        }
+    }
+}
+
+/// The remedy as an action of an agent, which has tools and arguments and not commands.
+fn fix_of(fix: &Fix, root: Option<&Path>) -> String {
+    match (fix, root) {
+        (Fix::Parameter(name), _) => format!("correct `{name}`"),
+        (Fix::Pattern, _) => "correct `pattern`, or leave `regex` out to search for it as a text".to_owned(),
+        (Fix::Listing, _) => "list_files shows what there is".to_owned(),
+        (Fix::Repository, _) => "name a repository in `path`".to_owned(),
+
+        (Fix::Repair(_), Some(root)) => {
             let path = Value::from(root.to_string_lossy());
             format!(
                 "call manage_index {{\"action\":\"create\",\"path\":{path}}}, which repairs it, or with \"reindex\" to build it anew"
             )
-        } else {
-            error.fix()
-        };
-
-        CallError::failed(format!("{error}; to mend it: {fix}"), Some(root))
-    }
-
-    pub fn of_git(error: &GitError, root: Option<PathBuf>) -> CallError {
-        match error {
-            GitError::PathEscapes { path } => {
-                CallError::parameter("file", "inside the repository, not behind a link", path)
-            }
-            GitError::NotARepository { .. } | GitError::UnknownRevision { .. } => {
-                CallError::not_found(format!("{error}; {}", error.fix()), root)
-            }
-            other => CallError::failed(format!("{other}; {}", other.fix()), root),
         }
+
+        // Without a repository there is no call that repairs it.
+        (Fix::Repair(_) | Fix::Advice(_), _) => fix.to_string(),
     }
 }
 

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use codeweaver::service::gate::{Gate, GateStatus, IndexingProgress, NonOkReason};
 use codeweaver_index::Codebase;
-use codeweaver_index::gate::{Gate, GateStatus, IndexingProgress, NonOkReason};
 
 /// The response to a request that a gate blocks.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]

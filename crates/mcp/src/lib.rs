@@ -10,32 +10,29 @@
 //! * [`server`]: the protocol: handshake, lists, calls, progress, cancellation.
 //! * [`tools`]: one file per tool, and their table; [`schema`]: their schemas; [`arguments`]: conversion of
 //!   arguments; [`answer`]: results and errors of calls.
-//! * [`codebases`]: repositories by path, opened at the first call and cached; [`cursor`]: continuation of
+//! * [`target`]: the repository that a call names, and the paths in its arguments; [`cursor`]: continuation of
 //!   long answers.
-//! * [`resources`]: the status of an index as a resource; [`log`]: log notifications; [`RequestId`]: the
-//! request that a log record belongs to.
+//! * [`resources`]: the status of an index as a resource; [`log`]: log notifications.
 //! * [`shutdown`]: signals and the exit of the parent process.
 //! * [`clients`]: registration of the server in the configuration of clients.
 //!
-//! The handshake opens no repository. Indexing runs in a separate process ([`codeweaver_index::background`]).
+//! Repositories are opened, and queries run, by [`codeweaver::service`]. The handshake opens no repository. Indexing runs in a separate process ([`codeweaver_index::background`]).
 
 pub mod answer;
 mod arguments;
 pub mod clients;
-pub mod codebases;
 pub mod cursor;
 pub mod envelope;
 pub mod log;
 pub mod message;
-mod request_id;
 pub mod resources;
 pub mod schema;
 pub mod server;
 pub mod shutdown;
 pub mod streams;
+pub mod target;
 pub mod tools;
 pub mod transport;
-pub mod trust;
 pub mod uri;
 pub mod user;
 
@@ -46,8 +43,6 @@ use std::time::Duration;
 use server::Server;
 use shutdown::Shutdown;
 use transport::{LineTransport, StreamEnds};
-
-pub use request_id::RequestId;
 
 /// Maximum number of threads that run tools. Most are needed for calls that wait; idle threads cost nothing.
 const MAX_THREADS: usize = transport::MAX_REQUESTS + 8;

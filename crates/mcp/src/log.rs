@@ -21,7 +21,7 @@ use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::Layer;
 use tracing_subscriber::layer::Context;
 
-use super::request_id::RequestId;
+use codeweaver::service::RequestId;
 
 const QUEUE: usize = 256;
 

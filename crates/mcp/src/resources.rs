@@ -5,11 +5,12 @@ use std::path::Path;
 
 use rmcp::model::{ErrorData, ReadResourceResult, Resource, ResourceContents, ResourceTemplate};
 
+use codeweaver::service::Codebases;
+use codeweaver::service::trust::Purpose;
 use codeweaver_index::status;
 
-use super::codebases::Codebases;
+use super::target::CallTarget;
 use super::tools;
-use super::trust::Purpose;
 use super::uri as uris;
 
 const SCHEME: &str = "codeweaver://status";
@@ -19,7 +20,7 @@ const MIME: &str = "application/json";
 /// Lists a resource for the repository of the server, if there is one, and for each other open repository.
 pub fn list(codebases: &Codebases) -> Vec<Resource> {
     // Opens the repository of the server; an error means that there is none.
-    let _ = codebases.find_unchecked(None, None);
+    let _ = CallTarget::find(codebases, None, None);
     let mut roots = codebases.roots();
 
     roots.sort();
@@ -56,8 +57,8 @@ pub fn read(codebases: &Codebases, uri: &str) -> Result<ReadResourceResult, Erro
     let path = path.ok_or_else(|| {
         unknown("resources are codeweaver://status/ABSOLUTE/PATH and codeweaver://schema/TOOL")
     })?;
-    let target =
-        codebases.find_unchecked(Some(&path), None).map_err(|_| unknown("it is not in a git repository"))?;
+    let target = CallTarget::find(codebases, Some(&path), None)
+        .map_err(|_| unknown("it is not in a git repository"))?;
 
     // The path comes from the client, so a resource needs the same permission as a call.
     let checked = codebases.trust.check(target.codebase(), Purpose::Read);

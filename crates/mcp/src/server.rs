@@ -23,11 +23,11 @@ use rmcp::service::{NotificationContext, Peer, RequestContext, ServiceExt};
 use rmcp::{RoleServer, ServerHandler};
 use tokio::sync::{Notify, Semaphore, mpsc};
 
+use codeweaver::service::{Codebases, RequestId};
+
 use super::answer;
 use super::arguments::Format;
-use super::codebases::Codebases;
 use super::log::{Records, Threshold};
-use super::request_id::RequestId;
 use super::resources;
 use super::tools::{self, Call, ProgressStep, ToolSpec};
 use super::transport::LineTransport;

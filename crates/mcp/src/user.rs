@@ -20,7 +20,9 @@ use rmcp::model::{
 use rmcp::service::Peer;
 use tokio::runtime::Handle;
 
-use super::codebases::Codebases;
+use codeweaver::service::Codebases;
+
+use super::uri;
 
 /// Time limit of the client for naming its folders.
 const FOLDERS_TIMEOUT: Duration = Duration::from_secs(30);
@@ -54,8 +56,11 @@ impl Folders {
 
         tokio::spawn(async move {
             let listed = tokio::time::timeout(FOLDERS_TIMEOUT, peer.list_roots()).await;
-            let uris = match listed {
-                Ok(Ok(listed)) => Some(listed.roots.into_iter().map(|root| root.uri).collect()),
+            let folders = match listed {
+                // Folders on other machines are left out.
+                Ok(Ok(listed)) => {
+                    Some(listed.roots.iter().filter_map(|root| uri::to_path(&root.uri)).collect())
+                }
                 Ok(Err(error)) => {
                     tracing::warn!(component = "mcp", operation = "roots", %error, "the client does not name its workspace folders");
                     None
@@ -63,7 +68,7 @@ impl Folders {
                 Err(_) => None,
             };
 
-            codebases.trust.announce(uris);
+            codebases.trust.announce(folders);
         });
     }
 }

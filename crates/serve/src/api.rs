@@ -88,7 +88,7 @@ pub fn similar_to(work: &Work) -> Result<codeweaver::query::Response, Failure> {
     request.limit = work.params.number("limit", MAX_LIMIT)?.unwrap_or(request.limit).max(1);
 
     let response = work.run(|update| work.searcher().similar(&request, update))?;
-    work.update_if_due(response.index.needs_update);
+    work.follow_up(&response.index);
     Ok(response)
 }
 
@@ -217,9 +217,7 @@ pub fn list<'a>(
     let mut filters = Filters { include_tests: true, ..Filters::default() };
 
     for path in paths {
-        let pathspecs = root
-            .pathspecs(path)
-            .map_err(|error| Failure::bad_request(format!("{error}: {}", error.why())))?;
+        let pathspecs = root.pathspecs(path)?;
         pathspecs.into_iter().for_each(|pathspec| filters.add_path(pathspec));
     }
 
@@ -284,10 +282,7 @@ pub fn commits(work: &Work) -> Result<CommitItems, Failure> {
     for path in work.params.all("path") {
         work.check_path(path, work.params.text("rev"))?;
         let typed = format!(":(top,literal){path}");
-        let pathspec = root
-            .pathspec(&typed)
-            .map_err(|error| Failure::bad_request(format!("{error}: {}", error.why())))?;
-        filters.add_path(pathspec);
+        filters.add_path(root.pathspec(&typed)?);
     }
 
     let request = ChangesRequest {
@@ -331,7 +326,7 @@ pub async fn ask(job: Job) -> Result<Response, Failure> {
 
         let answer =
             work.run(|update| ask::extractive(work.searcher(), question, &request, limit, update))?;
-        work.update_if_due(answer.index.needs_update);
+        work.follow_up(&answer.index);
         Ok(answer)
     })
     .await
@@ -341,7 +336,7 @@ pub async fn ask(job: Job) -> Result<Response, Failure> {
 pub async fn status(job: Job) -> Result<Response, Failure> {
     job.json(|work| {
         work.check_all("the status")?;
-        status::status(work.codebase(), work.params.flag("files")).map_err(Failure::internal)
+        Ok(status::status(work.codebase(), work.params.flag("files"))?)
     })
     .await
 }

@@ -6,10 +6,11 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::Semaphore;
 
+use codeweaver::query::Searcher;
+use codeweaver::service::Codebases;
 use codeweaver_base::sync;
 use codeweaver_index::status::{self, StatusReport};
 use codeweaver_index::{Codebase, IndexError};
-use codeweaver_mcp::codebases::{CallTarget, Codebases};
 use codeweaver_store::StoreReader;
 
 use super::access::{Names, Tokens};
@@ -73,8 +74,8 @@ impl App {
     ///
     /// # Errors
     /// The repository is gone, or its settings have become invalid.
-    pub fn target(&self) -> Result<CallTarget, IndexError> {
-        self.codebases.default_target()
+    pub fn searcher(&self) -> Result<Arc<Searcher>, IndexError> {
+        self.codebases.default_codebase()
     }
 
     /// The status of the index, at most a second old; `None` if it cannot be read, which is logged.

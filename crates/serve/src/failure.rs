@@ -4,9 +4,7 @@ use axum::Json;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 
-use codeweaver::query::QueryError;
-use codeweaver_git::GitError;
-use codeweaver_index::{Codebase, IndexError};
+use codeweaver::service::{ErrorKind, Fix, ServiceError};
 
 use super::TIME_LIMIT;
 
@@ -18,6 +16,7 @@ const RETRY_AFTER: &str = "2";
 pub struct Failure {
     #[serde(skip)]
     pub status: u16,
+    pub kind: ErrorKind,
     /// The operation that has failed.
     #[schemars(description = "What has failed.")]
     pub error: String,
@@ -29,8 +28,9 @@ pub struct Failure {
 }
 
 impl Failure {
-    pub fn new(status: StatusCode, error: impl Into<String>, why: impl Into<String>) -> Failure {
-        Failure { status: status.as_u16(), error: error.into(), why: why.into(), fix: String::new() }
+    pub fn new(kind: ErrorKind, error: impl Into<String>, why: impl Into<String>) -> Failure {
+        let status = status_of(kind).as_u16();
+        Failure { status, kind, error: error.into(), why: why.into(), fix: String::new() }
     }
 
     pub fn with_fix(self, fix: impl Into<String>) -> Failure {
@@ -38,7 +38,7 @@ impl Failure {
     }
 
     pub fn bad_request(why: impl Into<String>) -> Failure {
-        Failure::new(StatusCode::BAD_REQUEST, "the request cannot be answered", why)
+        Failure::new(ErrorKind::InvalidArguments, "the request cannot be answered", why)
     }
 
     /// A parameter that is missing or cannot be used.
@@ -47,67 +47,65 @@ impl Failure {
     }
 
     pub fn not_found(why: impl Into<String>) -> Failure {
-        Failure::new(StatusCode::NOT_FOUND, "not found", why)
+        Failure::new(ErrorKind::NotFound, "not found", why)
+    }
+
+    /// The client has presented no token, or a wrong one.
+    pub fn unauthorised(error: impl Into<String>, why: impl Into<String>) -> Failure {
+        let failure = Failure::new(ErrorKind::NotAllowed, error, why);
+        Failure { status: StatusCode::UNAUTHORIZED.as_u16(), ..failure }
     }
 
     pub fn status(&self) -> StatusCode {
         StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
     }
 
-    /// The failure for an error of the library in `codebase`.
-    pub fn from_query(error: QueryError, codebase: &Codebase) -> Failure {
-        match error {
-            QueryError::Parameter { .. }
-            | QueryError::Pattern { .. }
-            | QueryError::UnknownName { .. }
-            | QueryError::NoGraph => Failure::bad_request(error.to_string()),
-            QueryError::NotFound { what } => Failure::not_found(what),
-            QueryError::Withheld { .. } => {
-                Failure::new(StatusCode::FORBIDDEN, "this file is not served", error.to_string())
-            }
-            QueryError::Git(error) | QueryError::Index(IndexError::Git(error)) => Failure::of_git(&error),
-            QueryError::Gated(ref lifecycle) => {
-                let failure =
-                    Failure::new(StatusCode::SERVICE_UNAVAILABLE, "not indexed yet", error.to_string());
-
-                match codebase.remedy(lifecycle) {
-                    Some(fix) => failure.with_fix(fix),
-                    None => failure,
-                }
-            }
-            QueryError::Cancelled => Failure::new(
-                StatusCode::GATEWAY_TIMEOUT,
-                "the answer took too long",
-                format!("it was not done within {} s", TIME_LIMIT.as_secs()),
-            ),
-            other => Failure::internal(other),
-        }
-    }
-
-    pub fn of_git(error: &GitError) -> Failure {
-        let status = match error {
-            GitError::PathEscapes { .. } => StatusCode::BAD_REQUEST,
-            GitError::NotARepository { .. } | GitError::UnknownRevision { .. } => StatusCode::NOT_FOUND,
-            _ => StatusCode::INTERNAL_SERVER_ERROR,
-        };
-        Failure::new(status, "the repository has no answer", error.to_string()).with_fix(error.fix())
-    }
-
     pub fn internal(error: impl std::fmt::Display) -> Failure {
-        Failure::new(StatusCode::INTERNAL_SERVER_ERROR, "the request has failed", error.to_string())
+        Failure::new(ErrorKind::Failed, "the request has failed", error.to_string())
             .with_fix("git codeweaver doctor")
     }
 
     pub fn busy() -> Failure {
         let why = "more requests are waiting than it answers in reasonable time";
-        Failure::new(StatusCode::SERVICE_UNAVAILABLE, "the server is busy", why)
-            .with_fix("ask again in a moment")
+        Failure::new(ErrorKind::Busy, "the server is busy", why).with_fix("ask again in a moment")
     }
 }
 
-impl From<GitError> for Failure {
-    fn from(error: GitError) -> Failure {
-        Failure::of_git(&error)
+/// The failure for an error of the library.
+impl<E: Into<ServiceError>> From<E> for Failure {
+    fn from(error: E) -> Failure {
+        let ServiceError { kind, what, why, fix, .. } = error.into();
+
+        // Nobody cancels a request that is still waited for but its deadline.
+        if kind == ErrorKind::Cancelled {
+            let why = format!("it was not done within {} s", TIME_LIMIT.as_secs());
+            return Failure::new(kind, "the answer took too long", why);
+        }
+
+        Failure::new(kind, what, why).with_fix(fix_of(&fix))
+    }
+}
+
+fn status_of(kind: ErrorKind) -> StatusCode {
+    match kind {
+        ErrorKind::InvalidArguments => StatusCode::BAD_REQUEST,
+        ErrorKind::NotFound => StatusCode::NOT_FOUND,
+        ErrorKind::NotAllowed => StatusCode::FORBIDDEN,
+        ErrorKind::NotReady | ErrorKind::RequiresReindex | ErrorKind::NotIndexed | ErrorKind::Busy => {
+            StatusCode::SERVICE_UNAVAILABLE
+        }
+        ErrorKind::Cancelled => StatusCode::GATEWAY_TIMEOUT,
+        ErrorKind::Interrupted | ErrorKind::Failed => StatusCode::INTERNAL_SERVER_ERROR,
+    }
+}
+
+/// The remedy as an action of a client, which has parameters and not options.
+fn fix_of(fix: &Fix) -> String {
+    match fix {
+        Fix::Parameter(name) => format!("correct `{name}`; /api/openapi.json describes the parameters"),
+        Fix::Pattern => "correct the pattern, or search for it as a text with mode=exact".to_owned(),
+        Fix::Listing => "/api/files lists the files".to_owned(),
+        Fix::Advice(_) | Fix::Repository | Fix::Repair(_) => fix.to_string(),
     }
 }
 

@@ -8,7 +8,7 @@ use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 
-use codeweaver_mcp::RequestId;
+use codeweaver::service::{ErrorKind, RequestId};
 
 use super::access::Access;
 use super::app::App;
@@ -76,7 +76,7 @@ fn admit(app: &App, request: &Request) -> Result<Access, Box<Response>> {
     if !app.names.allow(request.uri(), request.headers()) {
         let why =
             "the host of the request, or the origin of the page that sent it, is not one of this server";
-        let failure = Failure::new(StatusCode::FORBIDDEN, "this request is refused", why);
+        let failure = Failure::new(ErrorKind::NotAllowed, "this request is refused", why);
         return Err(refused(failure.with_fix("git codeweaver serve --allow-host NAME")));
     }
 
@@ -86,7 +86,7 @@ fn admit(app: &App, request: &Request) -> Result<Access, Box<Response>> {
         // The tools for agents cannot be limited to some repositories of a catalogue.
         Some(Access::Repositories(_)) if path.starts_with("/mcp") => {
             let why = "the token is good for some repositories only";
-            return Err(refused(Failure::new(StatusCode::FORBIDDEN, "agents cannot use this token", why)));
+            return Err(refused(Failure::new(ErrorKind::NotAllowed, "agents cannot use this token", why)));
         }
         Some(access) => return Ok(access),
         // These paths show nothing of a repository.
@@ -102,7 +102,7 @@ fn admit(app: &App, request: &Request) -> Result<Access, Box<Response>> {
     }
 
     let why = "the request presents none, or a wrong one";
-    let failure = Failure::new(StatusCode::UNAUTHORIZED, "a token is needed", why)
+    let failure = Failure::unauthorised("a token is needed", why)
         .with_fix("send the header `Authorization: Bearer TOKEN`");
     let challenge = [(header::WWW_AUTHENTICATE, "Bearer realm=\"git-codeweaver\"")];
     Err(Box::new((challenge, failure).into_response()))

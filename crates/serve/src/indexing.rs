@@ -66,12 +66,12 @@ struct Follower<'a> {
 impl Follower<'_> {
     /// Compares the index with HEAD, and starts a run or an update if one is due.
     fn check(&mut self) {
-        let target = match self.app.target() {
-            Ok(target) => {
+        let searcher = match self.app.searcher() {
+            Ok(searcher) => {
                 if std::mem::take(&mut self.is_lost) {
                     (self.tell)(Event::Warning("the repository can be opened again"));
                 }
-                target
+                searcher
             }
             Err(error) => {
                 // Reported once, and not with every check.
@@ -82,7 +82,7 @@ impl Follower<'_> {
             }
         };
 
-        let codebase = target.codebase();
+        let codebase = &searcher.codebase;
         self.reap();
         let state = State::read(&codebase.store().state()).ok().flatten();
         self.count(codebase, state.as_ref());

@@ -2,18 +2,18 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use axum::extract::FromRequestParts;
 use axum::http::header;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
 
+use codeweaver::query::response::IndexInfo;
 use codeweaver::query::view::freshness::RequestUpdate;
 use codeweaver::query::{Cancel, FileText, Outline, QueryError, Searcher};
-use codeweaver_index::{Codebase, IndexError, Target, background};
-use codeweaver_mcp::RequestId;
-use codeweaver_mcp::codebases::CallTarget;
+use codeweaver::service::{self, Caller, Patience, Progress, RequestId, Requests};
+use codeweaver_index::{Codebase, background};
 
 use super::TIME_LIMIT;
 use super::access::Access;
@@ -45,7 +45,7 @@ impl FromRequestParts<Arc<App>> for Job {
 /// The context of the work of a request.
 pub struct Work {
     pub app: Arc<App>,
-    target: CallTarget,
+    searcher: Arc<Searcher>,
     pub params: Params,
     /// The repositories that the client may see.
     pub access: Access,
@@ -54,33 +54,17 @@ pub struct Work {
 
 impl Work {
     pub fn searcher(&self) -> &Searcher {
-        &self.target.searcher
+        &self.searcher
     }
 
     pub fn codebase(&self) -> &Codebase {
-        self.target.codebase()
+        &self.searcher.codebase
     }
 
     /// Runs `query`, which may start an update. If the index is damaged, it is repaired and `query` runs
     /// again.
     pub fn run<T>(&self, query: impl Fn(RequestUpdate<'_>) -> Result<T, QueryError>) -> Result<T, Failure> {
-        let codebase = self.codebase();
-        let update = |target: &Target, patience: Duration| {
-            let until = Instant::now() + patience;
-            background::update_until(codebase, target, until, &|| self.cancel.is_cancelled())
-        };
-
-        let answer = match query(&update) {
-            Err(error) if error.damage().is_some() => {
-                tracing::warn!(component = "serve", operation = "repair", %error, "the index is damaged; it is repaired");
-                let head = Target::head(codebase).map_err(Failure::internal)?;
-                update(&head, TIME_LIMIT);
-                query(&update)
-            }
-            answer => answer,
-        };
-
-        answer.map_err(|error| Failure::from_query(error, codebase))
+        Ok(Requests::new(self.codebase(), self).run(query)?)
     }
 
     /// Reads `lines` of a file (all if `None`) in `rev`, or in the working tree; or the contents `blob`.
@@ -105,13 +89,32 @@ impl Work {
     pub fn outline(&self, path: &str, rev: Option<&str>) -> Result<Outline, Failure> {
         self.check_path(path, rev)?;
         let outline = self.run(|update| self.searcher().outline(path, rev, update))?;
-        self.update_if_due(outline.index.needs_update);
+        self.follow_up(&outline.index);
         Ok(outline)
+    }
+
+    /// Starts the updates that an answer from the state `index` shows to be due.
+    pub fn follow_up(&self, index: &IndexInfo) {
+        service::follow_up(self.codebase(), index);
     }
 
     /// Starts an update in the background if `needs_update`.
     pub fn update_if_due(&self, needs_update: bool) {
         background::update_if_due(self.codebase(), needs_update);
+    }
+}
+
+impl Caller for Work {
+    fn patience(&self, _: &Codebase) -> Patience {
+        Patience { repair: TIME_LIMIT, rebuild: TIME_LIMIT }
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.cancel.is_cancelled()
+    }
+
+    fn tell(&self, _: &Codebase, progress: Progress<'_>) {
+        tracing::warn!(component = "serve", operation = "repair", "{progress}");
     }
 }
 
@@ -142,11 +145,8 @@ impl Job {
             // The slot is free when the work ends, not when the client has gone.
             let _slot = slot;
             id.run(|| {
-                let target = app.target().map_err(|error| match error {
-                    IndexError::Git(error) => Failure::of_git(&error),
-                    other => Failure::internal(other),
-                })?;
-                work(&Work { app, target, params, access, cancel })
+                let searcher = app.searcher()?;
+                work(&Work { app, searcher, params, access, cancel })
             })
         });
 

@@ -8,6 +8,7 @@ use axum::response::{IntoResponse as _, Response};
 
 use codeweaver::query::Filters;
 use codeweaver::query::request::{RepoSet, matches_name};
+use codeweaver::service::ErrorKind;
 use codeweaver_index::catalogue::{Catalogue, CatalogueError, Listed};
 use codeweaver_index::{Codebase, background, updater};
 
@@ -208,6 +209,6 @@ impl Work {
             return Ok(());
         }
         let why = format!("{what} needs a token for all repositories");
-        Err(Failure::new(StatusCode::FORBIDDEN, "this is not served", why))
+        Err(Failure::new(ErrorKind::NotAllowed, "this is not served", why))
     }
 }

@@ -46,11 +46,11 @@ pub enum Answer {
 }
 
 impl Answer {
-    /// Returns whether the index has to be updated.
-    pub fn needs_update(&self) -> bool {
+    /// Starts the updates that the answer shows to be due.
+    fn follow_up(&self, work: &Work) {
         match self {
-            Answer::Matches(response) => response.index.needs_update,
-            Answer::Lines(answer) => answer.index.needs_update,
+            Answer::Matches(response) => work.follow_up(&response.index),
+            Answer::Lines(answer) => work.update_if_due(answer.index.needs_update),
         }
     }
 }
@@ -103,9 +103,7 @@ impl Search {
         let root = Prefix::root(&work.codebase().repo);
 
         for path in &self.line.paths {
-            let pathspecs = root
-                .pathspecs(path)
-                .map_err(|error| Failure::bad_request(format!("{error}: {}", error.why())))?;
+            let pathspecs = root.pathspecs(path)?;
             pathspecs.into_iter().for_each(|pathspec| self.filters.add_path(pathspec));
         }
 
@@ -159,7 +157,7 @@ impl Search {
             None => Answer::Matches(Box::new(self.matches(work, &self.request(work)?)?)),
         };
 
-        work.update_if_due(answer.needs_update());
+        answer.follow_up(work);
         Ok(answer)
     }
 

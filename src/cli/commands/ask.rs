@@ -11,13 +11,14 @@ use codeweaver::ask::answer::{Answer, NOTHING_FOUND, Quote};
 use codeweaver::ask::api::{Api, KEY_VARIABLE, NAMES};
 use codeweaver::ask::collection::{self, Collections};
 use codeweaver::query::Searcher;
+use codeweaver::service::follow_up;
 use codeweaver_config::QaSettings;
+use codeweaver_index::Codebase;
 use codeweaver_index::progress::Silent;
-use codeweaver_index::{Codebase, background};
 
 use super::ask_server::Connection;
 use super::docs::absolute;
-use super::search::{report_error, run_query};
+use super::search::run_query;
 use crate::cli::args::Format;
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
@@ -151,15 +152,12 @@ impl<'a> Local<'a> {
 
         let request = ask::request(question, searcher);
         let max_passages = if self.api.is_some() { ask::GIVEN_PASSAGES } else { ask::SHOWN_PASSAGES };
-        let result = run_query(searcher, context, |updater| {
+        let mut answer = run_query(searcher, context, format, |updater| {
             ask::extractive(searcher, question, &request, max_passages, updater)
-        });
-
-        let mut answer = match result {
-            Ok(answer) if self.is_collection => answer.with_paths(collection::disk_path),
-            Ok(answer) => answer,
-            Err(error) => return Err(report_error(error, &searcher.codebase, format, context)?),
-        };
+        })?;
+        if self.is_collection {
+            answer = answer.with_paths(collection::disk_path);
+        }
 
         let mut out = context.out();
         if let Some(api) = &self.api {
@@ -184,7 +182,7 @@ impl<'a> Local<'a> {
         out.flush()?;
 
         // After the answer, which does not wait for the update.
-        background::update_if_due(&searcher.codebase, answer.index.needs_update);
+        follow_up(&searcher.codebase, &answer.index);
         Ok(ExitCode::from(if answer.is_answered() { 0 } else { exit::NEGATIVE }))
     }
 }

@@ -319,7 +319,7 @@ fn index(codebase: &Codebase, broken: Option<&Broken>) -> Check {
         ),
         Lifecycle::Indexing => Check::ok("index", "the first index is being built"),
         other => {
-            let error = CliError::of_lifecycle(other, codebase);
+            let error = CliError::from_lifecycle(other, codebase);
             Check::warn("index", format!("{} ({})", error.what, error.why), error.fix)
         }
     }

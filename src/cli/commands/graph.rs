@@ -12,7 +12,7 @@ use codeweaver_xref::{
     self, CallGraphRequest, CallGraphResponse, CallGraphStatus, Direction, Edge, EdgeKind, Grade, Node, Xref,
 };
 
-use super::search::{report_error, run_query};
+use super::search::run_query;
 use crate::cli::args::{Format, place};
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
@@ -112,10 +112,7 @@ pub fn run(args: GraphArgs, context: &Context) -> Result<ExitCode, CliError> {
     let searcher = Searcher::new(codebase);
 
     let response =
-        match run_query(&searcher, context, |updater| Xref::new(&searcher).query(&request, updater)) {
-            Ok(response) => response,
-            Err(error) => return Err(report_error(error, &searcher.codebase, format, context)?),
-        };
+        run_query(&searcher, context, format, |updater| Xref::new(&searcher).query(&request, updater))?;
 
     let mut out = context.out();
     match format {

@@ -7,8 +7,9 @@ use clap::Args;
 
 use codeweaver::query::Searcher;
 use codeweaver::query::outline::{Outline, OutlineSymbol};
+use codeweaver::service::follow_up;
 
-use super::search::{report_error, run_query};
+use super::search::run_query;
 use crate::cli::args::{Format, OutputArgs, place};
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
@@ -40,13 +41,9 @@ pub fn run(args: OutlineArgs, context: &Context) -> Result<ExitCode, CliError> {
     let places = Places::new(context, &codebase, args.rev.as_deref());
 
     let searcher = Searcher::new(codebase);
-    let result =
-        run_query(&searcher, context, |updater| searcher.outline(&path, args.rev.as_deref(), updater));
-
-    let outline = match result {
-        Ok(outline) => outline,
-        Err(error) => return Err(report_error(error, &searcher.codebase, args.output.format(), context)?),
-    };
+    let outline = run_query(&searcher, context, args.output.format(), |updater| {
+        searcher.outline(&path, args.rev.as_deref(), updater)
+    })?;
 
     let mut out = context.out();
     match args.output.format() {
@@ -56,6 +53,9 @@ pub fn run(args: OutlineArgs, context: &Context) -> Result<ExitCode, CliError> {
     }
 
     out.flush()?;
+    drop(out);
+
+    follow_up(&searcher.codebase, &outline.index);
     Ok(ExitCode::SUCCESS)
 }
 

@@ -7,7 +7,7 @@ use clap::Args;
 
 use codeweaver::query::Searcher;
 
-use super::search::report_error;
+use super::search::run_query;
 use crate::cli::args::{Format, OutputArgs, place};
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
@@ -38,10 +38,9 @@ pub fn run(args: ReadArgs, context: &Context) -> Result<ExitCode, CliError> {
     let places = Places::new(context, &codebase, args.rev.as_deref());
 
     let searcher = Searcher::new(codebase);
-    let text = match searcher.read(&path, lines, args.rev.as_deref()) {
-        Ok(text) => text,
-        Err(error) => return Err(report_error(error, &searcher.codebase, args.output.format(), context)?),
-    };
+    let text = run_query(&searcher, context, args.output.format(), |_| {
+        searcher.read(&path, lines, args.rev.as_deref())
+    })?;
 
     let mut out = context.out();
     match args.output.format() {

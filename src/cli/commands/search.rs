@@ -11,9 +11,9 @@ use codeweaver::query::parse::report;
 use codeweaver::query::request::RepoSet;
 use codeweaver::query::view::freshness::RequestUpdate;
 use codeweaver::query::{Ann, Filters, Intent, Mode, QueryError, Request, Response, Searcher, WorktreeMode};
+use codeweaver::service::{Caller, Patience, Progress, Requests, follow_up};
 use codeweaver_chunk::classes::TaskProfile;
-use codeweaver_index::gate::{self, Gate};
-use codeweaver_index::{Codebase, Lifecycle, Target, asked_revisions, background};
+use codeweaver_index::{Codebase, background};
 use codeweaver_mcp::envelope::Envelope;
 use codeweaver_text as text;
 
@@ -255,19 +255,16 @@ pub fn run(args: SearchArgs, context: &Context) -> Result<ExitCode, CliError> {
 
     let request = request(&args, &query, &codebase, context)?;
     let searcher = Searcher::new(codebase);
-    let result = run_query(&searcher, context, |updater| searcher.search(&request, updater));
-    let response = match result {
-        Ok(response) => response,
-        Err(error) => return Err(report_error(error, &searcher.codebase, args.output.format(), context)?),
-    };
+    let format = args.output.format();
+    let response = run_query(&searcher, context, format, |updater| searcher.search(&request, updater))?;
 
     let places = Places::new(context, &searcher.codebase, args.scope.rev.as_deref());
     let heading = report::heading(&request.query);
     let output = Output::new(context, &response, places, &heading, &heading);
-    results::print(context, &output.after(request.offset), args.output.format(), args.lines.form())?;
-    finish(&searcher.codebase, &response, args.output.format(), context);
+    results::print(context, &output.after(request.offset), format, args.lines.form())?;
+    finish(&searcher.codebase, &response, format, context);
 
-    let is_table = args.output.format() == Format::Table && args.lines.form().is_none();
+    let is_table = format == Format::Table && args.lines.form().is_none();
     if response.is_nothing_found() && is_table && request.offset == 0 {
         results::hints(context, &searcher, &request, &args.scope.path)?;
     }
@@ -292,11 +289,7 @@ fn run_grep(
 
     let format = args.output.format();
     let searcher = Searcher::new(codebase);
-    let result = run_query(&searcher, context, |_| searcher.grep(&request));
-    let found = match result {
-        Ok(found) => found,
-        Err(error) => return Err(report_error(error, &searcher.codebase, format, context)?),
-    };
+    let found = run_query(&searcher, context, format, |_| searcher.grep(&request))?;
 
     let form = match args.lines.form() {
         Some(line) => grep::Form::Line(line),
@@ -403,81 +396,49 @@ fn task(name: &str) -> Result<TaskProfile, CliError> {
     })
 }
 
+impl Caller for Context {
+    fn patience(&self, _: &Codebase) -> Patience {
+        Patience { repair: REPAIR_TIMEOUT, rebuild: REBUILD_TIMEOUT }
+    }
+
+    fn tell(&self, _: &Codebase, progress: Progress<'_>) {
+        self.warn(&progress.to_string());
+    }
+}
+
 /// Runs `query`, which may start the updater. If the index is deleted, damaged or outdated, it is rebuilt and
 /// `query` is run again.
+///
+/// # Errors
+/// That of the query. With JSON output, a closed gate is also printed to stdout, as the status envelope of the
+/// MCP server with the command that fixes the cause.
 pub fn run_query<T>(
     searcher: &Searcher,
     context: &Context,
-    query: impl Fn(RequestUpdate<'_>) -> Result<T, QueryError>,
-) -> Result<T, QueryError> {
-    let codebase = &searcher.codebase;
-    let updater = |target: &Target, timeout: Duration| background::update(codebase, target, timeout);
-
-    match query(&updater) {
-        Err(QueryError::Gated(Lifecycle::NotIndexed | Lifecycle::Interrupted { .. }))
-            // A repository that was never indexed is not indexed by a search.
-            if gate::is_lost(codebase) =>
-        {
-            context.warn("the index of this repository was deleted or damaged and is being rebuilt");
-            background::update(codebase, &Target::head(codebase)?, REBUILD_TIMEOUT);
-            query(&updater)
-        }
-
-        Err(error) => match error.damage() {
-            Some(damage) => {
-                context.warn(&format!("{damage}; it is being repaired"));
-                repair(codebase).and_then(|()| query(&updater))
-            }
-            None => Err(error),
-        },
-        answer => answer,
-    }
-}
-
-/// Starts the updater, which rebuilds the missing parts of the index, and waits for it.
-fn repair(codebase: &Codebase) -> Result<(), QueryError> {
-    let head = Target::head(codebase)?;
-    if background::update(codebase, &head, REPAIR_TIMEOUT) {
-        Ok(())
-    } else {
-        Err(QueryError::Gated(Lifecycle::Indexing))
-    }
-}
-
-/// Converts the error of a query. With JSON output, a closed gate is also printed to stdout, as the status
-/// envelope of the MCP server with the command that fixes the cause.
-pub fn report_error(
-    error: QueryError,
-    codebase: &Codebase,
     format: Format,
-    context: &Context,
-) -> Result<CliError, CliError> {
-    let gate = match &error {
-        // The index was replaced while it was read.
-        QueryError::Gated(Lifecycle::Indexed) => Gate::check(codebase, &Lifecycle::Indexing, None),
-        QueryError::Gated(lifecycle) => Gate::check(codebase, lifecycle, None),
-        _ => None,
+    query: impl Fn(RequestUpdate<'_>) -> Result<T, QueryError>,
+) -> Result<T, CliError> {
+    let codebase = &searcher.codebase;
+    let mut error = match Requests::new(codebase, context).run(query) {
+        Ok(answer) => return Ok(answer),
+        Err(error) => error,
     };
 
-    let error = match error {
-        QueryError::Gated(lifecycle) => CliError::of_lifecycle(lifecycle, codebase),
-        other => other.into(),
-    };
+    let gate = error.gate.take().filter(|_| format == Format::Json);
+    let error = CliError::from(error);
+    let Some(gate) = gate else { return Err(error) };
 
-    if let (Some(gate), Format::Json) = (gate, format) {
-        let mut envelope = serde_json::to_value(Envelope::new(gate, codebase, &context.dir, context.debug))?;
-        envelope["hints"]["fix"] = error.fix.as_str().into();
+    let envelope = Envelope::new(*gate, codebase, &context.dir, context.debug);
+    let mut envelope = serde_json::to_value(envelope)?;
+    envelope["hints"]["fix"] = error.fix.as_str().into();
 
-        let mut out = context.out();
-        writeln!(out, "{}", render::json(&envelope, true)?)?;
-        out.flush()?;
-        return Ok(error.reported_in_json());
-    }
-
-    Ok(error)
+    let mut out = context.out();
+    writeln!(out, "{}", render::json(&envelope, true)?)?;
+    out.flush()?;
+    Err(error.reported_in_json())
 }
 
-/// Prints the warnings of a response unless the format is JSON, and starts an update if one is due.
+/// Prints the warnings of a response unless the format is JSON, and starts what is due after it.
 pub fn finish(codebase: &Codebase, response: &Response, format: Format, context: &Context) {
     if format != Format::Json {
         // The output contains the summary of a response without matches, which is also a warning.
@@ -492,8 +453,5 @@ pub fn finish(codebase: &Codebase, response: &Response, format: Format, context:
         }
     }
 
-    background::update_if_due(codebase, response.index.needs_update);
-    if response.index.is_revision_overlaid {
-        asked_revisions::note(codebase, &response.index.tree);
-    }
+    follow_up(codebase, &response.index);
 }

@@ -7,7 +7,7 @@ use clap::Args;
 use codeweaver::query::similar::SimilarRequest;
 use codeweaver::query::{Searcher, ViewRequest};
 
-use super::search::{ScopeArgs, finish, report_error, run_query};
+use super::search::{ScopeArgs, finish, run_query};
 use crate::cli::args::{Format, OutputArgs, place};
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
@@ -80,16 +80,14 @@ pub fn run(args: SimilarArgs, context: &Context) -> Result<ExitCode, CliError> {
     };
 
     let searcher = Searcher::new(codebase);
-    let response = match run_query(&searcher, context, |updater| searcher.similar(&request, updater)) {
-        Ok(response) => response,
-        Err(error) => return Err(report_error(error, &searcher.codebase, args.output.format(), context)?),
-    };
+    let format = args.output.format();
+    let response = run_query(&searcher, context, format, |updater| searcher.similar(&request, updater))?;
 
     let places = Places::new(context, &searcher.codebase, args.scope.rev.as_deref());
     let query = format!("similar to {}:{}", places.path(&request.path), request.line);
     let output = Output::new(context, &response, places, &query, "").after(request.offset);
-    results::print(context, &output, args.output.format(), args.lines.form())?;
+    results::print(context, &output, format, args.lines.form())?;
 
-    finish(&searcher.codebase, &response, args.output.format(), context);
+    finish(&searcher.codebase, &response, format, context);
     Ok(ExitCode::from(if response.is_nothing_found() { exit::NEGATIVE } else { 0 }))
 }

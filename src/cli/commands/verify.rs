@@ -45,7 +45,7 @@ pub fn run(args: VerifyArgs, context: &Context) -> Result<ExitCode, CliError> {
     let findings = repair::verify(&codebase)?;
     if findings.is_empty() && !codebase.store().state().exists() {
         // Without a state nothing was checked, so the index is not good.
-        return Err(CliError::of_lifecycle(codebase.lifecycle(None), &codebase));
+        return Err(CliError::from_lifecycle(codebase.lifecycle(None), &codebase));
     }
 
     // Damaged files are not worth a comparison with git.

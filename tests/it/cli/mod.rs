@@ -1,10 +1,11 @@
-//! The command line: settings, paths, errors, printed output, completion.
+//! The command line: settings, paths, errors, printed output, completion; the other front-ends beside it.
 
 mod completion;
 mod doctor;
 mod editors;
 mod environment;
 mod errors;
+mod front_ends;
 mod init;
 mod names;
 mod paths;

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use codeweaver::query::view::Freshness;
 use codeweaver::query::view::freshness;
-use codeweaver_index::gate::{self, NonOkReason};
+use codeweaver::service::gate::{self, NonOkReason};
 use codeweaver_index::{Codebase, Lifecycle, Target, publish, updater};
 use codeweaver_mcp::envelope::Envelope;
 use codeweaver_store::StoreReader;
@@ -414,7 +414,7 @@ fn reasons_match_their_statuses() {
         (Lifecycle::IndexFailed("no disk".into()), "not_indexed", "not_indexed"),
     ];
     for (lifecycle, status, reason) in cases {
-        let gate = gate::Gate::check(&codebase, &lifecycle, None).unwrap();
+        let gate = gate::Gate::new(&codebase, &lifecycle, None).unwrap();
         assert_eq!(gate.reason.status(), Envelope::new(gate.clone(), &codebase, repo.root(), false).status);
         let envelope = serde_json::to_value(Envelope::new(gate, &codebase, repo.root(), false)).unwrap();
         assert_eq!((&envelope["status"], &envelope["reason"]), (&json!(status), &json!(reason)));

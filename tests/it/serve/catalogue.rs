@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use codeweaver_testkit::{TestRepo, program, wait_for, wait_until};
 
-use crate::serve::api::Server;
+use crate::support::server::Server;
 
 const ALL: &str = "all-0123456789abcdef";
 const SOME: &str = "some-0123456789abcdef";

@@ -7,8 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use codeweaver::ask::{self, answer};
+use codeweaver::service::follow_up;
 use codeweaver_git::quoting::printed;
-use codeweaver_index::background;
 
 use super::text::{no_room, unless_fresh};
 use super::{Answer, Call, CallError, Tool};
@@ -58,7 +58,7 @@ impl Tool for AskDocs {
             ask::extractive(&target.searcher, &arguments.question, &request, MAX_PASSAGES, updater)
         })?;
 
-        background::update_if_due(codebase, found.index.needs_update);
+        follow_up(codebase, &found.index);
 
         let total = found.passages.len();
         Ok(call.fit(total, limit, |n, needed| {

@@ -10,8 +10,8 @@ use codeweaver_xref::{self as xref, CallGraphRequest, CallGraphResponse, Directi
 
 use super::{Answer, Call, CallError, Tool, call_graph_text};
 use crate::arguments::Format;
-use crate::codebases::CallTarget;
 use crate::cursor::Cursor;
+use crate::target::CallTarget;
 
 pub struct CallGraph;
 

@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use codeweaver::query::Outline;
+use codeweaver::service::follow_up;
 use codeweaver_git::quoting::printed;
-use codeweaver_index::background;
 
 use super::text::{more, no_room, state_of, unless_fresh};
 use super::{Answer, AnswerEnd, Call, CallError, OkStatus, Tool};
@@ -55,7 +55,7 @@ impl Tool for FileOutline {
         let offset = Cursor::resume(arguments.cursor.as_deref(), &key)?;
 
         let mut outline = call.run_query(&target, |updater| target.searcher.outline(&file, rev, updater))?;
-        background::update_if_due(target.codebase(), outline.index.needs_update);
+        follow_up(codebase, &outline.index);
 
         let total_symbols = outline.symbols.len();
         // An empty list would mean that the file defines nothing.

@@ -13,8 +13,8 @@ use codeweaver_text as text;
 use super::matches::{self, Limits, Page, Shown};
 use super::{Answer, Call, CallError, Tool};
 use crate::arguments::Format;
-use crate::codebases::CallTarget;
 use crate::cursor::Cursor;
+use crate::target::CallTarget;
 
 pub struct FindCode;
 

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use codeweaver::query::Filters;
 use codeweaver::query::listing::{ListOrder, ListRequest, ListedFile, Listing};
+use codeweaver::service::trust::Purpose;
 use codeweaver_chunk::tokens;
 use codeweaver_git::quoting::{self, printed};
 use codeweaver_git::worktree::FileState;
@@ -16,7 +17,6 @@ use codeweaver_git::worktree::FileState;
 use super::text::{day, more, no_room};
 use super::{Answer, AnswerEnd, Call, CallError, OkStatus, Tool};
 use crate::cursor::Cursor;
-use crate::trust::Purpose;
 
 pub struct ListFiles;
 

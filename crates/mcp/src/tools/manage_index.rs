@@ -15,15 +15,17 @@ use serde::{Deserialize, Serialize};
 
 use codeweaver::query::view::Freshness;
 use codeweaver::query::view::freshness;
-use codeweaver_index::gate::{self, IndexingProgress};
+use codeweaver::service::Caller as _;
+use codeweaver::service::gate::{self, IndexingProgress};
+use codeweaver::service::trust::Purpose;
+use codeweaver_git::GitError;
 use codeweaver_index::status::{self, LanguageCount, Place, StatusReport};
 use codeweaver_index::{Codebase, IndexError, Lifecycle, background, clear};
 use codeweaver_store::state::State;
 use codeweaver_store::{StoreError, StoreReader, exclude};
 
 use super::{Answer, Call, CallError, Tool};
-use crate::codebases::CallTarget;
-use crate::trust::Purpose;
+use crate::target::CallTarget;
 
 pub struct ManageIndex;
 
@@ -141,8 +143,7 @@ impl Tool for ManageIndex {
             (Action::Clear, _) => Some(clear_index(&target, call)?),
         };
 
-        let report =
-            status::status(codebase, false).map_err(|error| CallError::from_query(error.into(), codebase))?;
+        let report = status::status(codebase, false).map_err(|error| CallError::new(error, codebase))?;
 
         let index = summary(codebase, &report)?;
         let message = message.unwrap_or_else(|| state_message(&index, report.settings_changed));
@@ -214,10 +215,10 @@ impl Run<'_> {
     fn build(&self, reindex: bool) -> Result<String, CallError> {
         let codebase = self.target.codebase();
         let root = Some(codebase.root());
-        codebase.check_trust().map_err(|error| CallError::from_query(error.into(), codebase))?;
+        codebase.check_trust().map_err(|error| CallError::new(error, codebase))?;
         // The store must not appear as untracked files in `git status`.
         exclude::add_exclude(codebase.repo.common_dir())
-            .map_err(|error| CallError::of_git(&error.into(), root.clone()))?;
+            .map_err(|error| CallError::new(GitError::from(error), codebase))?;
 
         let mut child = background::start_run(codebase, reindex)
             .map_err(|error| CallError::failed(error, root.clone()))?;
@@ -322,7 +323,7 @@ fn clear_index(target: &CallTarget, call: &Call) -> Result<String, CallError> {
         Ok(true) => Ok("the index is deleted".to_owned()),
         Ok(false) => Ok("there was no index".to_owned()),
         Err(IndexError::Store(StoreError::Locked { .. })) => Err(not_ready(target, call)),
-        Err(error) => Err(CallError::from_query(error.into(), codebase)),
+        Err(error) => Err(CallError::new(error, codebase)),
     }
 }
 
@@ -333,7 +334,7 @@ fn lifecycle(codebase: &Codebase) -> Result<Lifecycle, CallError> {
         .or_else(|error| match error {
             // The next run rebuilds it.
             IndexError::Store(error) if error.is_repairable() => Ok(None),
-            error => Err(CallError::from_query(error.into(), codebase)),
+            error => Err(CallError::new(error, codebase)),
         })?;
     Ok(codebase.lifecycle_in(state.as_ref()))
 }
@@ -359,7 +360,7 @@ fn summary(codebase: &Codebase, report: &StatusReport) -> Result<Summary, CallEr
     Ok(Summary {
         state: report.state,
         reason: report.reason.clone(),
-        freshness: freshness.map_err(|error| CallError::from_query(error, codebase))?,
+        freshness: freshness.map_err(|error| CallError::new(error, codebase))?,
         head: report.head.clone(),
         indexed: report.indexed.clone(),
         files: report.files,

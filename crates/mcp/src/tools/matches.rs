@@ -13,16 +13,16 @@ use serde::Serialize;
 
 use codeweaver::query::response::{Focus, Status, n_of};
 use codeweaver::query::{Match, Response};
+use codeweaver::service::follow_up;
 use codeweaver_chunk::tokens;
 use codeweaver_git::quoting::printed;
-use codeweaver_index::{asked_revisions, background};
 
 use super::Answer;
 use super::excerpt::{self, Excerpt};
 use super::text::{is_current, more, name_of, state_of};
 use crate::arguments::Format;
-use crate::codebases::CallTarget;
 use crate::cursor::Cursor;
+use crate::target::CallTarget;
 
 /// Number of matches by default.
 const DEFAULT_MATCHES: usize = 8;
@@ -164,11 +164,7 @@ pub fn answer(
     page: &Page<'_, impl Serialize>,
     shown: &mut Shown,
 ) -> Answer<Output> {
-    background::update_if_due(target.codebase(), response.index.needs_update);
-
-    if response.index.is_revision_overlaid {
-        asked_revisions::note(target.codebase(), &response.index.tree);
-    }
+    follow_up(target.codebase(), &response.index);
 
     if response.total_found == 0 && response.status == Status::Ok && response.absent_paths.is_empty() {
         let found = response.summary.strip_prefix("No results found").map(str::to_owned);

@@ -37,7 +37,7 @@ mod text;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rmcp::model::{CallToolResult, ErrorData, JsonObject, Tool as ToolDescription, ToolAnnotations};
 use schemars::JsonSchema;
@@ -45,16 +45,17 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::sync::mpsc::UnboundedSender;
 
+use codeweaver::query::view::freshness::RequestUpdate;
 use codeweaver::query::{Cancel, QueryError};
-use codeweaver_index::gate::{self, NonOkReason};
-use codeweaver_index::{Codebase, IndexError, Lifecycle, Target, background};
+use codeweaver::service::trust::Purpose;
+use codeweaver::service::{Caller, Codebases, ErrorKind, Patience, Progress, Requests, ServiceError};
+use codeweaver_index::{Codebase, Lifecycle};
 
 use super::answer::{self, Answer, AnswerEnd, CallError};
 use super::arguments::{self, Format};
-use super::codebases::{CallTarget, Codebases};
 use super::envelope::Envelope;
 use super::schema;
-use super::trust::Purpose;
+use super::target::CallTarget;
 use super::user::User;
 
 /// A tool; implemented by one type per tool.
@@ -178,16 +179,6 @@ fn run<T: Tool>(spec: &ToolSpec, arguments: JsonObject, call: &Call) -> Result<C
     answer::result(answer, call.format)
 }
 
-/// Returns true if the index was deleted after initialisation, is or was damaged, or is of another version.
-fn needs_rebuild(codebase: &Codebase, gate: &Result<Option<gate::Gate>, IndexError>) -> bool {
-    match gate {
-        Ok(Some(gate)) => gate.reason == NonOkReason::NotIndexed && gate::is_lost(codebase),
-        Ok(None) => false,
-        Err(IndexError::Store(error)) => error.is_repairable(),
-        Err(_) => false,
-    }
-}
-
 /// Progress of a call.
 pub struct ProgressStep {
     /// From 0 to 100, increasing.
@@ -210,11 +201,6 @@ pub struct Call {
 }
 
 impl Call {
-    /// Returns true if the call was cancelled or the session is ending.
-    fn is_stopped(&self) -> bool {
-        self.is_cancelled() || self.is_ending.load(Ordering::Relaxed)
-    }
-
     /// Returns true if the client has cancelled the call.
     fn is_cancelled(&self) -> bool {
         self.is_cancelled.load(Ordering::Relaxed)
@@ -272,7 +258,7 @@ impl Call {
         file: Option<&str>,
         purpose: Purpose,
     ) -> Result<CallTarget, CallError> {
-        let target = self.codebases.find_unchecked(path, file)?;
+        let target = CallTarget::find(&self.codebases, path, file)?;
         let trust = &self.codebases.trust;
         let Err(refusal) = trust.check(target.codebase(), purpose) else { return Ok(target) };
 
@@ -282,7 +268,8 @@ impl Call {
         if let Some(is_allowed) = consent {
             trust.remember(&refusal, is_allowed);
         }
-        if consent == Some(true) { Ok(target) } else { Err(refusal.into()) }
+
+        if consent == Some(true) { Ok(target) } else { Err(CallError::new(refusal, target.codebase())) }
     }
 
     /// Opens the codebase of a call. Rebuilds a deleted or damaged index.
@@ -291,51 +278,11 @@ impl Call {
     /// The gate envelope, if the codebase cannot answer queries now.
     fn open(&self, path: Option<&str>, file: Option<&str>) -> Result<CallTarget, CallError> {
         let target = self.find(path, file, Purpose::Read)?;
-        let codebase = target.codebase();
+        let admitted = Requests::new(target.codebase(), self).admit();
 
-        let mut gate = gate::check(codebase);
-        if needs_rebuild(codebase, &gate) {
-            self.rebuild(&target)?;
-            gate = gate::check(codebase);
-        }
-
-        let gate = gate.map_err(|error| CallError::from_query(error.into(), codebase))?;
-        match gate.filter(|gate| !gate.allows_partial_answers(codebase)) {
-            Some(gate) => {
-                let (root, reason) = (codebase.root(), gate.reason);
-                tracing::info!(component = "mcp", operation = "gate", codebase_root = %root.display(), ?reason, "blocked");
-                Err(self.gate_error(&target, gate))
-            }
-            None => Ok(target),
-        }
-    }
-
-    /// Starts the updater, which rebuilds the missing parts of the index, and waits up to `search.timeout_ms`
-    /// for it.
-    fn rebuild(&self, target: &CallTarget) -> Result<(), CallError> {
-        let codebase = target.codebase();
-        let root = codebase.root();
-        tracing::warn!(component = "mcp", operation = "rebuild", codebase_root = %root.display(), "the index is gone or damaged; it is built again");
-
-        let head = Target::head(codebase).map_err(|error| CallError::from_query(error.into(), codebase))?;
-
-        let timeout = Duration::from_millis(codebase.settings.search.timeout_ms);
-        if background::update_until(codebase, &head, Instant::now() + timeout, &|| self.is_stopped()) {
-            Ok(())
-        } else {
-            Err(self.lifecycle_error(target, &Lifecycle::Indexing))
-        }
-    }
-
-    fn gate_error(&self, target: &CallTarget, gate: gate::Gate) -> CallError {
-        CallError::Gated(Box::new(Envelope::new(gate, target.codebase(), &target.requested, self.debug)))
-    }
-
-    /// The error for a codebase in this state, which is not `indexed`.
-    fn lifecycle_error(&self, target: &CallTarget, lifecycle: &Lifecycle) -> CallError {
-        match gate::Gate::check(target.codebase(), lifecycle, None) {
-            Some(gate) => self.gate_error(target, gate),
-            None => CallError::failed("the index was replaced while it was read; ask again", None),
+        match admitted {
+            Ok(()) => Ok(target),
+            Err(error) => Err(self.error(error, &target)),
         }
     }
 
@@ -344,34 +291,53 @@ impl Call {
     fn run_query<T>(
         &self,
         target: &CallTarget,
-        query: impl Fn(codeweaver::query::view::freshness::RequestUpdate<'_>) -> Result<T, QueryError>,
+        query: impl Fn(RequestUpdate<'_>) -> Result<T, QueryError>,
     ) -> Result<T, CallError> {
-        let codebase = target.codebase();
-
-        let updater = |target: &Target, timeout: Duration| {
-            background::update_until(codebase, target, Instant::now() + timeout, &|| self.is_stopped())
-        };
-
-        let answer = match query(&updater) {
-            // Damage may be found only when a part of the index is read.
-            Err(error) if error.damage().is_some() => {
-                self.rebuild(target)?;
-                query(&updater)
-            }
-            answer => answer,
-        };
-
-        let answer = answer.map_err(|error| match error {
-            QueryError::Gated(lifecycle) => self.lifecycle_error(target, &lifecycle),
-            QueryError::Cancelled => {
-                let root = codebase.root();
-                tracing::info!(component = "mcp", operation = "stop", codebase_root = %root.display(), "a cancelled call has ended");
-                CallError::Stopped
-            }
-            other => CallError::from_query(other, codebase),
-        })?;
+        let answer = Requests::new(target.codebase(), self).run(query);
+        let answer = answer.map_err(|error| self.error(error, target))?;
 
         // The answer to a cancelled call is dropped.
         if self.is_cancelled() { Err(CallError::Stopped) } else { Ok(answer) }
+    }
+
+    /// The error for a codebase in this state, in which it does not answer.
+    fn lifecycle_error(&self, target: &CallTarget, lifecycle: &Lifecycle) -> CallError {
+        self.error(ServiceError::from_lifecycle(lifecycle.clone(), target.codebase()), target)
+    }
+
+    /// The outcome of a call that ends with `error`: an envelope if it is a gate.
+    fn error(&self, mut error: ServiceError, target: &CallTarget) -> CallError {
+        let codebase = target.codebase();
+        let root = codebase.root();
+
+        if error.kind == ErrorKind::Cancelled {
+            tracing::info!(component = "mcp", operation = "stop", codebase_root = %root.display(), "a cancelled call has ended");
+            return CallError::Stopped;
+        }
+
+        match error.gate.take() {
+            Some(gate) => {
+                let reason = gate.reason;
+                tracing::info!(component = "mcp", operation = "gate", codebase_root = %root.display(), ?reason, "blocked");
+                CallError::Gated(Box::new(Envelope::new(*gate, codebase, &target.requested, self.debug)))
+            }
+            None => CallError::new(error, codebase),
+        }
+    }
+}
+
+impl Caller for Call {
+    fn patience(&self, codebase: &Codebase) -> Patience {
+        let timeout = Duration::from_millis(codebase.settings.search.timeout_ms);
+        Patience { repair: timeout, rebuild: timeout }
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.is_cancelled() || self.is_ending.load(Ordering::Relaxed)
+    }
+
+    fn tell(&self, codebase: &Codebase, _: Progress<'_>) {
+        let root = codebase.root();
+        tracing::warn!(component = "mcp", operation = "rebuild", codebase_root = %root.display(), "the index is gone or damaged; it is built again");
     }
 }

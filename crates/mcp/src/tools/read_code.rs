@@ -81,8 +81,7 @@ impl Tool for ReadCode {
             }));
         }
 
-        let mut freshness =
-            freshness::decide(codebase).map_err(|error| CallError::from_query(error, codebase))?;
+        let mut freshness = freshness::decide(codebase).map_err(|error| CallError::new(error, codebase))?;
         let is_behind = freshness == Freshness::Stale;
         // The text is newer than the index.
         if freshness == Freshness::Fresh && text.state != MatchState::Committed {

@@ -77,7 +77,7 @@ fn of_matches(work: &Work, search: &Search, offset: usize) -> Result<Markup, Fai
         Some(search.matches(work, &request)?)
     };
 
-    work.update_if_due(response.index.needs_update);
+    work.follow_up(&response.index);
     let counted = &wide.as_ref().unwrap_or(&response).matches;
     let hits = counted.iter().map(|found| filters::Hit {
         repo: found.file.in_repo.as_ref().map_or("", |repo| &repo.name),

@@ -21,7 +21,7 @@ const PAGE: usize = 1000;
 pub async fn page(asked: Asked) -> Response {
     respond(asked, |work| {
         work.check_all("this page")?;
-        let report = status::status(work.codebase(), true).map_err(Failure::internal)?;
+        let report = status::status(work.codebase(), true)?;
         let files = report.skipped_files.unwrap_or_default();
 
         let body = match work.params.text("reason") {

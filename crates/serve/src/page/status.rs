@@ -12,7 +12,6 @@ use codeweaver_text::{ago, bytes, count, duration, plural};
 use super::code::safe;
 use super::frame::{Page, Section};
 use super::{Asked, respond};
-use crate::job::Failure;
 
 /// Milliseconds until the script refreshes the state, while a run is in progress and otherwise.
 const REFRESH_RUNNING: u32 = 1000;
@@ -23,7 +22,7 @@ const SHORT_OID: usize = 12;
 pub async fn page(asked: Asked) -> Response {
     respond(asked, |work| {
         work.check_all("this page")?;
-        let report = status::status(work.codebase(), false).map_err(Failure::internal)?;
+        let report = status::status(work.codebase(), false)?;
         Ok(Page::new("Index", Section::Status, body(&report)))
     })
     .await

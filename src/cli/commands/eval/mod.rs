@@ -18,7 +18,7 @@ use codeweaver_eval::table::table;
 use codeweaver_eval::{Report, Runner, Suite, ablate, foreign};
 use codeweaver_xref::{CallSite, Xref};
 
-use super::search::{report_error, run_query};
+use super::search::run_query;
 use crate::cli::args::Format;
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
@@ -350,18 +350,13 @@ fn run_foreign(args: &SuiteArgs, context: &Context) -> Result<ExitCode, CliError
 fn run_calls(args: &CallsArgs, context: &Context) -> Result<ExitCode, CliError> {
     let searcher = Searcher::new(context.codebase()?);
 
-    let lines = run_query(&searcher, context, |updater| {
+    let lines = run_query(&searcher, context, Format::Json, |updater| {
         let mut lines = Vec::new();
         Xref::new(&searcher).call_sites(&args.prefixes, updater, &mut |site: CallSite| {
             lines.push(render::json(&site, false));
         })?;
         Ok(lines)
-    });
-
-    let lines = match lines {
-        Ok(lines) => lines,
-        Err(error) => return Err(report_error(error, &searcher.codebase, Format::Json, context)?),
-    };
+    })?;
 
     let is_empty = lines.is_empty();
     let mut out = context.out();

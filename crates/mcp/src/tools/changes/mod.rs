@@ -9,11 +9,11 @@ use serde::{Deserialize, Serialize};
 
 use codeweaver::query::Filters;
 use codeweaver::query::changes::ChangesRequest;
+use codeweaver::service::trust::Purpose;
 
 use super::text::no_room;
 use super::{Answer, Call, CallError, Tool};
 use crate::cursor::Cursor;
-use crate::trust::Purpose;
 use gather::Gathering;
 use output::Output;
 

@@ -123,7 +123,7 @@ impl Tool for FindSymbol {
 /// needs an update.
 fn look_up(
     names: &[String],
-    target: &crate::codebases::CallTarget,
+    target: &crate::target::CallTarget,
     filters: &Filters,
     view_request: &ViewRequest,
     updater: codeweaver::query::view::freshness::RequestUpdate<'_>,
@@ -175,7 +175,7 @@ fn names(arguments: &Arguments) -> Result<Vec<String>, CallError> {
 
 /// Makes the path of a location relative to the root. Other symbols, and locations outside, are returned
 /// unchanged.
-fn symbol_of(name: &str, target: &crate::codebases::CallTarget) -> String {
+fn symbol_of(name: &str, target: &crate::target::CallTarget) -> String {
     let Some((path, ..)) = codeweaver_xref::parse_location(name) else { return name.to_owned() };
     match target.file(path) {
         Ok(file) => format!("{file}{}", &name[path.len()..]),

@@ -24,8 +24,8 @@ use codeweaver_git::{ByteSlice as _, Repo};
 use codeweaver_index::Codebase;
 use codeweaver_store::layout::Trust as StoreTrust;
 
-use super::answer::CallError;
-use super::uri;
+use super::checkout::checkout_of;
+use super::error::{ErrorKind, ServiceError};
 
 /// Maximum time that a call waits for the client to name its workspace folders.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -82,6 +82,7 @@ pub struct Refusal {
 }
 
 impl Trust {
+    /// The repositories of a session of a server that was started in the directory `start`.
     pub fn new(start: &Path) -> Trust {
         Trust {
             start: canonical(start),
@@ -101,15 +102,11 @@ impl Trust {
         }
     }
 
-    /// Records the client's answer: the URIs of its folders, or `None` if it cannot name them after all.
-    /// Folders on other machines are left out.
-    pub fn announce(&self, uris: Option<Vec<String>>) {
-        *sync::lock(&self.announced) = match uris {
+    /// Records the client's answer: its folders, or `None` if it cannot name them after all.
+    pub fn announce(&self, folders: Option<Vec<PathBuf>>) {
+        *sync::lock(&self.announced) = match folders {
             None => Announced::Nothing,
-            Some(uris) => {
-                let folders = uris.iter().filter_map(|uri| uri::to_path(uri));
-                Announced::Folders(folders.map(|folder| canonical(&folder)).collect())
-            }
+            Some(folders) => Announced::Folders(folders.iter().map(|folder| canonical(folder)).collect()),
         };
 
         self.has_answered.notify_all();
@@ -238,18 +235,15 @@ impl Refusal {
     }
 }
 
-impl From<Refusal> for CallError {
-    fn from(refusal: Refusal) -> CallError {
+impl From<Refusal> for ServiceError {
+    fn from(refusal: Refusal) -> ServiceError {
         let Refusal { repository, purpose, why, setting, .. } = refusal;
-        CallError::not_allowed(
-            format!(
-                "this session may not {} {}: {why}. The user can allow it: add the folder to the workspace, or run \
-                 `git codeweaver config set --user mcp.allow '{setting}'`; it holds from the next call on",
-                purpose.verb(),
-                repository.display(),
-            ),
-            repository,
-        )
+        let what = format!("this session may not {} {}", purpose.verb(), repository.display());
+        let fix = format!(
+            "the user can allow it: add the folder to the workspace, or run \
+             `git codeweaver config set --user mcp.allow '{setting}'`; it holds from the next call on"
+        );
+        ServiceError::new(ErrorKind::NotAllowed, what, why, fix)
     }
 }
 
@@ -336,9 +330,4 @@ fn matches_glob(pattern: &codeweaver_git::BStr, dir: &Path) -> bool {
 /// Returns `path` without symbolic links, or as an absolute path if it does not exist.
 fn canonical(path: &Path) -> PathBuf {
     path.canonicalize().or_else(|_| std::path::absolute(path)).unwrap_or_else(|_| path.to_path_buf())
-}
-
-/// The nearest directory around `dir` that contains `.git`.
-pub fn checkout_of(dir: &Path) -> Option<&Path> {
-    dir.ancestors().find(|dir| dir.join(".git").exists())
 }

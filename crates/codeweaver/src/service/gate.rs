@@ -1,24 +1,20 @@
 //! The check whether a codebase may answer a request now, and the reason if it may not.
 //!
-//! The MCP server and the command line render the same [`Gate`], so that their reasons agree. A gate concerns
-//! one codebase: a repository that is being indexed does not block requests about others.
+//! Every front-end renders the same [`Gate`], so that their reasons agree. A gate concerns one codebase: a
+//! repository that is being indexed does not block requests about others.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use codeweaver_config::GateMode;
+use codeweaver_index::{Codebase, IndexError, Lifecycle, background, status};
 use codeweaver_store::state::{Phase, State};
 use codeweaver_store::time;
-
-use super::background;
-use super::codebase::Codebase;
-use super::error::IndexError;
-use super::lifecycle::Lifecycle;
-use super::status;
 
 /// The reason why a codebase does not answer. The set is closed, since clients match on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[allow(missing_docs, reason = "comments on the variants would make the schemas of answers longer")]
 pub enum NonOkReason {
     Indexing,
     RequiresReindex,
@@ -28,6 +24,7 @@ pub enum NonOkReason {
 /// The status that goes with a [`NonOkReason`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[allow(missing_docs, reason = "comments on the variants would make the schemas of answers longer")]
 pub enum GateStatus {
     NotReady,
     RequiresReindex,
@@ -35,6 +32,7 @@ pub enum GateStatus {
 }
 
 impl NonOkReason {
+    /// The status that goes with this reason.
     pub fn status(self) -> GateStatus {
         match self {
             NonOkReason::Indexing => GateStatus::NotReady,
@@ -59,6 +57,9 @@ pub struct IndexingProgress {
 /// The state of a codebase that may not answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Gate {
+    /// The state of the codebase.
+    pub lifecycle: Lifecycle,
+    /// The reason why it does not answer in this state.
     pub reason: NonOkReason,
     /// The reason in one sentence for a person.
     pub message: String,
@@ -77,7 +78,7 @@ pub struct Gate {
 pub fn check(codebase: &Codebase) -> Result<Option<Gate>, IndexError> {
     codebase.check_trust()?;
     let (state, _) = State::read_permitted(&codebase.store())?;
-    Ok(Gate::check(codebase, &codebase.lifecycle_in(state.as_ref()), state.as_ref()))
+    Ok(Gate::new(codebase, &codebase.lifecycle_in(state.as_ref()), state.as_ref()))
 }
 
 /// Returns whether a codebase without an answer had an index that was deleted or damaged. The next run then
@@ -97,7 +98,7 @@ pub fn is_lost(codebase: &Codebase) -> bool {
 
 impl Gate {
     /// The gate of a codebase in this lifecycle state; `None` if it is indexed.
-    pub fn check(codebase: &Codebase, lifecycle: &Lifecycle, state: Option<&State>) -> Option<Gate> {
+    pub fn new(codebase: &Codebase, lifecycle: &Lifecycle, state: Option<&State>) -> Option<Gate> {
         let reason = match lifecycle {
             Lifecycle::Indexed => return None,
             Lifecycle::RequiresReindex { .. } => NonOkReason::RequiresReindex,
@@ -113,6 +114,7 @@ impl Gate {
         let head = state.and_then(|state| codebase.head_in(state));
 
         Some(Gate {
+            lifecycle: lifecycle.clone(),
             reason,
             message: message(lifecycle),
             indexing,

@@ -17,6 +17,7 @@ thread_local! {
 }
 
 impl RequestId {
+    /// A new id.
     pub fn random() -> RequestId {
         let (a, b) = (random::bits64(), random::bits64());
 

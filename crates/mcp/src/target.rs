@@ -1,0 +1,136 @@
+//! The codebase that a call refers to, and the paths in its arguments.
+//!
+//! A call names any directory of a repository, or none. Its files are relative to the root of the worktree, or
+//! absolute.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use codeweaver::query::{Filters, Searcher};
+use codeweaver::service::{Codebases, ServiceError};
+use codeweaver_git::{GitError, Prefix};
+use codeweaver_index::{Codebase, IndexError};
+
+use super::answer::CallError;
+
+/// The codebase that a call refers to.
+#[derive(Clone)]
+pub struct CallTarget {
+    pub searcher: Arc<Searcher>,
+    /// The path given by the client, or the directory of the server.
+    pub requested: PathBuf,
+}
+
+impl CallTarget {
+    /// Opens the codebase that contains `path`, else `file` if that is absolute, else the usual directory of
+    /// the server. The caller asks for trust before it uses it.
+    pub fn find(
+        codebases: &Codebases,
+        path: Option<&str>,
+        file: Option<&str>,
+    ) -> Result<CallTarget, CallError> {
+        let requested = match path {
+            Some(path) if !Path::new(path).is_absolute() || path.contains('\0') => {
+                return Err(CallError::parameter("path", "an absolute path inside a git repository", path));
+            }
+            Some(path) => PathBuf::from(path),
+            None => match file.map(Path::new).filter(|file| file.is_absolute()).and_then(Path::parent) {
+                Some(dir) => dir.to_path_buf(),
+                None => codebases.usual_dir(),
+            },
+        };
+
+        let hint = if path.is_none() { "; name a repository in `path`" } else { "" };
+        let shown = requested.display();
+
+        let mut dir = requested
+            .canonicalize()
+            .map_err(|_| CallError::not_found(format!("{shown} does not exist{hint}"), None))?;
+        // A path may name a file, for example the one that an agent works on.
+        if dir.is_file() {
+            dir.pop();
+        }
+
+        if !codebases.serves(&dir) {
+            return Err(CallError::not_found(format!("{shown} is not served here; leave `path` out"), None));
+        }
+
+        let searcher = codebases.open(&dir).map_err(|error| match error {
+            IndexError::Git(GitError::NotARepository { .. }) => {
+                CallError::not_found(format!("{shown} is not in a git repository{hint}"), None)
+            }
+            other => CallError::from_service(ServiceError::from(other), None),
+        })?;
+
+        Ok(CallTarget { searcher, requested })
+    }
+
+    pub fn codebase(&self) -> &Codebase {
+        &self.searcher.codebase
+    }
+
+    /// Converts a file argument into a path relative to the root. An absolute path must be inside the root.
+    pub fn file(&self, file: &str) -> Result<String, CallError> {
+        if !Path::new(file).is_absolute() {
+            return Ok(file.to_owned());
+        }
+        let root = Prefix::root(&self.codebase().repo);
+        root.file(file).map_err(|_| CallError::parameter("file", "inside the repository", file))
+    }
+
+    /// As [`Self::file`], but a symbolic link within the repository stands for its target, unless `rev`
+    /// selects another state than the working tree. The second value is a note about the link.
+    pub fn linked_file(&self, file: &str, rev: Option<&str>) -> Result<(String, Option<String>), CallError> {
+        let path = self.file(file)?;
+        let real = rev.is_none().then(|| self.behind_links(&path)).flatten();
+        Ok(match real {
+            Some(real) => (real.clone(), Some(format!("{path} is a symbolic link to {real}"))),
+            None => (path, None),
+        })
+    }
+
+    /// The path of the file or directory at `path` without symbolic links; `None` if `path` has none, or
+    /// leads out of the repository.
+    fn behind_links(&self, path: &str) -> Option<String> {
+        let root = self.codebase().root();
+        // Names that are not UTF-8 are quoted, and not followed.
+        let real = root.join(path).canonicalize().ok()?;
+        let real = real.strip_prefix(root.canonicalize().ok()?).ok()?.to_str()?;
+
+        let is_same = Path::new(path).components().eq(Path::new(real).components());
+        let has_parent = Path::new(path).components().any(|part| part == std::path::Component::ParentDir);
+        (!real.is_empty() && !has_parent && !is_same).then(|| real.to_owned())
+    }
+
+    /// Adds path filters. They are relative to the root, also with a slash before them (`/src`), or absolute
+    /// and inside the root; alternatives in braces are expanded.
+    pub fn add_paths(&self, filters: &mut Filters, paths: &[String]) -> Result<(), CallError> {
+        let root = Prefix::root(&self.codebase().repo);
+
+        for path in paths {
+            let linked = self.behind_links(path.trim_end_matches('/'));
+            let path = linked.as_ref().unwrap_or(path);
+
+            // `/src` means `src` if it exists in the repository, or if no such path exists on this machine.
+            let from_root =
+                path.strip_prefix('/').filter(|rest| exists_in(&root, rest) || !Path::new(path).exists());
+            let pathspecs = root.pathspecs(path).or_else(|error| match from_root {
+                Some(rest) if !rest.is_empty() => root.pathspecs(rest),
+                _ => Err(error),
+            });
+
+            let pathspecs = pathspecs.map_err(|error| {
+                let must = format!("paths or globs inside the repository ({})", error.why());
+                CallError::parameter("paths", &must, path)
+            })?;
+            pathspecs.into_iter().for_each(|pathspec| filters.add_path(pathspec));
+        }
+        Ok(())
+    }
+}
+
+/// Returns whether `path`, relative to the root, exists in the working tree. A broken link exists.
+fn exists_in(root: &Prefix, path: &str) -> bool {
+    let on_disk = root.file(path).ok().and_then(|path| root.on_disk(&path));
+    on_disk.is_some_and(|path| path.symlink_metadata().is_ok())
+}
