@@ -1,14 +1,14 @@
 //! The command line: parses arguments, calls the library, and prints text or JSON.
 //!
 //! * [`command_line`]: the argument parser; [`commands`]: one small file per command; [`args`]: arguments of
-//! several commands.
+//!   several commands.
 //! * [`context`]: repository, terminal and output streams of this invocation.
 //! * [`screen`], [`pager`]: the terminal that output is displayed on, and the pager of long output.
 //! * [`render`]: text that is safe to print: colours, links, numbers, escapes.
 //! * [`width`], [`highlight`]: text that fits the terminal, and the words of a query in it.
 //! * [`places`]: paths relative to the current directory, with links.
-//! * [`results`]: the printed form of matches, with the parameters in [`output`]; [`lines`]: one line for each, for editors; [`mod@grep`]: the
-//! lines that match a pattern.
+//! * [`results`]: the printed form of matches, with the parameters in [`output`]; [`lines`]: one line for each,
+//!   for editors; [`mod@grep`]: the lines that match a pattern.
 //! * [`progress`], [`checkpoint`], [`events`]: progress display, record and JSON events of an indexing run.
 //! * [`downloads`]: downloads of models; [`estimate`]: the cost of an index.
 //! * [`prompt`]: lines that a user types.
@@ -16,7 +16,7 @@
 //! * [`client_setup`]: registration of the MCP server with its clients.
 //! * [`completion`]: completion in shells; [`user_files`]: the directories of scripts and manual pages.
 //! * [`error`]: conversion of library errors into three lines and an exit code; [`usage`]: conversion of
-//! errors of the argument parser.
+//!   errors of the argument parser.
 
 mod args;
 mod checkpoint;

@@ -5,7 +5,7 @@
 //! * [`plan`]: the tree diff and the policy; the entries that are removed and added, and the new blobs.
 //! * `order`: the order of the jobs of a first index.
 //! * [`build`]: new blobs to sealed segments, on all cores, in deterministic order; `run_ahead` bounds the
-//! number of finished units in memory.
+//!   number of finished units in memory.
 //! * [`vector_cache`]: vectors of an unfinished run.
 //! * [`journal`]: the blobs being parsed, in case a grammar ends the process.
 //! * [`publish`]: segments and entries to a new state. No other module replaces the state file.
@@ -13,7 +13,7 @@
 //! * [`update`]: plan, build and publish in sequence, with checkpoints.
 //! * [`uncommitted`]: changed files that are too many for an overlay, as docs that no snapshot names.
 //! * [`updater`]: the work lease and update requests; [`background`]: updater processes, started by readers,
-//! from the file of `program`.
+//!   from the file of `program`.
 //! * `checkpoint`: the record of an unfinished run. `lifecycle`: whether there is an index.
 //! * [`status`]: what is indexed. Reads only.
 //! * [`clear`]: removal of an index.

@@ -9,6 +9,9 @@ use super::facts::Form;
 use super::site::SiteContext;
 use super::sources::Sources;
 
+/// The place of a definition: entry of its file, enclosing definition and qualified name.
+type Place = (u32, Option<u32>, String);
+
 /// Reduces the definitions of a name to those that a site can refer to.
 #[derive(Clone, Copy)]
 pub(crate) struct CandidateFilter<'a, 'v> {
@@ -131,8 +134,8 @@ impl CandidateFilter<'_, '_> {
         targets
     }
 
-    /// Whether a definition only declares a function, and its place: file, scope and qualified name.
-    fn declaration(&self, dialect: &Dialect, id: DefId) -> Option<(bool, (u32, Option<u32>, String))> {
+    /// Returns whether a definition only declares a function, and its place.
+    fn declaration(&self, dialect: &Dialect, id: DefId) -> Option<(bool, Place)> {
         self.defs.with(id, |file, def| {
             let is_declaration = match dialect.family {
                 "python" => def.kind.is_callable() && self.is_overload(file, def),

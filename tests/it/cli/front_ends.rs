@@ -104,7 +104,9 @@ impl Search {
     /// Compares the outcome of a call with that of the other front-ends: an agent gets one text.
     #[track_caller]
     fn by_agent(self, client: &mut McpClient, expected: &Outcome) {
-        let mut arguments = json!({ "query": self.query, "max_results": 10, "token_limit": 10_000 });
+        // An agent gets tests only if it asks for them.
+        let mut arguments =
+            json!({ "query": self.query, "max_results": 10, "token_limit": 10_000, "include_tests": true });
         self.rev.iter().for_each(|rev| arguments["rev"] = json!(rev));
         self.language.iter().for_each(|language| arguments["focus_languages"] = json!([language]));
 

@@ -4,7 +4,7 @@
 //! session may therefore use, without asking:
 //!
 //! * the repository in which the server was started, with all of its worktrees, and repositories below that
-//! directory, unless it is the home directory or above it;
+//!   directory, unless it is the home directory or above it;
 //! * repositories in the workspace folders that the client announces (roots), and their linked worktrees;
 //! * repositories that the user has allowed by the setting `mcp.allow`.
 //!

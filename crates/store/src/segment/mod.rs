@@ -339,7 +339,7 @@ impl Segment {
         }
         let oid = [0u8; 32];
         let oid = oid.get(..header.oid_len as usize);
-        if !oid.is_some_and(|bytes| gix::hash::oid::try_from_bytes(bytes).is_ok()) {
+        if oid.is_none_or(|bytes| gix::hash::oid::try_from_bytes(bytes).is_err()) {
             return Err(StoreError::damaged(path, "its object ids have an unknown length"));
         }
 
