@@ -108,7 +108,6 @@ fn a_stage_acts_under_its_name_unless_it_is_switched_off() {
     };
     for (stage, query) in [
         (Stage::Translation, "Wie werden die Passwörter der Benutzer geprüft?"),
-        (Stage::Spelling, "how are routess registered"),
         (Stage::Verbatim, "Waits for a client and answers its request."),
     ] {
         let acts = |stages| ranking(query, stages).strategies.contains(&stage.name());
