@@ -3,7 +3,7 @@
 //! They are found by names, as the index has them: the names that the text of the definition calls, the
 //! definitions that mention its name, the types that have the same base. The best matches of an answer have
 //! room for a few of each, so the nearest are taken, and names that are common in the view are left out.
-//! Unlike [`codeweaver_xref`], nothing is resolved by scopes and imports, and nothing is complete.
+//! Unlike `codeweaver_xref`, nothing is resolved by scopes and imports, and nothing is complete.
 //!
 //! * `symbols`: definitions and mentions of a name in a view.
 //! * `mentions`: callers and tests.
