@@ -2,7 +2,7 @@
 //!
 //! In: a program, its arguments and a directory. Out: a process that shares no file descriptor, no terminal
 //! and no temporary git state with its parent, so that neither git nor a graphical client waits for it. Used
-//! by queries and servers; the hook scripts detach in `sh`, which costs less (see [`codeweaver_git::hooks`]).
+//! by queries and servers; the hook scripts detach in `sh`, which costs less (see `codeweaver_git::hooks`).
 
 use std::ffi::{OsStr, OsString};
 use std::io;

@@ -6,7 +6,7 @@
 //!
 //! * [`search`]: the box with its results, [`results`] by meaning or [`lines`] of text, with [`filters`] and
 //!   their equivalents to [`copy`].
-//! * [`file`], [`files`]: the text of a file with its outline; directories.
+//! * [`mod@file`], [`files`]: the text of a file with its outline; directories.
 //! * [`symbol`], [`similar`], [`history`]: the uses, the look-alikes and the history of code.
 //! * [`status`], [`skipped`]: the state of the index, and the files that it leaves out.
 //! * [`help`], [`login`], [`failure`]: the other pages.
