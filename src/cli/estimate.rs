@@ -18,7 +18,7 @@ use super::render;
 /// The measured values are 520 to 1,080 (curl, flask, serde, vitest and 15 other repositories, Linux).
 const OTHER_BYTES: u64 = 800;
 
-/// Estimates the work of [`crate::update`] with the same arguments.
+/// Estimates the work of [`codeweaver::update`] with the same arguments.
 pub fn estimate(codebase: &Codebase, target: &Target, options: UpdateOptions) -> Result<Estimate, CliError> {
     let dim = embed::dim_of(&codebase.settings.model)?;
     let cost = embed::cost_of(&codebase.settings.model)?;

@@ -12,7 +12,7 @@
 //! * [`plan`]: plans all changes before anything is written.
 //! * [`receipt`]: records changes, so that `--uninstall` restores the earlier bytes.
 //! * [`registered`]: finds the clients that have the server, for `doctor`.
-//! * [`diff`], [`file`]: formatting of changes for `--dry-run`; reading and writing of files.
+//! * [`diff`], [`mod@file`]: formatting of changes for `--dry-run`; reading and writing of files.
 
 pub mod diff;
 pub mod edit;

@@ -7,7 +7,7 @@
 //! * [`search`]: the box with its results, [`results`] by meaning or [`lines`] of text, with [`filters`] and
 //!   their equivalents to [`copy`].
 //! * [`mod@file`], [`files`]: the text of a file with its outline; directories.
-//! * [`symbol`], [`similar`], [`history`]: the uses, the look-similar code and the history of code.
+//! * [`symbol`], [`similar`], [`history`]: the uses, similar code, and the history of code.
 //! * [`status`], [`skipped`]: the state of the index, and the files that it leaves out.
 //! * [`help`], [`login`], [`failure`]: the other pages.
 //! * [`frame`]: the common parts of all pages; [`code`], [`links`]: lines of code and the URLs of pages.
