@@ -50,7 +50,7 @@ use crate::{BStr, BString, ByteSlice as _, ByteVec as _, Repo, STORE_DIR};
 ///
 /// A block is a sequence of paths, each: number of leading bytes shared with the path before u16, the
 /// remaining bytes, expected stat. A path is a length u16 and bytes; a list of paths has a count u32 before
-/// it. An expected stat is 0 for an absent file, 1 for a directory, 2 and stat data ([`FileStat::put`])
+/// it. An expected stat is 0 for an absent file, 1 for a directory, 2 and stat data (`FileStat::put`)
 /// otherwise.
 ///
 /// A file with any other content is treated as absent; losing it costs time only.
