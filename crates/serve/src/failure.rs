@@ -76,7 +76,7 @@ impl<E: Into<ServiceError>> From<E> for Failure {
     fn from(error: E) -> Failure {
         let ServiceError { kind, what, why, fix, .. } = error.into();
 
-        // Nobody cancels a request that is still waited for but its deadline.
+        // While the client waits, only the deadline cancels a request.
         if kind == ErrorKind::Cancelled {
             let why = format!("it was not done within {} s", TIME_LIMIT.as_secs());
             return Failure::new(kind, "the answer took too long", why);

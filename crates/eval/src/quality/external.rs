@@ -91,7 +91,7 @@ fn output(command: &str, directory: &Path, input: Vec<u8>, limits: &Limits) -> R
     let status = ended
         .map_err(|error| format!("it cannot be waited for: {error}"))?
         .ok_or_else(|| format!("it did not end within {} s", limits.timeout.as_secs()))?;
-    // Processes that it left behind hold the pipes open.
+    // Its child processes may outlive it and hold the pipes open.
     stop_group(&child);
 
     let answer = answer

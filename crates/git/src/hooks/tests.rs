@@ -502,7 +502,7 @@ fn hooks_that_git_tracks_or_may_track_are_not_written() {
     }
 }
 
-/// A block that somebody has added to a tracked hook.
+/// A foreign block in a tracked hook.
 #[test]
 fn a_block_in_a_tracked_hook_stays_as_it_is() {
     let repo = TestRepo::new().with_binary();

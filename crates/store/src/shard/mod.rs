@@ -78,8 +78,8 @@ pub struct EncodedShard {
     pub offsets: Offsets,
 }
 
-/// The offsets in a shard of the columns that are read in place. The values of a column lie there without
-/// gaps.
+/// The offsets in a shard of the columns that are read in place. The values of a column have no
+/// gaps between them.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Offsets {
     pub vectors: u64,
