@@ -114,7 +114,7 @@ fn a_stage_acts_under_its_name_unless_it_is_switched_off() {
         assert!(acts(Stages::default()), "{stage:?}");
         assert!(!acts(Stages::default().without(stage)), "{stage:?}");
     }
-    let trace = "KeyError: 'user'\n  File \"/srv/app/src/auth/login.py\", line 3, in authenticate\n    stored = load_hash(user)\n";
+    let trace = "Login of an unknown user fails\nKeyError: 'user'\n  File \"/srv/app/src/auth/login.py\", line 3, in authenticate\n    stored = load_hash(user)\n";
     let is_apart = |stages| ranking(trace, stages).files[0].explanation.parts.is_some();
     assert!(is_apart(Stages::default()));
     assert!(!is_apart(Stages::default().without(Stage::Report)));
