@@ -1,9 +1,10 @@
 //! An HTTP server on this machine with the answers of a test, which records its requests.
 
+use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -166,18 +167,33 @@ pub struct LiteLlm {
 impl LiteLlm {
     /// Starts the program `litellm` with `config` in a file of `folder`, and waits until it accepts
     /// connections at `port`.
+    ///
+    /// # Panics
+    /// If it ends before; the message has its log.
     pub fn start(litellm: &Path, folder: &Path, port: u16, config: &str) -> LiteLlm {
         std::fs::write(folder.join("litellm.yaml"), config).unwrap();
+        let log = folder.join("litellm.log");
+        let out = File::create(&log).unwrap();
+
         let process = Command::new(litellm)
             .args(["--config", "litellm.yaml", "--host", "127.0.0.1", "--port", &port.to_string()])
             .env("LITELLM_DANGEROUSLY_PERMIT_WEAK_OR_UNSET_MASTER_KEY", "true")
+            // Otherwise it fetches prices before it listens, which takes minutes where the network drops packets.
+            .env("LITELLM_LOCAL_MODEL_COST_MAP", "True")
             .current_dir(folder)
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
+            .stdout(out.try_clone().unwrap())
+            .stderr(out)
             .spawn()
             .unwrap();
-        let proxy = LiteLlm { process };
-        wait_for(&format!("LiteLLM listens on port {port}"), || TcpStream::connect(("127.0.0.1", port)));
+        let mut proxy = LiteLlm { process };
+
+        wait_for(&format!("LiteLLM listens on port {port}"), || {
+            if let Some(status) = proxy.process.try_wait().unwrap() {
+                panic!("LiteLLM has ended with {status}: {}", std::fs::read_to_string(&log).unwrap());
+            }
+            TcpStream::connect(("127.0.0.1", port))
+                .map_err(|error| format!("{error}\n{}", std::fs::read_to_string(&log).unwrap_or_default()))
+        });
         proxy
     }
 }

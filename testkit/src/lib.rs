@@ -5,7 +5,7 @@
 //! - [`Run`]: a finished process with assertions; a failure prints command, directory, status and both
 //!   streams.
 //! - [`ServerProcess`]: a running server, ended when dropped.
-//! - [`program`]: the `git-codeweaver` executable under test.
+//! - [`program`]: the `git-codeweaver` executable under test; [`copy_program`] copies it.
 //! - [`command`]: the environment of all of these, for processes that a test starts itself.
 //! - [`http`]: a server on this machine with the answers of a test.
 //! - [`wait_until`] and its like: waits for what other processes do.
@@ -25,7 +25,7 @@ mod tools;
 mod wait;
 
 pub use environment::command;
-pub use program::program;
+pub use program::{copy_program, program};
 pub use repo::{FILES, TestRepo, listing};
 pub use run::Run;
 pub use server::ServerProcess;

@@ -1,6 +1,7 @@
 //! The `git-codeweaver` executable under test.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::OnceLock;
 
 const NAME: &str = "git-codeweaver";
@@ -14,6 +15,15 @@ pub fn program() -> &'static Path {
     found().unwrap_or_else(|| {
         panic!("{NAME} is not built: run `cargo build`, or name an executable in CODEWEAVER_TEST_BINARY")
     })
+}
+
+/// Copies [`program`] to the file `to`, to be run there.
+///
+/// Another process copies: a child that a test beside this one starts would inherit the open copy, and a file that is
+/// open for writing cannot be run.
+pub fn copy_program(to: &Path) {
+    let status = Command::new("cp").arg(program()).arg(to).status().unwrap();
+    assert!(status.success(), "cp to {}: {status}", to.display());
 }
 
 /// Returns the directory of [`program`]; `None` if there is none, as in tests of the library alone.

@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::process::Stdio;
 use std::time::Duration;
 
-use codeweaver_testkit::{FILES, Run, TestRepo, Tool, program};
+use codeweaver_testkit::{FILES, Run, TestRepo, Tool, copy_program, program};
 
 const BASH_COMPLETION: &str = "/usr/share/bash-completion/bash_completion";
 
@@ -200,7 +200,7 @@ fn the_manual_is_installed_beside_the_directory_of_the_program() {
     let repo = TestRepo::empty_dir();
     let bin = repo.beside("home").join(".cargo/bin");
     std::fs::create_dir_all(&bin).unwrap();
-    std::fs::copy(program(), bin.join("git-codeweaver")).unwrap();
+    copy_program(&bin.join("git-codeweaver"));
     let path = format!("{}:/usr/bin:/bin", bin.display());
     let repo = repo.env("PATH", &path).env("MANPATH", "").env("MAN_DISABLE_SECCOMP", "1");
     let run = Run::new(repo.command(bin.join("git-codeweaver")).args(["man", "--install"]));

@@ -9,7 +9,7 @@ use std::process::Command;
 
 use serde_json::json;
 
-use codeweaver_testkit::{FILES, Run, TestRepo, program, skip};
+use codeweaver_testkit::{FILES, Run, TestRepo, copy_program, program, skip};
 
 use crate::support::mcp_client::McpClient;
 
@@ -38,7 +38,7 @@ impl Shared {
         // The directory of the program need not be open to the user.
         let program_file = above.join("bin").join("git-codeweaver");
         std::fs::create_dir(program_file.parent().unwrap()).unwrap();
-        std::fs::copy(program(), &program_file).unwrap();
+        copy_program(&program_file);
         Some(Shared { repo, program: program_file })
     }
 

@@ -10,7 +10,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use codeweaver_testkit::{FILES, Run, TestRepo, program, skip};
+use codeweaver_testkit::{FILES, Run, TestRepo, copy_program, program, skip};
 
 use crate::support::mcp_client::McpClient;
 
@@ -43,7 +43,7 @@ impl Unprivileged {
             copy = repo.beside("bin");
             std::fs::create_dir_all(&copy).unwrap();
             copy.push("git-codeweaver");
-            std::fs::copy(program(), &copy).unwrap();
+            copy_program(&copy);
             let parent = repo.root().parent().unwrap();
             Run::new(Command::new("chown").args(["-R", "65534:65534"]).arg(parent)).success();
         }

@@ -5,7 +5,7 @@
 
 use std::process::{Command, Output};
 
-use codeweaver_testkit::{FILES, TestRepo, program, skip};
+use codeweaver_testkit::{FILES, TestRepo, copy_program, program, skip};
 
 use crate::support::mcp_client::McpClient;
 
@@ -223,7 +223,7 @@ fn another_user_gets_a_clear_error() {
     std::fs::set_permissions(repo.root().parent().unwrap(), open).unwrap();
     let shared = std::env::temp_dir().join(format!("codeweaver-{}", std::process::id()));
     std::fs::create_dir_all(&shared).unwrap();
-    std::fs::copy(program(), shared.join("git-codeweaver")).unwrap();
+    copy_program(&shared.join("git-codeweaver"));
     let script = format!(
         "export GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=safe.directory GIT_CONFIG_VALUE_0='*'; PATH={}:$PATH\n\
          for command in 'search parse_header' 'index --quiet' 'gc'; do git-codeweaver $command; echo \"code $?\"; done; \

@@ -10,29 +10,27 @@ use codeweaver_index::{Codebase, Lifecycle};
 use super::gate::Gate;
 use crate::query::QueryError;
 
-/// The kind of an error, from which a front-end derives its exit code or status.
+/// The kind of an error, from which a front-end derives its exit code or status: a parameter cannot be used; there
+/// is no such file, line, revision or repository; the caller may not use it; the first index is being built, or the
+/// index was replaced while it was read; the index was built for other settings; there is no index; others use what
+/// is needed; the caller has cancelled the request, or its time was up; the run was stopped, and has kept what is
+/// done; anything else.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[allow(
+    missing_docs,
+    reason = "documented at the type: generators of clients read documented variants as alternatives, not as an enum"
+)]
 pub enum ErrorKind {
-    /// A parameter cannot be used.
     InvalidArguments,
-    /// There is no such file, line, revision or repository.
     NotFound,
-    /// The caller may not use it.
     NotAllowed,
-    /// The first index is being built, or the index was replaced while it was read.
     NotReady,
-    /// The index was built for other settings.
     RequiresReindex,
-    /// There is no index.
     NotIndexed,
-    /// Others use what is needed.
     Busy,
-    /// The caller has cancelled the request, or its time was up.
     Cancelled,
-    /// The run was stopped, and has kept what is done.
     Interrupted,
-    /// Anything else.
     Failed,
 }
 
