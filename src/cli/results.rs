@@ -5,7 +5,7 @@ use std::io::Write;
 use codeweaver::query::rank::Explanation;
 use codeweaver::query::response::{Focus, n_of};
 use codeweaver::query::view::MatchState;
-use codeweaver::query::{Match, Request, Response, Searcher};
+use codeweaver::query::{Condition, Match, Request, Response, Searcher};
 use codeweaver_index::status;
 use codeweaver_text::{self as text, Highlighter};
 
@@ -328,7 +328,7 @@ pub fn hints(
     context: &Context,
     searcher: &Searcher,
     request: &Request,
-    paths: &[String],
+    conditions: &[Condition],
 ) -> Result<(), CliError> {
     let view = searcher.view(&request.view, &|_, _| false)?;
     let languages = status::languages(&view.reader, &view.snapshot);
@@ -344,12 +344,18 @@ pub fn hints(
         && filters.paths.is_empty()
         && filters.exclude_paths.is_empty()
         && filters.kinds.is_empty()
+        && filters.without.is_empty()
+        && filters.files.is_none()
         && filters.include_tests);
 
     writeln!(out, "Try:")?;
     let prefix = context.prefix(&searcher.codebase);
 
-    for from_root in paths.iter().filter_map(|typed| prefix.misplaced(typed)) {
+    let paths = conditions.iter().filter_map(|condition| match condition {
+        Condition::Path(typed) => Some(typed),
+        _ => None,
+    });
+    for from_root in paths.filter_map(|typed| prefix.misplaced(typed)) {
         writeln!(
             out,
             "  --path {}   paths are relative to the current directory; this one is from the root",
@@ -358,7 +364,7 @@ pub fn hints(
     }
 
     if is_filtered {
-        writeln!(out, "  fewer filters (--lang, --path, --exclude, --kind, --no-tests)")?;
+        writeln!(out, "  fewer conditions (lang:, path:, -path:, kind:, state:, -word, --no-tests)")?;
     }
     if request.min_score > 0.0 {
         writeln!(out, "  a lower --min-score (now {})", request.min_score)?;

@@ -8,7 +8,7 @@ use std::process::{Child, Command};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use crate::wait_for;
+use crate::wait_longer_for;
 
 /// A request as it arrived.
 #[derive(Debug, Clone)]
@@ -159,6 +159,9 @@ fn write(mut stream: TcpStream, request: &Request, response: &Response) -> std::
     stream.flush()
 }
 
+/// Time limit of the start of LiteLLM, which computes for half a minute on an idle machine.
+const LITELLM_PATIENCE: Duration = Duration::from_secs(600);
+
 /// A LiteLLM proxy on this machine, ended when dropped.
 pub struct LiteLlm {
     process: Child,
@@ -187,7 +190,7 @@ impl LiteLlm {
             .unwrap();
         let mut proxy = LiteLlm { process };
 
-        wait_for(&format!("LiteLLM listens on port {port}"), || {
+        wait_longer_for(LITELLM_PATIENCE, &format!("LiteLLM listens on port {port}"), || {
             if let Some(status) = proxy.process.try_wait().unwrap() {
                 panic!("LiteLLM has ended with {status}: {}", std::fs::read_to_string(&log).unwrap());
             }

@@ -30,4 +30,4 @@ pub use repo::{FILES, TestRepo, listing};
 pub use run::Run;
 pub use server::ServerProcess;
 pub use tools::{Tool, skip};
-pub use wait::{comes_true, outlast_clock_tick, wait_for, wait_until};
+pub use wait::{comes_true, outlast_clock_tick, wait_for, wait_longer_for, wait_until};

@@ -23,29 +23,47 @@ pub fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
 /// # Panics
 /// If it does not within two minutes; the message says `what` was waited for and has the last error.
 #[track_caller]
-pub fn wait_for<T, E: Display>(what: &str, mut attempt: impl FnMut() -> Result<T, E>) -> T {
+pub fn wait_for<T, E: Display>(what: &str, attempt: impl FnMut() -> Result<T, E>) -> T {
+    wait_longer_for(PATIENCE, what, attempt)
+}
+
+/// As [`wait_for`], with another time limit: for programs whose start alone takes a minute of computing.
+///
+/// # Panics
+/// If there is no value within `patience`.
+#[track_caller]
+pub fn wait_longer_for<T, E: Display>(
+    patience: Duration,
+    what: &str,
+    mut attempt: impl FnMut() -> Result<T, E>,
+) -> T {
     let mut last = None;
-    comes_true(|| {
+    comes_true_within(patience, || {
         last = Some(attempt());
         matches!(last, Some(Ok(_)))
     });
 
     match last {
         Some(Ok(value)) => value,
-        Some(Err(error)) => panic!("waited {} s in vain: {what}; at last: {error:#}", PATIENCE.as_secs()),
+        Some(Err(error)) => panic!("waited {} s in vain: {what}; at last: {error:#}", patience.as_secs()),
         None => unreachable!("a wait looks at least once"),
     }
 }
 
 /// Waits until `condition` holds; returns whether it does within two minutes.
-pub fn comes_true(mut condition: impl FnMut() -> bool) -> bool {
+pub fn comes_true(condition: impl FnMut() -> bool) -> bool {
+    comes_true_within(PATIENCE, condition)
+}
+
+/// Waits until `condition` holds; returns whether it does within `patience`.
+fn comes_true_within(patience: Duration, mut condition: impl FnMut() -> bool) -> bool {
     let started = Instant::now();
     let [mut pause, longest] = PAUSES;
     loop {
         if condition() {
             return true;
         }
-        if started.elapsed() > PATIENCE {
+        if started.elapsed() > patience {
             return false;
         }
         std::thread::sleep(pause);

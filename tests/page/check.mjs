@@ -263,9 +263,9 @@ await check("copying", async (page) => {
   await page.locator("details.copy summary").click();
   await page.locator("button[data-copy=copy-command]").click();
   const copied = await page.evaluate(() => navigator.clipboard.readText());
-  assert.equal(copied, `git codeweaver search '${QUERY}' --lang rust`);
+  assert.equal(copied, `git codeweaver search '${QUERY} lang:rust'`);
   const call = JSON.parse(await page.locator("#copy-call").innerText());
-  assert.deepEqual(call, { name: "find_code", arguments: { query: QUERY, focus_languages: ["rust"] } });
+  assert.deepEqual(call, { name: "find_code", arguments: { query: `${QUERY} lang:rust` } });
 });
 
 await check("pasted lines", async (page) => {

@@ -204,24 +204,6 @@ impl Importance {
 }
 
 impl TaskProfile {
-    /// Returns the profile of that name, for example `LOCAL_EDIT`, in any case.
-    pub fn by_name(name: &str) -> Option<Self> {
-        let profile = match name.to_ascii_uppercase().as_str() {
-            "DEBUG" => Self::Debug,
-            "DEFAULT" => Self::Default,
-            "DOCUMENT" => Self::Document,
-            "IMPLEMENT" => Self::Implement,
-            "LOCAL_EDIT" => Self::LocalEdit,
-            "REFACTOR" => Self::Refactor,
-            "REVIEW" => Self::Review,
-            "SEARCH" => Self::Search,
-            "TEST" => Self::Test,
-            _ => return None,
-        };
-
-        Some(profile)
-    }
-
     /// Returns the weights of the five scores, normalised to the sum 1.
     pub fn weights(self) -> Importance {
         let raw: [f32; 5] = match self {

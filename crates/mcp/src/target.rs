@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use codeweaver::query::{Filters, Searcher};
+use codeweaver::query::{Filters, Resolved, Resolver, Searcher, TypedQuery, ViewRequest};
 use codeweaver::service::{Codebases, ServiceError};
 use codeweaver_git::{GitError, Prefix};
 use codeweaver_index::{Codebase, IndexError};
@@ -100,6 +100,20 @@ impl CallTarget {
         let is_same = Path::new(path).components().eq(Path::new(real).components());
         let has_parent = Path::new(path).components().any(|part| part == std::path::Component::ParentDir);
         (!real.is_empty() && !has_parent && !is_same).then(|| real.to_owned())
+    }
+
+    /// Adds the conditions of `query` to `filters` and `view`. Its paths are relative to the root.
+    pub fn resolve(
+        &self,
+        query: &TypedQuery,
+        filters: Filters,
+        view: ViewRequest,
+    ) -> Result<Resolved, CallError> {
+        let prefix = &Prefix::root(&self.codebase().repo);
+        let resolver = Resolver { searcher: &self.searcher, prefix, may_see: None };
+        resolver
+            .resolve(query, filters, view)
+            .map_err(|error| CallError::from_service(ServiceError::from(error), None))
     }
 
     /// Adds path filters. They are relative to the root, also with a slash before them (`/src`), or absolute

@@ -42,7 +42,7 @@ fn stream_lines(work: &Work, lines: &Lines) -> Result<(), Failure> {
         found.for_each(Page::default(), |file: GrepFile| send_file(&file, work, lines))?;
 
         let (total_lines, total_files) = (found.n_lines, found.n_files());
-        let warnings = search.warnings.iter().cloned().chain(found.warnings()).collect();
+        let warnings = search.notes.iter().cloned().chain(found.warnings()).collect();
         Ok(StreamEnd { total_lines, total_files, warnings })
     })?;
 
@@ -83,7 +83,7 @@ pub fn similar_to(work: &Work) -> Result<codeweaver::query::Response, Failure> {
 
     let rev = work.params.text("rev");
     work.check_path(&request.path, rev)?;
-    work.limit(&mut request.filters, &[], rev)?;
+    work.limit(&mut request.filters, rev)?;
     request.view = search::view(work, rev);
     request.limit = work.params.number("limit", MAX_LIMIT)?.unwrap_or(request.limit).max(1);
 
@@ -221,7 +221,7 @@ pub fn list<'a>(
         pathspecs.into_iter().for_each(|pathspec| filters.add_path(pathspec));
     }
 
-    work.limit(&mut filters, &[], rev)?;
+    work.limit(&mut filters, rev)?;
     let request = ListRequest {
         filters,
         rev: rev.map(str::to_owned),
@@ -321,7 +321,7 @@ pub async fn ask(job: Job) -> Result<Response, Failure> {
 
         let mut request = ask::request(question, work.searcher());
         let rev = work.params.text("rev");
-        work.limit(&mut request.filters, &[], rev)?;
+        work.limit(&mut request.filters, rev)?;
         request.view = search::view(work, rev);
 
         let answer =

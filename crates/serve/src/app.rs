@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::Semaphore;
 
 use codeweaver::query::Searcher;
+use codeweaver::query::conditions::codebase_name;
 use codeweaver::service::Codebases;
 use codeweaver_base::sync;
 use codeweaver_index::status::{self, StatusReport};
@@ -51,11 +52,10 @@ impl App {
         let codebase = Codebase::open(&options.repository, &[])?;
         let root = codebase.root();
         let root = root.canonicalize().unwrap_or(root);
-        let name = root.file_name().map_or_else(|| "repository".into(), |name| name.to_string_lossy());
         let n_slots = 2 * std::thread::available_parallelism().map_or(2, usize::from);
 
         Ok(App {
-            name: name.trim_end_matches(".git").to_owned(),
+            name: codebase_name(&codebase),
             codebases: Arc::new(Codebases::confined(root)),
             names: Names::new(options.host, &options.names),
             tokens: options.tokens.clone(),

@@ -8,7 +8,7 @@
 //! * [`guard`], [`access`]: checks of host, origin and token; headers of every response; the log.
 //! * [`routes`]: paths and their handlers.
 //! * [`job`]: the work of a request: its slot, time limit and cancellation. [`failure`]: its errors.
-//! * [`params`], [`query_line`], [`search`]: the parameters of a search, and its answer.
+//! * [`params`], [`search`]: the parameters of a search, and its answer.
 //! * [`api`]: the JSON of the command line over HTTP, described by [`openapi`]; [`stream`]: long answers.
 //! * [`repositories`]: the members of a catalogue, and the access of clients to them.
 //! * [`page`]: the HTML pages.
@@ -33,7 +33,6 @@ mod metrics;
 mod openapi;
 mod page;
 mod params;
-mod query_line;
 mod repositories;
 mod routes;
 mod search;

@@ -7,8 +7,9 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Response};
 
 use codeweaver::query::Filters;
-use codeweaver::query::request::{RepoSet, matches_name};
-use codeweaver::service::ErrorKind;
+use codeweaver::query::conditions::{MaySee, select_repos};
+use codeweaver::query::request::matches_name;
+use codeweaver::service::{ErrorKind, ServiceError};
 use codeweaver_index::catalogue::{Catalogue, CatalogueError, Listed};
 use codeweaver_index::{Codebase, background, updater};
 
@@ -148,40 +149,22 @@ impl Access {
 }
 
 impl Work {
-    /// Limits `filters` to the repositories in `rev` that the client may see and that match one of `globs`.
+    /// The condition on names of repositories that the client may see; `None` if it may see all.
+    pub fn may_see(&self) -> Option<Box<MaySee<'_>>> {
+        match &self.access {
+            Access::All => None,
+            access @ Access::Repositories(_) => Some(Box::new(|name| access.allows(name))),
+        }
+    }
+
+    /// Limits `filters` to the repositories in `rev` that the client may see.
     ///
     /// # Errors
-    /// No repository that the client may see matches.
-    pub fn limit(&self, filters: &mut Filters, globs: &[String], rev: Option<&str>) -> Result<(), Failure> {
-        if globs.is_empty() && self.access == Access::All {
-            return Ok(());
-        }
-
-        let repo = &self.codebase().repo;
-
-        if !repo.is_catalogue() {
-            let name = self.app.name.as_str();
-            let is_here = self.access.allows(name) && globs.iter().all(|glob| matches_name(glob, name));
-            if is_here {
-                return Ok(());
-            }
-            return Err(Failure::not_found(format!("there is only the repository {name}")));
-        }
-
-        let members = match rev {
-            Some(rev) => repo.members_of(&repo.resolve(rev)?.tree)?,
-            None => repo.members()?,
-        };
-
-        let is_wanted = |name: &str| {
-            self.access.allows(name)
-                && (globs.is_empty() || globs.iter().any(|glob| matches_name(glob, name)))
-        };
-        if !members.all().iter().any(|member| is_wanted(&member.name)) {
-            return Err(Failure::not_found(format!("no repository matches {}", globs.join(" or "))));
-        }
-
-        filters.repos = Some(RepoSet::new(members, is_wanted));
+    /// It may see none.
+    pub fn limit(&self, filters: &mut Filters, rev: Option<&str>) -> Result<(), Failure> {
+        let may_see = self.may_see();
+        filters.repos =
+            select_repos(self.codebase(), &[], rev, may_see.as_deref()).map_err(ServiceError::from)?;
         Ok(())
     }
 
@@ -192,7 +175,7 @@ impl Work {
     pub fn check_path(&self, path: &str, rev: Option<&str>) -> Result<(), Failure> {
         let mut filters = Filters::default();
 
-        let is_visible = match self.limit(&mut filters, &[], rev) {
+        let is_visible = match self.limit(&mut filters, rev) {
             Ok(()) => filters.repos.is_none_or(|repos| repos.contains(path.as_bytes())),
             Err(_) => false,
         };

@@ -1,14 +1,16 @@
-//! Search: the answer to a query line, by meaning or by lines.
+//! Search: the answer to a query, by meaning or by lines.
 
-use codeweaver::query::grep::{self, Found, GrepRequest, LineAnswer, Page, Pattern};
-use codeweaver::query::listing::ListRequest;
-use codeweaver::query::view::MatchState;
-use codeweaver::query::{Filters, Intent, Mode, QueryError, Request, Response, ViewRequest, WorktreeMode};
-use codeweaver_git::{Prefix, quoting};
+use codeweaver::query::grep::{Found, GrepRequest, LineAnswer, Page, Pattern};
+use codeweaver::query::response::MatchState;
+use codeweaver::query::{
+    Condition, Filters, Intent, Mode, QueryError, Request, Resolver, Response, TypedQuery, ViewRequest,
+    WorktreeMode,
+};
+use codeweaver::service::ServiceError;
+use codeweaver_git::Prefix;
 
 use super::job::{Failure, Work};
 use super::params::Params;
-use super::query_line::QueryLine;
 
 /// Maximum value of `limit`.
 const MAX_LIMIT: usize = 500;
@@ -27,12 +29,12 @@ const MAX_TOKENS: u32 = 1_000_000;
 /// The search that a request asks for.
 #[derive(Debug, Clone)]
 pub struct Search {
-    /// The typed query and its filters.
-    pub line: QueryLine,
+    /// The typed query, with the conditions of the other parameters.
+    pub query: TypedQuery,
     pub filters: Filters,
     pub view: ViewRequest,
-    /// Parts of the request that were ignored, for the user.
-    pub warnings: Vec<String>,
+    /// Remarks for the user on parts of the request.
+    pub notes: Vec<String>,
 }
 
 /// The answer to a search.
@@ -56,90 +58,34 @@ impl Answer {
 }
 
 impl Search {
-    /// The search that the parameters of `work` ask for. `q` is the query line; `lang`, `path`, `exclude`,
-    /// `kind` and `repo` add to its filters, and `rev` replaces its revision.
+    /// The search that the parameters of `work` ask for. `q` is the query; `lang`, `path`, `exclude`, `kind`, `repo`,
+    /// `rev` and `state` are conditions besides those in it.
     ///
     /// # Errors
     /// A parameter is missing or cannot be used.
     pub fn new(work: &Work) -> Result<Search, Failure> {
         let params = &work.params;
-        let mut line = QueryLine::parse(params.required("q")?);
+        let typed = params.required("q")?;
 
-        let owned = |name| params.all(name).map(str::to_owned);
-        line.repositories.extend(owned("repo"));
-        line.paths.extend(owned("path"));
-        line.paths.extend(params.all("exclude").map(|path| format!(":!{path}")));
-        line.languages.extend(owned("lang"));
-        line.kinds.extend(owned("kind"));
-        if let Some(rev) = params.text("rev") {
-            line.rev = Some(rev.to_owned());
-        }
+        let mut query = match params.text("mode") {
+            Some("exact" | "regex") => TypedQuery::verbatim(typed),
+            _ => TypedQuery::parse(typed),
+        };
+        query.conditions.extend(conditions(params)?);
 
         let settings = &work.codebase().settings;
-        let mut search = Search {
-            filters: Filters {
-                languages: line.languages.clone(),
-                kinds: line.kinds.clone(),
-                include_tests: params
-                    .text("tests")
-                    .map_or(settings.search.include_tests, |_| params.flag("tests")),
-                ..Filters::default()
-            },
-            view: ViewRequest { cancel: work.cancel.clone(), ..view(work, line.rev.as_deref()) },
-            warnings: line
-                .unknown
-                .iter()
-                .map(|word| format!("'{word}' is ignored: there is no such state"))
-                .collect(),
-            line,
-        };
+        let tests = params.text("tests").map(|_| params.flag("tests"));
+        let filters =
+            Filters { include_tests: tests.unwrap_or(settings.search.include_tests), ..Filters::default() };
 
-        search.add_paths(work)?;
-        search.add_state(work)?;
-        Ok(search)
-    }
+        let prefix = &Prefix::root(&work.codebase().repo);
+        let may_see = work.may_see();
+        let resolver = Resolver { searcher: work.searcher(), prefix, may_see: may_see.as_deref() };
+        let resolved = resolver.resolve(&query, filters, view(work, None)).map_err(ServiceError::from)?;
 
-    fn add_paths(&mut self, work: &Work) -> Result<(), Failure> {
-        let root = Prefix::root(&work.codebase().repo);
-
-        for path in &self.line.paths {
-            let pathspecs = root.pathspecs(path)?;
-            pathspecs.into_iter().for_each(|pathspec| self.filters.add_path(pathspec));
-        }
-
-        work.limit(&mut self.filters, &self.line.repositories, self.line.rev.as_deref())
-    }
-
-    /// Restricts the search to committed files, or to those in another state.
-    fn add_state(&mut self, work: &Work) -> Result<(), Failure> {
-        let Some(wanted) = self.line.state else { return Ok(()) };
-        if wanted == MatchState::Committed {
-            self.view.worktree = WorktreeMode::Exclude;
-            return Ok(());
-        }
-
-        // The query has no filter for these states, so each file in the wanted one is added as a path.
-        let request = ListRequest {
-            filters: Filters { include_tests: true, ..Filters::default() },
-            cancel: work.cancel.clone(),
-            ..ListRequest::default()
-        };
-        let listing = work.run(|_| work.searcher().list_files(&request))?;
-
-        let root = Prefix::root(&work.codebase().repo);
-        let mut has_one = false;
-        for file in listing.files.iter().filter(|file| file.state.map(MatchState::from) == Some(wanted)) {
-            let typed = format!(":(top,literal){}", quoting::text(file.path.as_ref()));
-            if let Ok(pathspec) = root.pathspec(&typed) {
-                self.filters.paths.push(pathspec);
-                has_one = true;
-            }
-        }
-
-        match has_one {
-            true => Ok(()),
-            false => Err(Failure::not_found("no file is in that state")),
-        }
+        let mut notes = resolved.notes;
+        Intent::named(params.text("intent"), &mut notes);
+        Ok(Search { query, filters: resolved.filters, view: resolved.view, notes })
     }
 
     /// Answers the search.
@@ -151,7 +97,7 @@ impl Search {
             Some(pattern) => {
                 let page = line_page(&work.params)?;
                 let mut answer = self.lines(work, pattern, |found| found.answer(page))?;
-                answer.warnings.extend(self.warnings.iter().cloned());
+                answer.warnings.extend(self.notes.iter().cloned());
                 Answer::Lines(Box::new(answer))
             }
             None => Answer::Matches(Box::new(self.matches(work, &self.request(work)?)?)),
@@ -167,7 +113,7 @@ impl Search {
     /// As [`Self::answer`].
     pub fn matches(&self, work: &Work, request: &Request) -> Result<Response, Failure> {
         let mut response = work.run(|update| work.searcher().search(request, update))?;
-        response.warnings.extend(self.warnings.iter().cloned());
+        response.warnings.extend(self.notes.iter().cloned());
         work.app.metrics.searched(&response);
         Ok(response)
     }
@@ -177,29 +123,18 @@ impl Search {
     /// # Errors
     /// There is no such mode.
     pub fn pattern(&self, params: &Params) -> Result<Option<Pattern>, Failure> {
-        let query = self.line.query.as_str();
-
-        Ok(match params.text("mode") {
-            Some("exact") => Some(Search::pattern_of(params, query, false, false)),
-            Some("regex") => Some(Search::pattern_of(params, query, true, false)),
-            None | Some("hybrid") => match grep::QueryLine::parse(query) {
-                grep::QueryLine::Exact(text) => Some(Search::pattern_of(params, text, false, false)),
-                grep::QueryLine::Regex { expression, ignore_case } => {
-                    Some(Search::pattern_of(params, expression, true, ignore_case))
-                }
-                grep::QueryLine::Mixed { .. } | grep::QueryLine::Meaning => None,
-            },
+        let pattern = match params.text("mode") {
+            Some("exact") => Some(Pattern::exact(&self.query.text)),
+            Some("regex") => Some(Pattern::regex(&self.query.text)),
+            None | Some("hybrid") => self.query.pattern(),
             Some(mode) => mode_by_name(mode).map(|_| None)?,
-        })
-    }
+        };
 
-    fn pattern_of(params: &Params, text: &str, is_regex: bool, ignore_case: bool) -> Pattern {
-        Pattern {
-            text: text.to_owned(),
-            is_regex,
-            ignore_case: ignore_case || params.flag("ignore_case"),
+        Ok(pattern.map(|pattern| Pattern {
+            ignore_case: pattern.ignore_case || params.flag("ignore_case"),
             word: params.flag("word"),
-        }
+            ..pattern
+        }))
     }
 
     /// Applies `answer` to all lines that match `pattern`.
@@ -213,8 +148,7 @@ impl Search {
         answer: impl Fn(&Found<'_>) -> Result<T, QueryError>,
     ) -> Result<T, Failure> {
         let request = GrepRequest {
-            // Kinds are those of definitions; lines have none.
-            filters: Filters { kinds: Vec::new(), ..self.filters.clone() },
+            filters: self.filters.clone(),
             view: ViewRequest { budget: ViewRequest::UNLIMITED, ..self.view.clone() },
             context: work.params.number("context", MAX_CONTEXT)?.unwrap_or(0),
             ..GrepRequest::new(pattern, &work.codebase().settings)
@@ -233,12 +167,12 @@ impl Search {
     /// A parameter cannot be used.
     pub fn request(&self, work: &Work) -> Result<Request, Failure> {
         let params = &work.params;
-        let mut request = Request::new(&self.line.query, &work.codebase().settings);
+        let mut request = Request::new(&self.query.text, &work.codebase().settings);
 
         request.filters = self.filters.clone();
         request.view = self.view.clone();
         request.mode = params.text("mode").map_or(Ok(Mode::Hybrid), mode_by_name)?;
-        request.intent = params.text("intent").map(intent_by_name).transpose()?;
+        request.intent = params.text("intent").and_then(Intent::by_name);
 
         request.limit = params.number("limit", MAX_LIMIT)?.unwrap_or(request.limit).max(1);
         request.offset = params.number("offset", MAX_OFFSET)?.unwrap_or(0);
@@ -287,9 +221,26 @@ fn mode_by_name(name: &str) -> Result<Mode, Failure> {
     })
 }
 
-fn intent_by_name(name: &str) -> Result<Intent, Failure> {
-    Intent::by_name(name).ok_or_else(|| {
-        let known: Vec<&str> = Intent::names().collect();
-        Failure::parameter("intent", &format!("one of {}", known.join(", ")))
-    })
+/// The conditions in parameters of their own. Those of a text of several lines can be written nowhere else.
+fn conditions(params: &Params) -> Result<Vec<Condition>, Failure> {
+    let named: [(&str, fn(String) -> Condition); 6] = [
+        ("repo", Condition::Repo),
+        ("path", Condition::Path),
+        ("exclude", Condition::ExcludedPath),
+        ("lang", Condition::Language),
+        ("kind", Condition::Kind),
+        ("rev", Condition::Rev),
+    ];
+
+    let mut conditions = Vec::new();
+    for (name, condition) in named {
+        conditions.extend(params.all(name).map(|value| condition(value.to_owned())));
+    }
+
+    if let Some(name) = params.text("state") {
+        let state = MatchState::by_name(name)
+            .ok_or_else(|| Failure::parameter("state", "committed, staged, dirty or untracked"))?;
+        conditions.push(Condition::State(state));
+    }
+    Ok(conditions)
 }

@@ -44,6 +44,17 @@ impl LiveRows {
         self.n_live = n;
     }
 
+    /// Keeps the live rows for which `keeps` is true.
+    pub fn retain(&mut self, mut keeps: impl FnMut(u32) -> bool) {
+        let mut kept = LiveRows::empty(self.n_rows);
+        for row in self.runs().flatten().filter(|row| keeps(*row)) {
+            kept.insert(row, row + 1);
+        }
+
+        kept.seal();
+        *self = kept;
+    }
+
     /// Returns whether every row is live.
     pub fn all(&self) -> bool {
         self.n_live == self.n_rows

@@ -6,13 +6,15 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
-use codeweaver::query::grep::{GrepRequest, Page, Pattern, QueryLine};
+use codeweaver::query::grep::{GrepRequest, Page, Pattern};
 use codeweaver::query::parse::report;
-use codeweaver::query::request::RepoSet;
+use codeweaver::query::response::MatchState;
 use codeweaver::query::view::freshness::RequestUpdate;
-use codeweaver::query::{Ann, Filters, Intent, Mode, QueryError, Request, Response, Searcher, WorktreeMode};
+use codeweaver::query::{
+    Ann, Condition, Filters, Intent, Mode, QueryError, Request, Resolved, Resolver, Response, Searcher,
+    TypedQuery, ViewRequest,
+};
 use codeweaver::service::{Caller, Patience, Progress, Requests, follow_up};
-use codeweaver_chunk::classes::TaskProfile;
 use codeweaver_index::{Codebase, background};
 use codeweaver_mcp::envelope::Envelope;
 use codeweaver_text as text;
@@ -39,12 +41,14 @@ Examples:
   git codeweaver search \"where are expired tokens refreshed\"
   git codeweaver search parse_header                    find the definition of a name
   git codeweaver search -i debug \"connection reset\"     understand, implement, debug, test, …
-  git codeweaver search --lang python --path src/api \"pagination\"
-  git codeweaver search --rev v1.2 \"config lookup\"      search any revision without a checkout
+  git codeweaver search \"pagination lang:python path:src/api -mock\"
+  git codeweaver search \"config lookup rev:v1.2\"        search any revision without a checkout
   git codeweaver search --mode regex 'TODO|FIXME'       all lines that match, as git grep
   git codeweaver search - < issue.md                     an issue report or stack trace
   git codeweaver search -o json -l 3 \"retry\" | jq -r '.matches[].file.path'
 
+A query may have the conditions lang: path: -path: kind: repo: rev: state: and -word (without it).
+The queries '\"text\"' and '/regex/' list all lines with it.
 Uncommitted and untracked files are searched too; each match shows the state of its file.
 Exit codes: 0 matches found, 1 no match, 2 error or not indexed.";
 
@@ -56,14 +60,10 @@ pub struct SearchArgs {
     /// `-` reads it from standard input
     #[arg(required = true)]
     query: Vec<String>,
-    /// Task the results are for: understand, implement, debug, optimize, test, configure or document
+    /// Task the results are for: understand, implement, debug, optimize, test, configure, document or review
     /// [default: derived from the query]
-    #[arg(short, long)]
+    #[arg(short, long, alias = "task")]
     intent: Option<String>,
-    /// Rank for the task of an agent: DEBUG, DOCUMENT, IMPLEMENT, LOCAL_EDIT, REFACTOR, REVIEW, SEARCH or
-    /// TEST
-    #[arg(long)]
-    task: Option<String>,
     /// Maximum number of matches [default: 10; of lines with --mode exact or regex: all]
     #[arg(short, long)]
     limit: Option<usize>,
@@ -104,7 +104,7 @@ pub struct SearchArgs {
 pub struct ScopeArgs {
     /// In a catalogue, search only repositories whose name matches this glob or is in this group; can be
     /// repeated
-    #[arg(long, value_name = "GLOB")]
+    #[arg(long, value_name = "GLOB", alias = "repo")]
     pub repos: Vec<String>,
     /// Search only files in this language; can be repeated
     #[arg(long, value_name = "LANGUAGE")]
@@ -143,60 +143,42 @@ impl ScopeArgs {
         }
     }
 
-    /// The conditions on results in `codebase`. Paths are relative to the directory of `context`;
-    /// `include_tests` is the default.
-    pub fn filters(
-        &self,
-        context: &Context,
-        codebase: &Codebase,
-        include_tests: bool,
-    ) -> Result<Filters, CliError> {
-        let prefix = &context.prefix(codebase);
-        let mut filters = Filters {
-            repos: self.repo_set(codebase)?,
-            languages: self.lang.clone(),
-            kinds: self.kind.clone(),
-            include_tests: self.include_tests().unwrap_or(include_tests),
-            ..Filters::default()
+    /// The options as conditions of a query.
+    pub fn conditions(&self) -> Vec<Condition> {
+        let named = |values: &[String], condition: fn(String) -> Condition| {
+            values.iter().cloned().map(condition).collect::<Vec<_>>()
         };
 
-        for typed in &self.path {
-            prefix.pathspecs(typed)?.into_iter().for_each(|pathspec| filters.add_path(pathspec));
-        }
-        for typed in &self.exclude {
-            filters.exclude_paths.extend(prefix.pathspecs(typed)?);
-        }
+        let mut conditions = [
+            named(&self.repos, Condition::Repo),
+            named(&self.lang, Condition::Language),
+            named(&self.path, Condition::Path),
+            named(&self.exclude, Condition::ExcludedPath),
+            named(&self.kind, Condition::Kind),
+        ]
+        .concat();
+        conditions.extend(self.rev.iter().cloned().map(Condition::Rev));
+        conditions.extend(self.committed.then_some(Condition::State(MatchState::Committed)));
 
-        Ok(filters)
+        conditions
     }
 
-    /// The members of a catalogue that `--repos` selects.
-    fn repo_set(&self, codebase: &Codebase) -> Result<Option<RepoSet>, CliError> {
-        if self.repos.is_empty() {
-            return Ok(None);
-        }
+    /// Filters and view of a request with the conditions of `query`. Paths are relative to the directory of
+    /// `context`; `include_tests` is the default.
+    pub fn resolve(
+        &self,
+        query: &TypedQuery,
+        searcher: &Searcher,
+        context: &Context,
+        include_tests: bool,
+    ) -> Result<Resolved, CliError> {
+        let codebase = &searcher.codebase;
+        let include_tests = self.include_tests().unwrap_or(include_tests);
+        let filters = Filters { include_tests, ..Filters::default() };
 
-        let repo = &codebase.repo;
-        if !repo.is_catalogue() {
-            return Err(CliError::new(
-                "--repos is not possible here",
-                format!("{} is not a catalogue", repo.git_dir().display()),
-                "name one with --catalogue, or use --path in a single repository",
-            ));
-        }
-
-        let members = match &self.rev {
-            Some(rev) => repo.members_of(&repo.resolve(rev)?.tree)?,
-            None => repo.members()?,
-        };
-        let set = RepoSet::matching(members, &self.repos).map_err(|glob| {
-            CliError::new(
-                format!("no member matches '{glob}'"),
-                "as in git, `*` does not match a slash and `**` does",
-                "git codeweaver catalogue list",
-            )
-        });
-        set.map(Some)
+        let prefix = &context.prefix(codebase);
+        let resolver = Resolver { searcher, prefix, may_see: None };
+        Ok(resolver.resolve(query, filters, ViewRequest::new(&codebase.settings))?)
     }
 }
 
@@ -216,36 +198,29 @@ pub enum ModeArg {
 pub enum AnnArg {
     Auto,
     Exact,
-    Signs,
     Hnsw,
 }
 
 pub fn run(args: SearchArgs, context: &Context) -> Result<ExitCode, CliError> {
     let codebase = context.codebase()?;
-    let query = query_text(&args.query)?;
+    let include_tests = codebase.settings.search.include_tests;
+    let typed = query_text(&args.query)?;
+
+    let mut query = match args.mode {
+        ModeArg::Exact | ModeArg::Regex => TypedQuery::verbatim(&typed),
+        _ => TypedQuery::parse(&typed),
+    };
+    query.conditions.extend(args.scope.conditions());
 
     // A query that is quoted as a whole or written as /regex/ searches lines, too.
-    let line_search = match args.mode {
-        ModeArg::Exact => Some((query.as_str(), false, false)),
-        ModeArg::Regex => Some((query.as_str(), true, false)),
-        ModeArg::Hybrid => match QueryLine::parse(&query) {
-            QueryLine::Exact(text) => Some((text, false, false)),
-            QueryLine::Regex { expression, ignore_case } => Some((expression, true, ignore_case)),
-            QueryLine::Mixed { .. } | QueryLine::Meaning => None,
-        },
+    let pattern = match args.mode {
+        ModeArg::Exact => Some(Pattern::exact(&query.text)),
+        ModeArg::Regex => Some(Pattern::regex(&query.text)),
+        ModeArg::Hybrid => query.pattern(),
         ModeArg::Semantic | ModeArg::Keyword | ModeArg::Symbol => None,
     };
-    if let Some((text, is_regex, ignore_case)) = line_search {
-        let pattern = Pattern {
-            text: text.to_owned(),
-            is_regex,
-            ignore_case: ignore_case || args.grep.ignore_case,
-            word: args.grep.word,
-        };
-        return run_grep(&args, pattern, codebase, context);
-    }
 
-    if let Some(option) = args.grep.used() {
+    if let Some(option) = args.grep.used().filter(|_| pattern.is_none()) {
         return Err(CliError::new(
             format!("{option} is not possible here"),
             "it is about the lines that have a text or match a regular expression",
@@ -253,12 +228,30 @@ pub fn run(args: SearchArgs, context: &Context) -> Result<ExitCode, CliError> {
         ));
     }
 
-    let request = request(&args, &query, &codebase, context)?;
     let searcher = Searcher::new(codebase);
-    let format = args.output.format();
-    let response = run_query(&searcher, context, format, |updater| searcher.search(&request, updater))?;
+    let resolved = args.scope.resolve(&query, &searcher, context, include_tests)?;
+    match pattern {
+        Some(pattern) => run_grep(&args, pattern, resolved, &searcher, context),
+        None => run_search(&args, &query, resolved, &searcher, context),
+    }
+}
 
-    let places = Places::new(context, &searcher.codebase, args.scope.rev.as_deref());
+/// Prints the code that answers `query`.
+fn run_search(
+    args: &SearchArgs,
+    query: &TypedQuery,
+    resolved: Resolved,
+    searcher: &Searcher,
+    context: &Context,
+) -> Result<ExitCode, CliError> {
+    let mut notes = resolved.notes.clone();
+    let request = request(args, &query.text, resolved, searcher, &mut notes)?;
+
+    let format = args.output.format();
+    let mut response = run_query(searcher, context, format, |updater| searcher.search(&request, updater))?;
+    response.warnings.extend(notes);
+
+    let places = Places::new(context, &searcher.codebase, request.view.revision.as_deref());
     let heading = report::heading(&request.query);
     let output = Output::new(context, &response, places, &heading, &heading);
     results::print(context, &output.after(request.offset), format, args.lines.form())?;
@@ -266,7 +259,7 @@ pub fn run(args: SearchArgs, context: &Context) -> Result<ExitCode, CliError> {
 
     let is_table = format == Format::Table && args.lines.form().is_none();
     if response.is_nothing_found() && is_table && request.offset == 0 {
-        results::hints(context, &searcher, &request, &args.scope.path)?;
+        results::hints(context, searcher, &request, &query.conditions)?;
     }
 
     Ok(ExitCode::from(if response.is_nothing_found() { exit::NEGATIVE } else { 0 }))
@@ -276,20 +269,23 @@ pub fn run(args: SearchArgs, context: &Context) -> Result<ExitCode, CliError> {
 fn run_grep(
     args: &SearchArgs,
     pattern: Pattern,
-    codebase: Codebase,
+    resolved: Resolved,
+    searcher: &Searcher,
     context: &Context,
 ) -> Result<ExitCode, CliError> {
-    let mut request = GrepRequest::new(pattern, &codebase.settings);
+    let pattern = Pattern {
+        ignore_case: pattern.ignore_case || args.grep.ignore_case,
+        word: args.grep.word,
+        ..pattern
+    };
+    let mut request = GrepRequest::new(pattern, &searcher.codebase.settings);
     request.context = args.grep.context;
-    request.filters = args.scope.filters(context, &codebase, codebase.settings.search.include_tests)?;
-    request.view.revision.clone_from(&args.scope.rev);
-    if args.scope.committed {
-        request.view.worktree = WorktreeMode::Exclude;
-    }
+    request.filters = resolved.filters;
+    request.view = ViewRequest { budget: ViewRequest::UNLIMITED, ..resolved.view };
 
     let format = args.output.format();
-    let searcher = Searcher::new(codebase);
-    let found = run_query(&searcher, context, format, |_| searcher.grep(&request))?;
+    let mut found = run_query(searcher, context, format, |_| searcher.grep(&request))?;
+    found.info.warnings.extend(resolved.notes);
 
     let form = match args.lines.form() {
         Some(line) => grep::Form::Line(line),
@@ -301,7 +297,7 @@ fn run_grep(
     let output = grep::Output {
         found: &found,
         pattern: &request.pattern.text,
-        places: Places::new(context, &searcher.codebase, args.scope.rev.as_deref()),
+        places: Places::new(context, &searcher.codebase, request.view.revision.as_deref()),
         page,
         paint: context.paint,
     };
@@ -326,35 +322,27 @@ fn query_text(typed: &[String]) -> Result<String, CliError> {
     Ok(String::from_utf8_lossy(&text::into_utf8(bytes)).trim_end().to_owned())
 }
 
-/// The request of the arguments, for a search that ranks.
+/// The request of the arguments, for a search that ranks. What is ignored is added to `notes`.
 fn request(
     args: &SearchArgs,
     query: &str,
-    codebase: &Codebase,
-    context: &Context,
+    resolved: Resolved,
+    searcher: &Searcher,
+    notes: &mut Vec<String>,
 ) -> Result<Request, CliError> {
-    let mut request = Request::new(query, &codebase.settings);
-    request.intent = args.intent.as_deref().and_then(Intent::by_name);
-
-    // A misspelt intent is no error, since it only adjusts the ranking.
-    if let Some(name) = args.intent.as_deref().filter(|_| request.intent.is_none()) {
-        let known: Vec<&str> = Intent::names().collect();
-        context.warn(&format!("unknown intent '{name}' is ignored; the intents are {}", known.join(", ")));
-    }
-
-    request.task = args.task.as_deref().map(task).transpose()?;
+    let mut request = Request::new(query, &searcher.codebase.settings);
+    (request.filters, request.view) = (resolved.filters, resolved.view);
+    request.intent = Intent::named(args.intent.as_deref(), notes);
 
     request.mode = match args.mode {
-        ModeArg::Hybrid => Mode::Hybrid,
         ModeArg::Semantic => Mode::Semantic,
         ModeArg::Keyword => Mode::Keyword,
         ModeArg::Symbol => Mode::Symbol,
-        ModeArg::Exact | ModeArg::Regex => Mode::Hybrid,
+        ModeArg::Hybrid | ModeArg::Exact | ModeArg::Regex => Mode::Hybrid,
     };
     request.ann = match args.ann {
         AnnArg::Auto => Ann::Auto,
         AnnArg::Exact => Ann::Exact,
-        AnnArg::Signs => Ann::Signs,
         AnnArg::Hnsw => Ann::Hnsw,
     };
 
@@ -368,12 +356,6 @@ fn request(
     request.related = args.output.format() == Format::Json;
     request.without_content = args.locations || args.lines.form() == Some(LineForm::Path);
 
-    request.filters = args.scope.filters(context, codebase, request.filters.include_tests)?;
-    request.view.revision.clone_from(&args.scope.rev);
-    if args.scope.committed {
-        request.view.worktree = WorktreeMode::Exclude;
-    }
-
     request.check().map_err(|e| match e {
         QueryError::Parameter { name: "query", .. } => CliError::new(
             "there is nothing to search for",
@@ -384,16 +366,6 @@ fn request(
     })?;
 
     Ok(request)
-}
-
-fn task(name: &str) -> Result<TaskProfile, CliError> {
-    TaskProfile::by_name(name).ok_or_else(|| {
-        CliError::new(
-            format!("unknown task '{name}'"),
-            "a task selects how chunk classes are weighted in the ranking",
-            "use one of DEBUG, DEFAULT, DOCUMENT, IMPLEMENT, LOCAL_EDIT, REFACTOR, REVIEW, SEARCH, TEST",
-        )
-    })
 }
 
 impl Caller for Context {

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::Args;
 
 use codeweaver::query::similar::SimilarRequest;
-use codeweaver::query::{Searcher, ViewRequest};
+use codeweaver::query::{Searcher, TypedQuery};
 
 use super::search::{ScopeArgs, finish, run_query};
 use crate::cli::args::{Format, OutputArgs, place};
@@ -62,14 +62,17 @@ pub fn run(args: SimilarArgs, context: &Context) -> Result<ExitCode, CliError> {
         ));
     };
 
-    let codebase = context.codebase()?;
-    let search = codebase.settings.search.clone();
+    let searcher = Searcher::new(context.codebase()?);
+    let search = searcher.codebase.settings.search.clone();
+
+    let query = TypedQuery::from_conditions(args.scope.conditions());
+    let resolved = args.scope.resolve(&query, &searcher, context, search.include_tests)?;
 
     let request = SimilarRequest {
-        path: context.file(&codebase, file, args.scope.rev.as_deref())?,
+        path: context.file(&searcher.codebase, file, args.scope.rev.as_deref())?,
         line,
-        view: ViewRequest { revision: args.scope.rev.clone(), ..ViewRequest::new(&codebase.settings) },
-        filters: args.scope.filters(context, &codebase, search.include_tests)?,
+        view: resolved.view,
+        filters: resolved.filters,
         offset: args.offset,
         limit: args.limit.unwrap_or(search.limit as usize),
         token_limit: args.token_limit.unwrap_or(args.lines.token_limit(search.token_limit)),
@@ -79,7 +82,6 @@ pub fn run(args: SimilarArgs, context: &Context) -> Result<ExitCode, CliError> {
         related: args.output.format() == Format::Json,
     };
 
-    let searcher = Searcher::new(codebase);
     let format = args.output.format();
     let response = run_query(&searcher, context, format, |updater| searcher.similar(&request, updater))?;
 

@@ -169,6 +169,43 @@ fn the_same_request_has_the_same_outcome_everywhere() {
 }
 
 #[test]
+fn a_query_means_the_same_everywhere() {
+    let repo = indexed();
+    repo.write("src/headers.py", "def parse_header(line):\n    return line.split(':')\n");
+    let (server, mut client) = (Server::start(&repo, &[]), McpClient::start(&repo));
+
+    for (query, expected) in [
+        ("parse header", &["src/headers.py", "src/parse.rs", "tests/parse_test.rs"][..]),
+        ("parse header lang:python", &["src/headers.py"]),
+        ("lang:rust parse header -path:tests", &["src/parse.rs"]),
+        ("parse header path:src lang:rust", &["src/parse.rs"]),
+        ("parse header state:untracked", &["src/headers.py"]),
+        ("parse header state:committed path:src -retry", &["src/parse.rs"]),
+        ("parse header rev:HEAD path:src/*.py path:src/parse.rs", &["src/parse.rs"]),
+        ("parse header kind:function -line path:src", &["src/parse.rs"]),
+        ("parse header state:staged", &[]),
+    ] {
+        let outcome = Search { query, ..Search::default() }.everywhere(&repo, &server, &mut client);
+        let Outcome::Matches(found) = &outcome else { panic!("{query}: {outcome:?}") };
+        let mut paths: Vec<&str> = found.iter().map(|found| found[0].as_str().unwrap()).collect();
+        paths.retain(|path| path.contains("parse") || path.contains("headers"));
+        paths.sort_unstable();
+        assert_eq!(paths, expected, "{query}");
+    }
+
+    for (query, kind) in [
+        ("header lang:pyhton", "invalid_arguments"),
+        ("header kind:functoin", "invalid_arguments"),
+        ("header path:../outside", "invalid_arguments"),
+        ("header repo:other", "not_found"),
+        ("header rev:nowhere", "not_found"),
+    ] {
+        let outcome = Search { query, ..Search::default() }.everywhere(&repo, &server, &mut client);
+        assert_eq!(outcome.kind(), kind, "{query}: {outcome:?}");
+    }
+}
+
+#[test]
 fn a_missing_index_is_the_same_error_everywhere() {
     let repo = TestRepo::with_files(FILES);
     let hit = Search { query: "parse header", ..Search::default() };

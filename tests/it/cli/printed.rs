@@ -197,9 +197,8 @@ fn help_of_search() {
 
     Options:
       -i, --intent <INTENT>         Task the results are for: understand, implement, debug, optimize,
-                                    test, configure or document [default: derived from the query]
-          --task <TASK>             Rank for the task of an agent: DEBUG, DOCUMENT, IMPLEMENT,
-                                    LOCAL_EDIT, REFACTOR, REVIEW, SEARCH or TEST
+                                    test, configure, document or review [default: derived from the
+                                    query]
       -l, --limit <LIMIT>           Maximum number of matches [default: 10; of lines with --mode exact
                                     or regex: all]
           --offset <N>              Leave out the N best matches: `--offset 10` shows those after the
@@ -207,7 +206,7 @@ fn help_of_search() {
           --mode <MODE>             Kind of evidence to use [default: hybrid] [possible values: hybrid,
                                     semantic, keyword, symbol, exact, regex]
           --ann <ANN>               Algorithm of the vector search [default: auto] [possible values:
-                                    auto, exact, signs, hnsw]
+                                    auto, exact, hnsw]
           --min-score <SCORE>       Minimum relevance of a match, from 0 to 1
           --token-limit <TOKENS>    Maximum number of tokens in the response [default: 10000]
           --locations               Print only locations and names
@@ -252,12 +251,14 @@ fn help_of_search() {
       git codeweaver search "where are expired tokens refreshed"
       git codeweaver search parse_header                    find the definition of a name
       git codeweaver search -i debug "connection reset"     understand, implement, debug, test, …
-      git codeweaver search --lang python --path src/api "pagination"
-      git codeweaver search --rev v1.2 "config lookup"      search any revision without a checkout
+      git codeweaver search "pagination lang:python path:src/api -mock"
+      git codeweaver search "config lookup rev:v1.2"        search any revision without a checkout
       git codeweaver search --mode regex 'TODO|FIXME'       all lines that match, as git grep
       git codeweaver search - < issue.md                     an issue report or stack trace
       git codeweaver search -o json -l 3 "retry" | jq -r '.matches[].file.path'
 
+    A query may have the conditions lang: path: -path: kind: repo: rev: state: and -word (without it).
+    The queries '"text"' and '/regex/' list all lines with it.
     Uncommitted and untracked files are searched too; each match shows the state of its file.
     Exit codes: 0 matches found, 1 no match, 2 error or not indexed.
     "#);

@@ -133,7 +133,9 @@ fn an_ordinary_repository_is_no_catalogue() {
     alone.codeweaver(["init", "--no-hooks"]).success();
     alone
         .codeweaver(["search", "--repos", "x", "invoice"])
-        .is_an_error("--repos is not possible here", "--path");
+        .is_an_error("no repository matches 'x'", "--catalogue");
+    // Its own name selects what is there.
+    assert_ne!(alone.codeweaver(["search", "--repos", "elsewhere", "invoice"]).code(), 2);
     alone
         .codeweaver(["search", "--catalogue", ".", "invoice"])
         .is_an_error("is not a catalogue", "catalogue init");
@@ -167,7 +169,7 @@ fn repositories_are_selected_by_name() {
     assert_eq!(with(&["payments"]), with(&["payments/*"]));
     assert_eq!(with(&["**/ledger", "alpha"]).len(), with(&["payments/ledger"]).len() + 1);
     let error = site.base.codeweaver(["search", "--catalogue", "all.git", "--repos", "pay*", "x"]);
-    error.is_an_error("no member matches 'pay*'", "catalogue list");
+    error.is_an_error("no repository matches 'pay*'", "catalogue list");
     let lines =
         ["search", "--catalogue", "all.git", "--repos", "alpha", "--mode", "regex", "fn|def", "-o", "json"];
     assert!(!site.base.codeweaver(lines).stdout().contains("invoice"), "lines are limited too");

@@ -183,7 +183,7 @@ fn arguments_that_make_no_sense_are_errors_that_say_so() {
         ("find_code", json!({ "query": "x", "max_results": -3 })),
         ("find_code", json!({ "query": "x", "token_limit": 0 })),
         ("find_code", json!({ "query": "x", "token_limit": "many" })),
-        ("find_code", json!({ "query": "x", "task": "JUGGLE" })),
+        ("find_code", json!({ "query": "x path:../outside" })),
         ("find_code", json!({ "query": "x", "cursor": "nonsense" })),
         ("find_code", json!({ "query": "x", "cursor": "5-0123456789abcdef" })),
         ("find_code", json!({ "query": "x", "path": "relative/path" })),

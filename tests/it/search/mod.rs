@@ -3,6 +3,7 @@
 mod absences;
 mod authentication;
 mod command;
+mod conditions;
 mod exact;
 mod focus;
 mod golden;

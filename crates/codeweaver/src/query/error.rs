@@ -1,7 +1,7 @@
 //! Errors of requests.
 
 use codeweaver_embed::EmbedError;
-use codeweaver_git::GitError;
+use codeweaver_git::{GitError, PathspecError};
 use codeweaver_index::{IndexError, Lifecycle};
 use codeweaver_store::StoreError;
 
@@ -38,6 +38,17 @@ pub enum QueryError {
         must: &'static str,
         /// Its value.
         found: String,
+    },
+    /// A path is not in the repository.
+    #[error(transparent)]
+    Path(#[from] PathspecError),
+    /// The caller may see no repository that matches a condition.
+    #[error("{}", no_repository(.glob.as_deref(), .only.as_deref()))]
+    NoRepository {
+        /// The glob that none matches; `None` if the caller may see no repository at all.
+        glob: Option<String>,
+        /// The name of the repository, if it is a single one.
+        only: Option<String>,
     },
     /// Lines cannot be searched for a pattern.
     #[error("the pattern '{pattern}' cannot be searched for: {reason}")]
@@ -105,6 +116,12 @@ pub fn guarded<T>(answer: impl FnOnce() -> Result<T, QueryError>) -> Result<T, Q
         let message = message.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
         Err(QueryError::Internal { message: message.to_owned() })
     })
+}
+
+fn no_repository(glob: Option<&str>, only: Option<&str>) -> String {
+    let Some(glob) = glob else { return "there is no repository that may be searched".to_owned() };
+    let only = only.map_or_else(String::new, |name| format!(": there is only {name}"));
+    format!("no repository matches '{glob}'{only}")
 }
 
 fn gate_message(lifecycle: &Lifecycle) -> String {

@@ -1,9 +1,9 @@
 //! Filters: conditions on the files, definitions and lines that a request is about.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use codeweaver_git::{BString, Members, Pathspec};
+use codeweaver_git::{BString, ByteSlice as _, Members, Pathspec};
 
 /// Lines of files, ascending.
 pub type LineSet = BTreeMap<BString, Vec<u32>>;
@@ -26,8 +26,14 @@ pub struct Filters {
     pub only_documents: bool,
     /// In a catalogue, the members that are searched; `None` for all.
     pub repos: Option<RepoSet>,
+    /// The files that are searched; `None` for all.
+    pub files: Option<Arc<BTreeSet<BString>>>,
+    /// Texts that code, or a line, must not have as whole words, in upper or lower case.
+    pub without: Vec<String>,
     /// Code must have one of these lines; `None` for any.
     pub lines: Option<Arc<LineSet>>,
+    /// Code must have none of these lines.
+    pub without_lines: Option<Arc<LineSet>>,
 }
 
 impl Filters {
@@ -44,6 +50,13 @@ impl Filters {
             || !self.include_tests
             || self.only_documents
             || self.repos.is_some()
+            || self.files.is_some()
+    }
+
+    /// Returns whether the path is in the wanted repositories and among the wanted files.
+    pub(in crate::query) fn have_file(&self, path: &[u8]) -> bool {
+        self.repos.as_ref().is_none_or(|repos| repos.contains(path))
+            && self.files.as_ref().is_none_or(|files| files.contains(path.as_bstr()))
     }
 }
 
@@ -56,31 +69,6 @@ pub struct RepoSet {
 }
 
 impl RepoSet {
-    /// The members whose name matches one of `globs`. As in git, `*` does not match a slash and `**` does;
-    /// the name of a group stands for all members in it.
-    ///
-    /// # Errors
-    /// The first glob that no member matches.
-    pub fn matching(members: Arc<Members>, globs: &[String]) -> Result<RepoSet, String> {
-        let mut is_chosen = vec![false; members.all().len()];
-
-        for glob in globs {
-            let mut is_matched = false;
-
-            for (chosen, member) in is_chosen.iter_mut().zip(members.all()) {
-                if matches_name(glob, &member.name) {
-                    (*chosen, is_matched) = (true, true);
-                }
-            }
-
-            if !is_matched {
-                return Err(glob.clone());
-            }
-        }
-
-        Ok(RepoSet { members, is_chosen })
-    }
-
     /// The members that `allows` allows, by their names: for access control.
     pub fn new(members: Arc<Members>, allows: impl Fn(&str) -> bool) -> RepoSet {
         let is_chosen = members.all().iter().map(|member| allows(&member.name)).collect();
@@ -93,7 +81,8 @@ impl RepoSet {
     }
 }
 
-/// Returns whether the name of a member matches a glob, as for [`RepoSet::matching`].
+/// Returns whether the name of a member matches a glob. As in git, `*` does not match a slash and `**` does; the name
+/// of a group stands for all members in it.
 pub fn matches_name(glob: &str, name: &str) -> bool {
     let glob = glob.trim_end_matches('/');
     let is_in_group = name.strip_prefix(glob).is_some_and(|rest| rest.starts_with('/'));

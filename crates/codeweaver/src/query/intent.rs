@@ -2,8 +2,11 @@
 
 use codeweaver_chunk::classes::TaskProfile;
 
-/// The kind of answer that a query asks for: to understand, implement, debug, optimise, test, configure or
-/// document something.
+/// Maximum number of characters of an unknown name that a warning quotes.
+const MAX_QUOTED: usize = 100;
+
+/// The task that an answer is for: to understand, implement, debug, optimise, test, configure, document or review
+/// something. A given intent changes the ranking and selects an importance profile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, schemars::JsonSchema, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 #[allow(
@@ -18,6 +21,7 @@ pub enum Intent {
     Test,
     Configure,
     Document,
+    Review,
 }
 
 /// A detected or given intent.
@@ -66,7 +70,7 @@ pub enum Complexity {
 
 impl Intent {
     /// All intents, in the order in which they are listed and, of equally likely ones, chosen.
-    pub const ALL: [Intent; 7] = [
+    pub const ALL: [Intent; 8] = [
         Intent::Understand,
         Intent::Implement,
         Intent::Debug,
@@ -74,11 +78,35 @@ impl Intent {
         Intent::Test,
         Intent::Configure,
         Intent::Document,
+        Intent::Review,
     ];
+
+    /// Names of tasks of agents that mean an intent of another name.
+    const SYNONYMS: [(&str, Intent); 3] =
+        [("search", Intent::Understand), ("refactor", Intent::Optimize), ("local_edit", Intent::Configure)];
 
     /// Returns the intent called `name`, in any case; `None` if there is none.
     pub fn by_name(name: &str) -> Option<Intent> {
-        Intent::ALL.into_iter().find(|intent| intent.name().eq_ignore_ascii_case(name.trim()))
+        let own = Intent::ALL.into_iter().map(|intent| (intent.name(), intent));
+        let mut all = own.chain(Intent::SYNONYMS);
+        all.find(|(known, _)| known.eq_ignore_ascii_case(name.trim())).map(|(_, intent)| intent)
+    }
+
+    /// Returns the intent called `name`, if one is named. If there is no such intent, adds that to `warnings`: it
+    /// only adjusts the ranking, so that a misspelt name is not worth an error.
+    pub fn named(name: Option<&str>, warnings: &mut Vec<String>) -> Option<Intent> {
+        let name = name?;
+        let intent = Intent::by_name(name);
+
+        // The task of agents without an intent.
+        if intent.is_none() && !name.trim().eq_ignore_ascii_case("default") {
+            let known: Vec<&str> = Intent::names().collect();
+            let name: String = name.chars().take(MAX_QUOTED).flat_map(char::escape_debug).collect();
+            warnings
+                .push(format!("unknown intent '{name}' is ignored; the intents are {}", known.join(", ")));
+        }
+
+        intent
     }
 
     /// The names of all intents.
@@ -96,6 +124,7 @@ impl Intent {
             Intent::Test => "test",
             Intent::Configure => "configure",
             Intent::Document => "document",
+            Intent::Review => "review",
         }
     }
 
@@ -109,6 +138,7 @@ impl Intent {
             Intent::Test => TaskProfile::Test,
             Intent::Configure => TaskProfile::LocalEdit,
             Intent::Document => TaskProfile::Document,
+            Intent::Review => TaskProfile::Review,
         }
     }
 }

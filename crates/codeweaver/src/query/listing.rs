@@ -202,7 +202,7 @@ impl Lister<'_> {
 
         (filters.paths.is_empty() || matches_any(&filters.paths, path))
             && !matches_any(&filters.exclude_paths, path)
-            && filters.repos.as_ref().is_none_or(|repos| repos.contains(path))
+            && filters.have_file(path)
     }
 
     /// Adds the files that pass the filters to `listing`, with the facts that are known about them.

@@ -15,6 +15,7 @@
 //! * `pipeline`: the sequence of form, retrieval, ranking and later stages.
 //! * `verify`: the comparison of the shown files with the disk.
 //! * [`search`]: all requests about one codebase.
+//! * [`conditions`]: filters and view of a request from a [`typed`] query, the one language of the front-ends.
 //!
 //! Other requests are [`similar`], [`grep`], [`outline`], [`read`] and [`passages`]; [`locate`] resolves their
 //! paths, and `definitions` finds the definitions at their lines. Retrieval and ranking share [`path_facts`].
@@ -26,6 +27,7 @@ pub mod answer;
 mod cancel;
 #[doc(hidden)]
 pub mod changes;
+pub mod conditions;
 mod definitions;
 pub mod error;
 mod filters;
@@ -69,12 +71,14 @@ pub mod symbol_scan;
 #[cfg(test)]
 mod tests;
 mod translated;
+pub mod typed;
 mod verbatim;
 mod verify;
 #[doc(hidden)]
 pub mod view;
 
 pub use cancel::Cancel;
+pub use conditions::{Resolved, Resolver};
 pub use error::QueryError;
 pub use grep::GrepRequest;
 pub use intent::Intent;
@@ -86,3 +90,4 @@ pub use retrieve::Tuning;
 pub use search::Searcher;
 pub use similar::SimilarRequest;
 pub use stage::{Stage, Stages};
+pub use typed::{Condition, TypedQuery};

@@ -12,10 +12,10 @@ use super::answer::Ranking;
 use super::answer::evidence::Evidence;
 use super::form::Form;
 use super::part::QueryPart;
-use super::rank::{self, RankedFile, Weights, near_duplicates};
+use super::rank::{self, Weights, near_duplicates};
 use super::request::{Mode, Request};
 use super::resources::Resources;
-use super::retrieve::{Candidates, Retrieval};
+use super::retrieve::Retrieval;
 use super::stage::Stage;
 use super::view::View;
 
@@ -36,9 +36,10 @@ pub struct Pipeline<'a> {
 impl Pipeline<'_> {
     /// Ranks all files, without limits and texts.
     pub fn run(&self) -> Ranking {
-        let Pipeline { resources, request, view, weights, .. } = self;
+        let Pipeline { resources, request, view, .. } = self;
 
-        let is_by_words = matches!(request.mode, Mode::Hybrid | Mode::Keyword) && weights.whole_files > 0.0;
+        let is_by_words =
+            matches!(request.mode, Mode::Hybrid | Mode::Keyword) && request.stages.has(Stage::Files);
         let form = Form::choose(resources, request, view, is_by_words);
 
         let mut ranking = form.rank(view, &request.filters.kinds, |part| self.rank_part(part));
@@ -106,17 +107,22 @@ impl Pipeline<'_> {
         let context = rank::Context {
             view,
             query,
-            task: request.task,
             weights: &weights,
             paths: resources.paths,
             filters: &request.filters,
         };
 
-        let files = match cancel.is_cancelled() {
-            // The answer to a cancelled request is discarded, so ranking would be wasted work.
-            true => Vec::new(),
-            false => ranked_files(&context, &candidates, part.is_folded),
-        };
+        // The answer to a cancelled request is discarded, so ranking would be wasted work.
+        let mut files = Vec::new();
+        if !cancel.is_cancelled() {
+            files = match request.stages.has(Stage::Files) {
+                true => rank::rank(&context, &candidates),
+                false => rank::chunks(&context, &candidates),
+            };
+        }
+        if part.is_folded && request.stages.has(Stage::Files) {
+            files = near_duplicates::fold(view, files);
+        }
 
         if candidates.timed_out || Instant::now() > deadline {
             let timeout_ms = request.view.timeout.as_millis();
@@ -137,14 +143,4 @@ impl Pipeline<'_> {
             absent_paths: scope.absent_paths.clone(),
         }
     }
-}
-
-/// Ranks candidates as files, or as chunks if the weights have no features of files.
-fn ranked_files(context: &rank::Context<'_>, candidates: &Candidates, is_folded: bool) -> Vec<RankedFile> {
-    if context.weights.whole_files == 0.0 {
-        return rank::chunks(context, candidates);
-    }
-
-    let files = rank::rank(context, candidates);
-    if is_folded { near_duplicates::fold(context.view, files) } else { files }
 }

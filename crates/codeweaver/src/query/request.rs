@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use codeweaver_chunk::classes::TaskProfile;
 use codeweaver_config::Settings;
 
 use super::cancel::Cancel;
@@ -117,10 +116,8 @@ pub struct Request {
     pub ann: Ann,
     /// Conditions on results.
     pub filters: Filters,
-    /// The kind of answer; `None` to detect it from the words of the query.
+    /// The task that the answer is for; `None` to detect it from the words of the query.
     pub intent: Option<Intent>,
-    /// The importance profile; `None` for that of a given `intent`.
-    pub task: Option<TaskProfile>,
     /// The state of the codebase that is searched.
     pub view: ViewRequest,
     /// Number of best matches to leave out, because an earlier response had them.
@@ -154,7 +151,6 @@ impl Request {
             ann: Ann::default(),
             filters,
             intent: None,
-            task: None,
             view: ViewRequest::new(settings),
             offset: 0,
             limit: settings.search.limit as usize,

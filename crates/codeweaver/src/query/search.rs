@@ -108,7 +108,7 @@ impl Searcher {
         self.guarded(|| {
             request.check()?;
 
-            let narrowed = grep::query_line::narrowed(request, |grep| self.grep(grep))?;
+            let narrowed = grep::narrow::narrowed(request, |grep| self.grep(grep))?;
             let (request, warnings) = match &narrowed {
                 Some((narrowed, warnings)) => (narrowed, warnings.clone()),
                 None => (request, Vec::new()),

@@ -9,6 +9,9 @@ pub enum Stage {
     Translation,
     /// Words that the index lacks are searched for in the spelling that it has.
     Spelling,
+    /// Files are ranked by everything that is known of them, not chunks by their similarity alone. The stages
+    /// before and [`Stage::Verbatim`] are about files.
+    Files,
     /// Files that have the query as it is written come first.
     Verbatim,
     /// A cross-encoder orders the best files.
@@ -17,16 +20,17 @@ pub enum Stage {
 
 impl Stage {
     /// All stages, in the order in which they act.
-    pub const ALL: [Stage; 5] =
-        [Stage::Report, Stage::Translation, Stage::Spelling, Stage::Verbatim, Stage::Rerank];
+    pub const ALL: [Stage; 6] =
+        [Stage::Report, Stage::Translation, Stage::Spelling, Stage::Files, Stage::Verbatim, Stage::Rerank];
 
-    /// The name. Among the strategies of a response it says that the stage has acted; only [`Stage::Report`] is
-    /// shown by the parts in the explanation of each score instead.
+    /// The name. Among the strategies of a response it says that the stage has acted; except
+    /// [`Stage::Report`], which is shown by the parts in the explanation of each score, and [`Stage::Files`].
     pub fn name(self) -> &'static str {
         match self {
             Stage::Report => "report",
             Stage::Translation => "translated_words",
             Stage::Spelling => "respelt_words",
+            Stage::Files => "files",
             Stage::Verbatim => "verbatim",
             Stage::Rerank => "rerank",
         }

@@ -34,6 +34,25 @@ impl From<QueryError> for ServiceError {
             QueryError::Index(e) => e.into(),
             QueryError::Embed(e) => e.into(),
             QueryError::Gated(lifecycle) => lifecycle.into(),
+            QueryError::Path(e) => e.into(),
+
+            QueryError::NoRepository { glob, only } => {
+                let what = match glob {
+                    Some(glob) => format!("no repository matches '{}'", safe(&shortened(&glob))),
+                    None => "there is no repository that may be searched".to_owned(),
+                };
+                let (why, fix) = match only {
+                    Some(name) => (
+                        format!("there is only the repository {name}, which is no catalogue"),
+                        "leave the condition out, or search a catalogue (`--catalogue`)",
+                    ),
+                    None => (
+                        "as in git, `*` does not match a slash and `**` does".to_owned(),
+                        "git codeweaver catalogue list",
+                    ),
+                };
+                ServiceError::new(ErrorKind::NotFound, what, why, fix)
+            }
 
             QueryError::Parameter { name, must, found } => invalid(
                 format!("the {name} cannot be used"),

@@ -5,8 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use codeweaver::query::parse::report;
 use codeweaver::query::response::Status;
-use codeweaver::query::{Intent, Request};
-use codeweaver_chunk::classes::TaskProfile;
+use codeweaver::query::{Intent, Request, TypedQuery};
 use codeweaver_chunk::tokens;
 use codeweaver_text as text;
 
@@ -23,17 +22,17 @@ const MAX_QUERIES: usize = 8;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Arguments {
-    /// Plain words ("where are tokens refreshed"), a name or an issue report.
+    /// Words ("where are tokens refreshed"), a name or an issue report; may have `-word`, `path:x`.
     query: Option<String>,
     /// Several at once.
     queries: Option<Vec<String>>,
-    /// Directories or globs to search.
+    /// Directories or globs.
     paths: Option<Vec<String>>,
     focus_languages: Option<Vec<String>>,
     include_tests: Option<bool>,
-    /// understand, implement, debug, optimize, test, configure or document.
+    /// understand, implement, debug, optimize, test, configure, document or review.
     intent: Option<String>,
-    /// The ranking of another client's tasks (`intent` is ours): DEBUG, REFACTOR, REVIEW, …
+    /// The name of `intent` in another client.
     #[schemars(extend("unlisted" = true))]
     task: Option<String>,
     /// No code.
@@ -42,7 +41,7 @@ pub struct Arguments {
     max_results: Option<u32>,
     /// Absolute; any directory in the repository.
     path: Option<String>,
-    /// Branch, tag or commit instead of the working tree.
+    /// Branch, tag or commit.
     rev: Option<String>,
     #[schemars(range(min = 1))]
     token_limit: Option<u32>,
@@ -137,14 +136,16 @@ impl Search<'_> {
         let Search { arguments, target, call } = *self;
         let settings = &target.codebase().settings;
 
-        let mut request = Request::new(query, settings);
+        let typed = TypedQuery::parse(query);
+        let mut request = Request::new(&typed.text, settings);
+        let mut notes = Vec::new();
         let is_locations_only = arguments.locations_only.unwrap_or(false);
         let limits =
             Limits::new(arguments.max_results, Some(tokens), settings.mcp.token_limit, is_locations_only);
         (request.limit, request.texts, request.token_limit) = (limits.matches, limits.texts, u32::MAX);
 
-        request.intent = arguments.intent.as_deref().and_then(Intent::by_name);
-        request.task = arguments.task.as_deref().map(task).transpose()?;
+        let intent = arguments.intent.as_deref().or(arguments.task.as_deref());
+        request.intent = Intent::named(intent, &mut notes);
 
         // Tests are searched if the call asks for them, or if its intent is about tests.
         let include_tests = arguments.include_tests.unwrap_or(request.intent == Some(Intent::Test));
@@ -154,6 +155,11 @@ impl Search<'_> {
         let paths = arguments.paths.as_deref().unwrap_or_default();
         target.add_paths(&mut request.filters, paths)?;
         request.view.revision.clone_from(&arguments.rev);
+        request.view.cancel = call.cancel();
+
+        let resolved = target.resolve(&typed, request.filters, request.view)?;
+        (request.filters, request.view) = (resolved.filters, resolved.view);
+        notes.extend(resolved.notes);
 
         request.without_content = is_locations_only;
         // The text form does not show related code.
@@ -161,35 +167,19 @@ impl Search<'_> {
 
         let key = (
             target.codebase().root(),
-            &request.query,
-            (request.intent, request.task, &request.view.revision),
+            query,
+            (request.intent, &request.view.revision),
             (&request.filters.languages, paths, include_tests),
         );
 
-        request.view.cancel = call.cancel();
         request.offset = Cursor::resume(arguments.cursor.as_deref(), &key)?;
 
         let mut response = call.run_query(target, |updater| target.searcher.search(&request, updater))?;
 
-        if let Some(name) = arguments.intent.as_ref().filter(|_| request.intent.is_none()) {
-            let known: Vec<&str> = Intent::names().collect();
-            let name: String = name.chars().take(100).collect();
-            // A misspelt intent is not worth an error, since it only adjusts the ranking.
-            response.warnings.push(format!(
-                "there is no intent {name:?}, so none is used; there are {}",
-                known.join(", ")
-            ));
-        }
+        response.warnings.extend(notes);
 
-        let words: Vec<String> = text::query_terms(query).into_iter().map(|term| term.term).collect();
+        let words: Vec<String> = text::query_terms(&typed.text).into_iter().map(|term| term.term).collect();
         let page = Page { offset: request.offset, limits, key: &key, format: call.format, words: &words };
         Ok(matches::answer(target, response, &page, shown))
     }
-}
-
-fn task(name: &str) -> Result<TaskProfile, CallError> {
-    TaskProfile::by_name(name).ok_or_else(|| {
-        let known = "DEBUG, DEFAULT, DOCUMENT, IMPLEMENT, LOCAL_EDIT, REFACTOR, REVIEW, SEARCH or TEST";
-        CallError::parameter("task", known, name)
-    })
 }

@@ -3,7 +3,9 @@
 use maud::{Markup, html};
 use serde_json::{Map, Value, json};
 
+use codeweaver::query::Condition;
 use codeweaver::query::grep::LineAnswer;
+use codeweaver::query::response::MatchState;
 
 use super::code::safe;
 use crate::params::Params;
@@ -12,8 +14,13 @@ use crate::search::Search;
 /// A search by meaning.
 pub fn of_matches(search: &Search, params: &Params) -> Markup {
     let mut arguments = Map::new();
-    arguments.insert("query".to_owned(), json!(search.line.query));
-    add_filters(&mut arguments, search);
+    arguments.insert("query".to_owned(), json!(typed(search)));
+    // The others are in the query.
+    if search.query.is_verbatim() {
+        add_filters(&mut arguments, search);
+    } else if !search.filters.include_tests {
+        arguments.insert("include_tests".to_owned(), json!(false));
+    }
     panel(&command(search, params), "find_code", arguments)
 }
 
@@ -59,56 +66,52 @@ fn text(title: &str, id: &str, text: &str) -> Markup {
     }
 }
 
+/// Adds the conditions that an exact search has arguments for.
 fn add_filters(arguments: &mut Map<String, Value>, search: &Search) {
-    let line = &search.line;
-    let paths = [repositories(search), line.paths.clone()].concat();
+    let (mut paths, mut languages) = (Vec::new(), Vec::new());
+    for condition in &search.query.conditions {
+        match condition {
+            Condition::Repo(glob) => paths.push(format!("{}/**", glob.trim_matches('/'))),
+            Condition::Path(path) => paths.push(path.clone()),
+            Condition::ExcludedPath(path) => paths.push(format!(":!{path}")),
+            Condition::Language(name) => languages.push(name.clone()),
+            _ => {}
+        }
+    }
 
-    for (name, values) in [("paths", &paths), ("focus_languages", &line.languages)] {
+    for (name, values) in [("paths", paths), ("focus_languages", languages)] {
         if !values.is_empty() {
             arguments.insert(name.to_owned(), json!(values));
         }
     }
-
     if !search.filters.include_tests {
         arguments.insert("include_tests".to_owned(), json!(false));
     }
-    if let Some(rev) = &line.rev {
+    if let Some(rev) = search.query.rev() {
         arguments.insert("rev".to_owned(), json!(rev));
     }
 }
 
-fn repositories(search: &Search) -> Vec<String> {
-    search.line.repositories.iter().map(|glob| format!("{}/**", glob.trim_matches('/'))).collect()
+/// The query with its conditions, where its text has room for them.
+fn typed(search: &Search) -> String {
+    search.query.to_string()
 }
 
 /// The command, for the root of the repository.
 fn command(search: &Search, params: &Params) -> String {
-    let line = &search.line;
-    let mut words = vec!["git codeweaver search".to_owned(), quoted(&line.query)];
-    let mut option = |name: &str, value: &str| words.push(format!("--{name} {}", quoted(value)));
+    let mut words = vec!["git codeweaver search".to_owned(), quoted(&typed(search))];
 
     if let Some(mode) = params.text("mode") {
-        option("mode", mode);
+        words.push(format!("--mode {}", quoted(mode)));
     }
-    line.languages.iter().for_each(|language| option("lang", language));
-    repositories(search).iter().for_each(|path| option("path", path));
-
-    for path in &line.paths {
-        match path.strip_prefix(":!") {
-            Some(path) => option("exclude", path),
-            None => option("path", path),
-        }
+    // A text that has no room for conditions.
+    if search.query.is_verbatim() {
+        words.extend(search.query.conditions.iter().filter_map(option));
     }
-
-    line.kinds.iter().for_each(|kind| option("kind", kind));
-    line.rev.iter().for_each(|rev| option("rev", rev));
-
-    let is_committed =
-        line.state == Some(codeweaver::query::view::MatchState::Committed) || params.flag("committed");
 
     for (is_set, flag) in [
         (!search.filters.include_tests, "--no-tests"),
-        (is_committed, "--committed"),
+        (params.flag("committed"), "--committed"),
         (params.flag("ignore_case"), "--ignore-case"),
         (params.flag("word"), "--word"),
         (params.flag("explain"), "--explain"),
@@ -119,6 +122,18 @@ fn command(search: &Search, params: &Params) -> String {
     }
 
     words.join(" ")
+}
+
+/// The option of the command line that means the same as a condition; `None` if there is none.
+fn option(condition: &Condition) -> Option<String> {
+    let name = match condition {
+        Condition::Repo(_) => "repos",
+        Condition::ExcludedPath(_) => "exclude",
+        Condition::State(MatchState::Committed) => return Some("--committed".to_owned()),
+        Condition::State(_) | Condition::Without(_) => return None,
+        other => other.name(),
+    };
+    Some(format!("--{name} {}", quoted(condition.value())))
 }
 
 /// A word of a POSIX shell.

@@ -1,19 +1,22 @@
-//! Filters: those of a query line, and those that its results suggest.
+//! Filters: the conditions of a query, and those that its results suggest.
 
 use std::collections::BTreeMap;
 
 use maud::{Markup, html};
 
-use codeweaver::query::view::MatchState;
+use codeweaver::query::response::MatchState;
+use codeweaver::query::{Condition, TypedQuery};
 
 use super::code::safe;
 use crate::params::{Params, encoded};
-use crate::query_line::QueryLine;
 use crate::search::Search;
+
+/// Values with their numbers.
+type Counts = Vec<(String, usize)>;
 
 /// Maximum number of values listed of a filter.
 const MAX_VALUES: usize = 8;
-/// Parameters of a search that cannot be written as filters in the query line.
+/// Parameters of a search that cannot be written as conditions in the query.
 const KEPT: [&str; 8] = ["mode", "tests", "explain", "committed", "ignore_case", "word", "context", "intent"];
 
 /// The properties of a result that filters select by.
@@ -27,169 +30,95 @@ pub struct Hit<'a> {
     pub state: MatchState,
 }
 
-/// The query line with all filters in its text. The lines of a pasted text have none.
-pub fn text(line: &QueryLine) -> String {
-    if line.query.contains('\n') {
-        return line.query.clone();
-    }
-
-    let words = std::iter::once(line.query.clone()).filter(|query| !query.is_empty());
-    words.chain(filters(line).into_iter().map(|filter| filter.word())).collect::<Vec<_>>().join(" ")
-}
-
 /// The parameters of a search from the box, besides the text in the box.
-pub fn kept(params: &Params, line: &QueryLine) -> Vec<(String, String)> {
+pub fn kept(params: &Params, query: &TypedQuery) -> Vec<(String, String)> {
     let own = KEPT.iter().filter_map(|name| Some(((*name).to_owned(), params.text(name)?.to_owned())));
     let mut kept: Vec<(String, String)> = own.collect();
 
-    if line.query.contains('\n') {
-        kept.extend(filters(line).into_iter().filter_map(|filter| filter.parameter()));
+    // The box has no room for conditions.
+    if query.is_verbatim() {
+        kept.extend(query.conditions.iter().filter_map(parameter));
     }
     kept
 }
 
-/// The URL of a search for `line`, with the other parameters as they are, from the first result on.
-pub fn href(params: &Params, line: &QueryLine) -> String {
-    href_with(params, line, &[])
+/// The parameter that says the same as a condition; `None` if there is none.
+fn parameter(condition: &Condition) -> Option<(String, String)> {
+    let name = match condition {
+        Condition::ExcludedPath(_) => "exclude",
+        Condition::Without(_) => return None,
+        other => other.name(),
+    };
+    Some((name.to_owned(), condition.value().to_owned()))
+}
+
+/// The URL of a search for `query`, with the other parameters as they are, from the first result on.
+pub fn href(params: &Params, query: &TypedQuery) -> String {
+    href_with(params, query, &[])
 }
 
 /// As [`href`], with `changes` of other parameters.
-pub fn href_with(params: &Params, line: &QueryLine, changes: &[(&str, Option<&str>)]) -> String {
-    let mut pairs = vec![("q".to_owned(), text(line))];
-    let kept = kept(params, line).into_iter();
+pub fn href_with(params: &Params, query: &TypedQuery, changes: &[(&str, Option<&str>)]) -> String {
+    let mut pairs = vec![("q".to_owned(), query.to_string())];
+    let kept = kept(params, query).into_iter();
     pairs.extend(kept.filter(|(name, _)| changes.iter().all(|(changed, _)| *changed != name)));
     pairs.extend(changes.iter().filter_map(|(name, value)| Some(((*name).to_owned(), (*value)?.to_owned()))));
     format!("/search?{}", encoded(pairs.iter().map(|(name, value)| (name.as_str(), value.as_str()))))
 }
 
-/// `line` with another query.
-pub fn with_query(line: &QueryLine, query: String) -> QueryLine {
-    QueryLine { query, ..line.clone() }
-}
-
-/// A filter of a query line.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Filter {
-    name: &'static str,
-    value: String,
-}
-
-impl Filter {
-    fn new(name: &'static str, value: &str) -> Filter {
-        Filter { name, value: value.to_owned() }
-    }
-
-    /// As it is typed.
-    fn word(&self) -> String {
-        let has_blank = self.value.contains(char::is_whitespace);
-        let quote = if has_blank { "\"" } else { "" };
-        format!("{}:{quote}{}{quote}", self.name, self.value)
-    }
-
-    /// The parameter that says the same; `None` if there is none.
-    fn parameter(&self) -> Option<(String, String)> {
-        let name = match self.name {
-            "-path" => "exclude",
-            "state" => return None,
-            name => name,
-        };
-        Some((name.to_owned(), self.value.clone()))
-    }
-
-    /// `line` with this filter, or without it if it has it.
-    fn toggled(&self, line: &QueryLine) -> QueryLine {
-        let mut line = line.clone();
-
-        match self.name {
-            "repo" => toggle(&mut line.repositories, &self.value),
-            "path" => toggle(&mut line.paths, &self.value),
-            "-path" => toggle(&mut line.paths, &format!(":!{}", self.value)),
-            "lang" => toggle(&mut line.languages, &self.value),
-            "kind" => toggle(&mut line.kinds, &self.value),
-            "rev" => line.rev = line.rev.is_none().then(|| self.value.clone()),
-            _ => {
-                let state = line.state.is_none().then(|| state_by_name(&self.value));
-                line.state = state.flatten();
-            }
-        }
-
-        line
-    }
-}
-
-/// Adds `value`, or removes it if it is there.
-fn toggle(values: &mut Vec<String>, value: &str) {
-    match values.iter().position(|own| own == value) {
-        Some(at) => drop(values.remove(at)),
-        None => values.push(value.to_owned()),
-    }
-}
-
-/// A filter called `name` for each of `values`.
-fn named<'a>(name: &'static str, values: &'a [String]) -> impl Iterator<Item = Filter> + 'a {
-    values.iter().map(move |value| Filter::new(name, value))
-}
-
-/// The filters of a line, in the order in which its text has them.
-fn filters(line: &QueryLine) -> Vec<Filter> {
-    let paths = line.paths.iter().map(|path| match path.strip_prefix(":!") {
-        Some(path) => Filter::new("-path", path),
-        None => Filter::new("path", path),
-    });
-
-    let mut filters: Vec<Filter> = named("repo", &line.repositories).collect();
-    filters.extend(paths);
-    filters.extend(named("lang", &line.languages));
-    filters.extend(named("kind", &line.kinds));
-    filters.extend(line.rev.iter().map(|rev| Filter::new("rev", rev)));
-    filters.extend(line.state.map(|state| Filter::new("state", state_name(state))));
-    filters
+/// `query` with another text.
+pub fn with_text(query: &TypedQuery, text: String) -> TypedQuery {
+    let mut query = query.clone();
+    query.text = text;
+    query
 }
 
 /// Filters that narrow the results, with the number of `hits` that each would leave.
 pub fn aside<'a>(search: &Search, params: &Params, hits: impl Iterator<Item = Hit<'a>>) -> Markup {
     let hits: Vec<Hit<'a>> = hits.collect();
-    let line = &search.line;
+    let query = &search.query;
 
     let languages = counts(hits.iter().map(|hit| hit.language.to_owned()));
     let kinds = counts(hits.iter().map(|hit| hit.kind.to_owned()));
-    let states = counts(hits.iter().map(|hit| state_name(hit.state).to_owned()));
-    // A pasted text of several lines has no place for this filter.
-    let has_state = !line.query.contains('\n') && states.len() > 1;
+    let states = counts(hits.iter().map(|hit| wanted_state(hit.state).name().to_owned()));
     let repos = counts(hits.iter().map(|hit| hit.repo.to_owned()));
     // The directories of a catalogue are its repositories.
     let directories = if repos.len() > 1 { Vec::new() } else { directories(&hits) };
 
-    let groups = [
-        ("Repository", "repo", repos),
-        ("Language", "lang", languages),
-        ("Directory", "path", counts(directories.into_iter())),
-        ("Kind", "kind", kinds),
-        ("State", "state", if has_state { states } else { Vec::new() }),
+    let groups: [(&str, fn(String) -> Option<Condition>, Counts); 5] = [
+        ("Repository", |name| Some(Condition::Repo(name)), repos),
+        ("Language", |name| Some(Condition::Language(name)), languages),
+        ("Directory", |path| Some(Condition::Path(path)), counts(directories.into_iter())),
+        ("Kind", |name| Some(Condition::Kind(name)), kinds),
+        (
+            "State",
+            |name| MatchState::by_name(&name).map(Condition::State),
+            if states.len() > 1 { states } else { Vec::new() },
+        ),
     ];
 
-    let active = filters(line);
     let with_tests = search.filters.include_tests;
-    let tests = href_with(params, line, &[("tests", Some(if with_tests { "0" } else { "1" }))]);
+    let tests = href_with(params, query, &[("tests", Some(if with_tests { "0" } else { "1" }))]);
 
     html! {
         aside #filters aria-label="Filters" {
-            @if !active.is_empty() {
+            @if !query.conditions.is_empty() {
                 h2 { "Active filters" }
                 ul.active {
-                    @for filter in &active {
+                    @for condition in &query.conditions {
                         li {
-                            a href=(href(params, &filter.toggled(line))) {
+                            a href=(href(params, &query.toggled(condition))) {
                                 span.visually-hidden { "Remove " }
-                                code { (safe(&filter.word())) } span aria-hidden="true" { " ×" }
+                                code { (safe(&condition.to_string())) } span aria-hidden="true" { " ×" }
                             }
                         }
                     }
                 }
             }
 
-            @for (title, name, values) in &groups {
-                (group(title, params, line, values.iter().map(|(value, n)| (Filter::new(name, value), *n))))
+            @for (title, condition, values) in groups {
+                @let values = values.into_iter().filter_map(|(value, n)| Some((condition(value)?, n)));
+                (group(title, params, query, values))
             }
 
             h2 { "Tests" }
@@ -202,20 +131,20 @@ pub fn aside<'a>(search: &Search, params: &Params, hits: impl Iterator<Item = Hi
 fn group(
     title: &str,
     params: &Params,
-    line: &QueryLine,
-    values: impl Iterator<Item = (Filter, usize)>,
+    query: &TypedQuery,
+    values: impl Iterator<Item = (Condition, usize)>,
 ) -> Markup {
-    let active = filters(line);
-    // Active filters are listed above, to be removed.
-    let values: Vec<(Filter, usize)> = values.filter(|(filter, _)| !active.contains(filter)).collect();
+    // Active conditions are listed above, to be removed.
+    let values: Vec<(Condition, usize)> =
+        values.filter(|(condition, _)| !query.conditions.contains(condition)).collect();
 
     html! {
         @if !values.is_empty() {
             h2 { (title) }
             ul {
-                @for (filter, n) in values.iter().take(MAX_VALUES) {
+                @for (condition, n) in values.iter().take(MAX_VALUES) {
                     li {
-                        a href=(href(params, &filter.toggled(line))) { (shown(filter)) }
+                        a href=(href(params, &query.toggled(condition))) { (shown(condition)) }
                         " " span.count { (n) }
                     }
                 }
@@ -225,18 +154,23 @@ fn group(
 }
 
 /// Kinds are words, other values are names.
-fn shown(filter: &Filter) -> String {
-    let value = safe(&filter.value);
-    if filter.name == "kind" { value.replace('_', " ") } else { value.into_owned() }
+fn shown(condition: &Condition) -> String {
+    let value = safe(condition.value());
+    if matches!(condition, Condition::Kind(_)) { value.replace('_', " ") } else { value.into_owned() }
+}
+
+/// The state that a query asks for to find a file in `state`.
+fn wanted_state(state: MatchState) -> MatchState {
+    if state == MatchState::Unreadable { MatchState::Committed } else { state }
 }
 
 /// The values that are not empty with their numbers, the most frequent first.
-fn counts(values: impl Iterator<Item = String>) -> Vec<(String, usize)> {
+fn counts(values: impl Iterator<Item = String>) -> Counts {
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     for value in values.filter(|value| !value.is_empty()) {
         *counts.entry(value).or_default() += 1;
     }
-    let mut counts: Vec<(String, usize)> = counts.into_iter().collect();
+    let mut counts: Counts = counts.into_iter().collect();
     counts.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
     counts
 }
@@ -260,53 +194,14 @@ fn directories(hits: &[Hit<'_>]) -> Vec<String> {
     below.collect()
 }
 
-fn state_name(state: MatchState) -> &'static str {
-    match state {
-        MatchState::Committed | MatchState::Unreadable => "committed",
-        MatchState::Staged => "staged",
-        MatchState::Dirty => "dirty",
-        MatchState::Untracked => "untracked",
-    }
-}
-
-fn state_by_name(name: &str) -> Option<MatchState> {
-    let states = [MatchState::Committed, MatchState::Staged, MatchState::Dirty, MatchState::Untracked];
-    states.into_iter().find(|state| state_name(*state) == name)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_line_is_written_as_it_is_read() {
-        for written in [
-            "retry with backoff path:src/net -path:\"old code\" lang:rust kind:function rev:v1.2 state:dirty",
-            "/a b/i repo:a/* lang:go",
-            "\"exact text\" path:src",
-            "lang:go",
-            "trace\nlang:go",
-        ] {
-            let line = QueryLine::parse(written);
-            assert_eq!(text(&line), written);
-            assert_eq!(QueryLine::parse(&text(&line)), line);
-        }
-    }
-
-    #[test]
-    fn filters_are_added_and_removed() {
-        let line = QueryLine::parse("words lang:go");
-        let toggled = |name, value| text(&Filter::new(name, value).toggled(&line));
-        assert_eq!(toggled("lang", "go"), "words");
-        assert_eq!(toggled("lang", "rust"), "words lang:go lang:rust");
-        assert_eq!(toggled("path", "a b"), "words path:\"a b\" lang:go");
-        assert_eq!(toggled("state", "dirty"), "words lang:go state:dirty");
-    }
-
-    #[test]
     fn filters_of_a_pasted_text_are_parameters() {
-        let line = QueryLine { languages: vec!["go".into()], ..QueryLine::parse("a\nb") };
-        assert_eq!(href(&Params::default(), &line), "/search?q=a%0Ab&lang=go");
+        let query = TypedQuery::parse("a\nb").toggled(&Condition::Language("go".into()));
+        assert_eq!(href(&Params::default(), &query), "/search?q=a%0Ab&lang=go");
     }
 
     #[test]

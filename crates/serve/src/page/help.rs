@@ -14,9 +14,10 @@ const QUERIES: [(&str, &str); 5] = [
     ("src/parser.rs:40", "A file, or a line in it"),
 ];
 
-const FILTERS: [(&str, &str); 7] = [
+const FILTERS: [(&str, &str); 8] = [
     ("path:src/net", "In a directory, a file, or files that match a glob"),
     ("-path:tests", "Not in it"),
+    ("-mock", "Code without the word; -\"two words\" without a text"),
     ("lang:rust", "In a language; several mean any of them"),
     ("kind:function", "Definitions of this kind: function, method, class, struct, heading, …"),
     ("rev:v1.2", "In a branch, tag or commit instead of the working tree"),

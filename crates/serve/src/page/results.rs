@@ -40,11 +40,11 @@ impl Shown {
 
     /// Options for the matches of `search`.
     pub fn new(search: &Search) -> Shown {
-        let query = &search.line.query;
+        let query = &search.query.text;
         Shown {
             highlighter: Highlighter::new(query),
             words: text::query_terms(query).into_iter().map(|term| term.term).collect(),
-            rev: search.line.rev.clone(),
+            rev: search.query.rev().map(str::to_owned),
         }
     }
 }

@@ -46,9 +46,9 @@ fn answer(work: &Work) -> Result<Page, Failure> {
     }
 
     let search = Search::new(work)?;
-    let box_text = filters::text(&search.line);
+    let box_text = search.query.to_string();
 
-    let body = if search.line.query.is_empty() {
+    let body = if search.query.text.is_empty() {
         only_filters(&box_text)
     } else {
         let offset = work.params.number("offset", 100_000)?.unwrap_or(0);
@@ -58,8 +58,8 @@ fn answer(work: &Work) -> Result<Page, Failure> {
         }
     };
 
-    let kept = filters::kept(&work.params, &search.line);
-    let title = search.line.query.lines().next().unwrap_or_default().to_owned();
+    let kept = filters::kept(&work.params, &search.query);
+    let title = search.query.text.lines().next().unwrap_or_default().to_owned();
     Ok(Page { title, query: box_text, kept, section: Section::Search, body })
 }
 
@@ -134,7 +134,7 @@ fn of_lines(work: &Work, search: &Search, offset: usize) -> Result<Markup, Failu
             section.results aria-labelledby="title" {
                 (heading(search, &summary))
                 @for warning in &answer.warnings { p.warning { (super::code::safe(warning)) } }
-                @for file in &answer.files { (lines::file(file, search.line.rev.as_deref())) }
+                @for file in &answer.files { (lines::file(file, search.query.rev())) }
                 @if answer.files.is_empty() { (no_lines(search)) }
                 (pages.links(work, search))
                 (ways(work, search, None))
@@ -148,7 +148,7 @@ fn of_lines(work: &Work, search: &Search, offset: usize) -> Result<Markup, Failu
 /// The heading, the number of results and the way to the filters where they are below.
 fn heading(search: &Search, summary: &str) -> Markup {
     html! {
-        h1 #title.visually-hidden { "Results for " (super::code::safe(&search.line.query)) }
+        h1 #title.visually-hidden { "Results for " (super::code::safe(&search.query.text)) }
         p.summary {
             span #summary { (super::code::safe(summary)) }
             a.to-filters href="#filters" { "Filters" }
@@ -165,18 +165,18 @@ fn summary(response: &Matches, n_shown: usize) -> String {
 /// Other ways to ask the same. `n_matches` is that of a search by meaning; `None` for a search for lines.
 fn ways(work: &Work, search: &Search, n_matches: Option<usize>) -> Markup {
     let explains = work.params.flag("explain");
-    let explain = filters::href_with(&work.params, &search.line, &[("explain", (!explains).then_some("1"))]);
-    let is_one_line = !search.line.query.contains('\n');
-    let other = |query: String| filters::href(&work.params, &filters::with_query(&search.line, query));
+    let explain = filters::href_with(&work.params, &search.query, &[("explain", (!explains).then_some("1"))]);
+    let is_one_line = !search.query.text.contains('\n');
+    let other = |text: String| filters::href(&work.params, &filters::with_text(&search.query, text));
 
     html! {
         ul.ways aria-label="Other ways to ask" {
             @if let Some(n_matches) = n_matches {
                 @if n_matches > 0 { li { a href=(explain) { @if explains { "Without scores" } @else { "Why these results" } } } }
-                @if is_one_line && !search.line.query.contains('"') {
-                    li { a href=(other(format!("\"{}\"", search.line.query))) { "Lines with exactly this text" } }
+                @if is_one_line && !search.query.text.contains('"') {
+                    li { a href=(other(format!("\"{}\"", search.query.text))) { "Lines with exactly this text" } }
                 }
-            } @else if let Some(words) = unquoted(&search.line.query) {
+            } @else if let Some(words) = unquoted(&search.query.text) {
                 li { a href=(other(words.to_owned())) { "Search by meaning" } }
             }
         }
@@ -221,42 +221,36 @@ impl Pages {
 fn page_href(work: &Work, search: &Search, offset: usize) -> String {
     let text = offset.to_string();
     let offset = (offset > 0).then_some(text.as_str());
-    filters::href_with(&work.params, &search.line, &[("offset", offset)])
+    filters::href_with(&work.params, &search.query, &[("offset", offset)])
 }
 
 /// The reason for the absence of matches, with suggestions.
 fn nothing(search: &Search, response: &Matches, offset: usize) -> Markup {
-    let line = &search.line;
-
     html! {
         div.nothing {
             @if offset > 0 && response.total_found > 0 {
                 p { "There are no more results: " (response.total_found) " were found." }
             } @else {
                 p { (super::code::safe(&response.summary)) }
-                (suggestions(search, !line.kinds.is_empty() || !search.filters.include_tests))
+                (suggestions(search))
             }
         }
     }
 }
 
 fn no_lines(search: &Search) -> Markup {
-    html! { div.nothing { (suggestions(search, !search.filters.include_tests)) } }
+    html! { div.nothing { (suggestions(search)) } }
 }
 
-fn suggestions(search: &Search, is_filtered: bool) -> Markup {
-    let line = &search.line;
-    let is_filtered = is_filtered
-        || !(line.languages.is_empty()
-            && line.paths.is_empty()
-            && line.rev.is_none()
-            && line.state.is_none());
+fn suggestions(search: &Search) -> Markup {
+    let query = &search.query;
+    let is_filtered = !query.conditions.is_empty() || !search.filters.include_tests;
 
     html! {
         p { "What may help:" }
         ul {
-            @if is_filtered { li { a href=(links::search(&line.query)) { "Search without filters" } } }
-            @if let Some(words) = unquoted(&line.query) {
+            @if is_filtered { li { a href=(links::search(&query.text)) { "Search without filters" } } }
+            @if let Some(words) = unquoted(&query.text) {
                 li { a href=(links::search(words)) { "Search by meaning instead of exact text" } }
             }
             li { "Other words: what the code does, or a name in it" }

@@ -2,15 +2,13 @@
 
 use std::time::Instant;
 
-use grep_regex::RegexMatcher;
-
 use codeweaver_chunk::LanguageId;
 use codeweaver_index::Codebase;
 use codeweaver_index::policy::PathFlags;
 
 use super::corpus::{self, Corpus, CorpusFile, CorpusInfo};
 use super::lines::RawLine;
-use super::pattern::Pattern;
+use super::pattern::{Matchers, Pattern};
 use super::request::GrepRequest;
 use super::scan::{Hit, Scan, Scanned};
 use crate::query::error::QueryError;
@@ -21,7 +19,7 @@ use crate::query::view::MatchState;
 pub struct Found<'a> {
     codebase: &'a Codebase,
     request: GrepRequest,
-    matcher: RegexMatcher,
+    matchers: Matchers,
     corpus: Corpus,
     hits: Vec<Hit>,
     /// Number of matching lines. A binary file counts as one.
@@ -95,12 +93,12 @@ impl<'a> Found<'a> {
     pub(super) fn search(
         codebase: &'a Codebase,
         request: GrepRequest,
-        matcher: RegexMatcher,
+        matchers: Matchers,
         corpus: Corpus,
         started: Instant,
     ) -> Result<Found<'a>, QueryError> {
         let cancel = &request.view.cancel;
-        let scan = Scan { codebase, corpus: &corpus, matcher: &matcher, context: request.context, cancel };
+        let scan = Scan { codebase, corpus: &corpus, matchers: &matchers, context: request.context, cancel };
         let Scanned { mut hits, n_unread, n_secret } = scan.run()?;
 
         // The path comes last, so that the order is the same on every machine.
@@ -115,7 +113,7 @@ impl<'a> Found<'a> {
         info.secret_files += n_secret;
         let n_lines = hits.iter().map(|hit| hit.n_matches).sum();
         let execution_time_ms = started.elapsed().as_millis() as u64;
-        Ok(Found { codebase, request, matcher, corpus, hits, n_lines, info, execution_time_ms })
+        Ok(Found { codebase, request, matchers, corpus, hits, n_lines, info, execution_time_ms })
     }
 
     /// The pattern that was searched for.
@@ -212,7 +210,7 @@ impl<'a> Found<'a> {
         Scan {
             codebase: self.codebase,
             corpus: &self.corpus,
-            matcher: &self.matcher,
+            matchers: &self.matchers,
             context: self.request.context,
             cancel: &self.request.view.cancel,
         }

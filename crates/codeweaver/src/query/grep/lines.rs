@@ -11,6 +11,7 @@ use codeweaver_chunk::SymbolKind;
 use codeweaver_store::StoreReader;
 
 use super::corpus::CorpusFile;
+use super::pattern::Matchers;
 
 /// Number of first bytes in which git looks for a NUL to recognise a binary file.
 const BINARY_PREFIX: usize = 8000;
@@ -47,13 +48,13 @@ pub(super) struct FileLines {
 
 /// Searches files one by one.
 pub(super) struct LineSearch<'a> {
-    matcher: &'a RegexMatcher,
+    matchers: &'a Matchers,
     searcher: Searcher,
     reader: &'a StoreReader,
 }
 
 impl<'a> LineSearch<'a> {
-    pub fn new(matcher: &'a RegexMatcher, context: usize, reader: &'a StoreReader) -> LineSearch<'a> {
+    pub fn new(matchers: &'a Matchers, context: usize, reader: &'a StoreReader) -> LineSearch<'a> {
         let searcher = SearcherBuilder::new()
             .line_number(true)
             // Files are searched as they are, as git does.
@@ -62,7 +63,7 @@ impl<'a> LineSearch<'a> {
             .before_context(context)
             .after_context(context)
             .build();
-        LineSearch { matcher, searcher, reader }
+        LineSearch { matchers, searcher, reader }
     }
 
     /// The lines of `file`, which has `bytes`, that match.
@@ -72,9 +73,9 @@ impl<'a> LineSearch<'a> {
             return FileLines { n_matches: u64::from(found), is_binary: true, ..FileLines::default() };
         }
 
-        let mut lines = Collected { matcher: self.matcher, lines: Vec::new(), n_matches: 0 };
+        let mut lines = Collected { matchers: self.matchers, lines: Vec::new(), n_matches: 0 };
         // Bytes in memory are searched without errors.
-        let _ = self.searcher.search_slice(self.matcher, bytes, &mut lines);
+        let _ = self.searcher.search_slice(&self.matchers.wanted, bytes, &mut lines);
         let Collected { mut lines, n_matches, .. } = lines;
         let has_definition = n_matches > 0 && self.add_symbols(file, bytes, &mut lines);
         FileLines { n_matches, is_binary: false, has_definition, lines }
@@ -83,7 +84,7 @@ impl<'a> LineSearch<'a> {
     /// Returns whether anything in `bytes` matches.
     fn matches_any(&mut self, bytes: &[u8]) -> bool {
         let mut any = Any(false);
-        let _ = self.searcher.search_slice(self.matcher, bytes, &mut any);
+        let _ = self.searcher.search_slice(&self.matchers.wanted, bytes, &mut any);
         any.0
     }
 
@@ -108,7 +109,7 @@ impl<'a> LineSearch<'a> {
             let name = segment.name(symbol.name);
             has_definition = has_definition
                 || !name.is_empty()
-                    && defines(self.matcher, bytes, symbol.start_byte, name)
+                    && defines(&self.matchers.wanted, bytes, symbol.start_byte, name)
                     && lines[first..after].iter().any(|line| line.is_match);
             if !has_body(kind) {
                 continue;
@@ -184,7 +185,7 @@ fn ranges(matcher: &RegexMatcher, line: &[u8]) -> Vec<Range<usize>> {
 
 /// Collects the lines that match, and those of their context.
 struct Collected<'a> {
-    matcher: &'a RegexMatcher,
+    matchers: &'a Matchers,
     lines: Vec<RawLine>,
     n_matches: u64,
 }
@@ -192,7 +193,7 @@ struct Collected<'a> {
 impl Collected<'_> {
     fn push(&mut self, number: Option<u64>, bytes: &[u8], is_match: bool) {
         let text = bytes.strip_suffix(b"\n").unwrap_or(bytes);
-        let ranges = if is_match { ranges(self.matcher, text) } else { Vec::new() };
+        let ranges = if is_match { ranges(&self.matchers.wanted, text) } else { Vec::new() };
         self.n_matches += u64::from(is_match);
         let number = number.unwrap_or_default();
         self.lines.push(RawLine { number, text: text.to_vec(), ranges, is_match, symbol: String::new() });
@@ -203,6 +204,11 @@ impl Sink for &mut Collected<'_> {
     type Error = std::io::Error;
 
     fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> Result<bool, Self::Error> {
+        let unwanted = self.matchers.unwanted.as_ref();
+        if unwanted.is_some_and(|matcher| matcher.is_match(found.bytes()).unwrap_or(false)) {
+            return Ok(true);
+        }
+
         self.push(found.line_number(), found.bytes(), true);
         Ok(true)
     }

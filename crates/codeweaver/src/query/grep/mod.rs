@@ -1,7 +1,7 @@
 //! Grep: the lines that match a text or a regular expression, complete as those of `git grep`.
 //!
 //! * [`pattern`]: the text or expression that lines are searched for.
-//! * [`query_line`]: the forms of a query of words that ask for exact text.
+//! * `narrow`: a search for code with the lines of its exact part, and without excluded words.
 //! * `reading`: the readings of a pattern that does not say whether it is an expression.
 //! * [`request`]: the pattern with its filters.
 //! * `needles`: the words that a file with a match has. Most files lack one and need not be read.
@@ -19,9 +19,9 @@ mod answer;
 mod corpus;
 pub mod found;
 mod lines;
+pub(in crate::query) mod narrow;
 mod needles;
 pub mod pattern;
-pub mod query_line;
 mod reading;
 pub mod request;
 mod scan;
@@ -35,7 +35,6 @@ pub use answer::LineAnswer;
 pub use corpus::CorpusInfo;
 pub use found::{Found, GrepFile, GrepLine, Page};
 pub use pattern::Pattern;
-pub use query_line::QueryLine;
 pub use request::GrepRequest;
 
 /// Finds all files of the codebase of `source` with lines that match the pattern of `request`.
@@ -47,9 +46,9 @@ pub(crate) fn find<'a>(source: &ViewSource<'a>, request: &GrepRequest) -> Result
     let started = Instant::now();
     request.check()?;
 
-    let matcher = request.pattern.compile()?;
+    let matchers = pattern::Matchers::compile(&request.pattern, &request.filters.without)?;
     let corpus = corpus::Corpus::open(source, request)?;
-    Found::search(source.codebase, request.clone(), matcher, corpus, started)
+    Found::search(source.codebase, request.clone(), matchers, corpus, started)
 }
 
 /// Returns the result of `find` for the pattern of `request` or, if no line matches it, for the first of the

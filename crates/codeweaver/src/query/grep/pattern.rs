@@ -17,7 +17,42 @@ pub struct Pattern {
     pub word: bool,
 }
 
+/// The compiled conditions on lines.
+pub(super) struct Matchers {
+    /// A line must match it.
+    pub wanted: RegexMatcher,
+    /// A line must not match it.
+    pub unwanted: Option<RegexMatcher>,
+}
+
+impl Matchers {
+    /// Compiles the pattern of lines and that of the words, if any, that they must not have.
+    ///
+    /// # Errors
+    /// Those of [`Pattern::compile`].
+    pub fn compile(pattern: &Pattern, without: &[String]) -> Result<Matchers, QueryError> {
+        let unwanted = (!without.is_empty()).then(|| Pattern::any_word(without).compile()).transpose()?;
+        Ok(Matchers { wanted: pattern.compile()?, unwanted })
+    }
+}
+
 impl Pattern {
+    /// The pattern of lines with `text`.
+    pub fn exact(text: &str) -> Pattern {
+        Pattern { text: text.to_owned(), ..Pattern::default() }
+    }
+
+    /// The pattern of lines that match `expression`.
+    pub fn regex(expression: &str) -> Pattern {
+        Pattern { is_regex: true, ..Pattern::exact(expression) }
+    }
+
+    /// The pattern of lines with one of `words`, in upper or lower case.
+    pub(in crate::query) fn any_word(words: &[String]) -> Pattern {
+        let words: Vec<String> = words.iter().map(|word| regex_syntax::escape(word)).collect();
+        Pattern { ignore_case: true, word: true, ..Pattern::regex(&words.join("|")) }
+    }
+
     /// Compiles a matcher of single lines.
     ///
     /// # Errors

@@ -3,8 +3,6 @@
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-use grep_regex::RegexMatcher;
-
 use codeweaver_base::sync;
 use codeweaver_git::worktree::WorktreeFile;
 use codeweaver_git::{BlobReader, ByteSlice as _, Oid};
@@ -14,6 +12,7 @@ use codeweaver_text as text;
 
 use super::corpus::{Corpus, CorpusFile};
 use super::lines::{FileLines, LineSearch};
+use super::pattern::Matchers;
 use crate::query::cancel::Cancel;
 use crate::query::error::QueryError;
 
@@ -50,7 +49,7 @@ pub(super) struct Scanned {
 pub(super) struct Scan<'a> {
     pub codebase: &'a Codebase,
     pub corpus: &'a Corpus,
-    pub matcher: &'a RegexMatcher,
+    pub matchers: &'a Matchers,
     pub context: usize,
     pub cancel: &'a Cancel,
 }
@@ -86,7 +85,7 @@ impl Scan<'_> {
         let n_files = self.corpus.files.len();
         let mut scanned = Scanned::default();
         let mut blobs = self.codebase.repo.blobs();
-        let mut search = LineSearch::new(self.matcher, self.context, &self.corpus.reader);
+        let mut search = LineSearch::new(self.matchers, self.context, &self.corpus.reader);
         loop {
             let start = next.fetch_add(UNIT, Relaxed);
             if start >= n_files {
@@ -105,7 +104,7 @@ impl Scan<'_> {
         let file = &self.corpus.files[hit.file];
         let mut blobs = self.codebase.repo.blobs();
         let Some(bytes) = self.read(file, &mut blobs)? else { return Ok(FileLines::default()) };
-        Ok(LineSearch::new(self.matcher, self.context, &self.corpus.reader).run(file, &bytes))
+        Ok(LineSearch::new(self.matchers, self.context, &self.corpus.reader).run(file, &bytes))
     }
 
     /// Searches the file at `at`, and adds it to `scanned` if it has matches.

@@ -197,6 +197,9 @@ static CONFIGURE: Profile = Profile {
 
 static DOCUMENT: Profile = Profile { others: 0.5, ..NONE };
 
+/// For the review of a change. Only its importance profile has an effect.
+static REVIEW: Profile = NONE;
+
 impl Intent {
     /// Returns the effects of the intent on ranking.
     pub fn profile(self) -> &'static Profile {
@@ -208,6 +211,7 @@ impl Intent {
             Intent::Test => &TEST,
             Intent::Configure => &CONFIGURE,
             Intent::Document => &DOCUMENT,
+            Intent::Review => &REVIEW,
         }
     }
 }

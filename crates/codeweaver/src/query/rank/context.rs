@@ -1,7 +1,5 @@
 //! Inputs of ranking.
 
-use codeweaver_chunk::classes::TaskProfile;
-
 use super::weights::Weights;
 use crate::query::parse::ParsedQuery;
 use crate::query::path_facts::PathCache;
@@ -13,8 +11,6 @@ use crate::query::view::View;
 pub struct Context<'a> {
     pub view: &'a View,
     pub query: &'a ParsedQuery,
-    /// The importance profile of the request, if it names one.
-    pub task: Option<TaskProfile>,
     pub weights: &'a Weights,
     pub paths: &'a PathCache,
     /// A blob is shown only at paths that pass these filters.

@@ -234,7 +234,7 @@ impl<'a> Extractor<'a> {
             context,
             candidates,
             path_query: PathQuery::new(context, candidates),
-            task: context.task.or_else(|| given_intent.map(Intent::task)).unwrap_or(TaskProfile::Default),
+            task: given_intent.map_or(TaskProfile::Default, Intent::task),
             intent: IntentFactors::new(context, &candidates.list),
             is_single_word: context.query.is_single_word(),
             is_undefined_name: context.query.is_single_word()

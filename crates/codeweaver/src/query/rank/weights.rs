@@ -67,8 +67,6 @@ pub struct Weights {
     pub path_common: f32,
     /// The query names the file.
     pub mention: f32,
-    /// 1; with 0, chunks are ranked by their similarity alone, for evaluation.
-    pub whole_files: f32,
     /// Number of best chunks of all files that count towards `file_sum`.
     pub sum_over: f32,
     /// Number of tokens at which the similarity of a chunk counts half: a few words are similar to many

@@ -17,6 +17,26 @@ pub enum MatchState {
     Unreadable,
 }
 
+impl MatchState {
+    /// The name in a query and in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            MatchState::Committed => "committed",
+            MatchState::Staged => "staged",
+            MatchState::Dirty => "dirty",
+            MatchState::Untracked => "untracked",
+            MatchState::Unreadable => "unreadable",
+        }
+    }
+
+    /// The state called `name` that a query may ask for; `None` if there is none. A file that is not readable is
+    /// shown as committed.
+    pub fn by_name(name: &str) -> Option<MatchState> {
+        let states = [MatchState::Committed, MatchState::Staged, MatchState::Dirty, MatchState::Untracked];
+        states.into_iter().find(|state| state.name().eq_ignore_ascii_case(name))
+    }
+}
+
 impl From<FileState> for MatchState {
     fn from(state: FileState) -> MatchState {
         match state {

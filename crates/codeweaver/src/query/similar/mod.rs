@@ -191,7 +191,7 @@ fn rank_by_cosine(
     candidates: &Candidates,
     filters: &Filters,
 ) -> Vec<RankedFile> {
-    let context = rank::Context { view, query, task: None, weights: &WEIGHTS, paths, filters };
+    let context = rank::Context { view, query, weights: &WEIGHTS, paths, filters };
     let mut files = rank::rank(&context, candidates);
 
     // The cosine is the relevance: it compares between queries as it is.

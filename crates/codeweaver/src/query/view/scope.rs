@@ -2,6 +2,8 @@
 //!
 //! Filters narrow the results only. Term statistics are those of the whole snapshot.
 
+use std::collections::BTreeSet;
+
 use codeweaver_chunk::{LanguageId, SemanticClass, SymbolKind, document};
 use codeweaver_git::Pathspec;
 use codeweaver_index::policy::PathFlags;
@@ -51,7 +53,10 @@ impl Scope {
 
         let mut scope = Scope { rows, n_rows: 0, absent_languages: Vec::new(), absent_paths: Vec::new() };
         if let Some(lines) = &filters.lines {
-            scope.retain_lines(reader, snapshot, lines);
+            scope.retain_lines(reader, snapshot, lines, true);
+        }
+        if let Some(lines) = &filters.without_lines {
+            scope.retain_lines(reader, snapshot, lines, false);
         }
         if !languages.is_empty() || !filters.kinds.is_empty() {
             scope.retain_rows(reader, &languages, &filters.kinds);
@@ -64,54 +69,54 @@ impl Scope {
         scope
     }
 
-    /// Keeps the rows that have one of `lines`.
-    fn retain_lines(&mut self, reader: &StoreReader, snapshot: &Snapshot, lines: &LineSet) {
-        let mut rows: Vec<(usize, u32)> = Vec::new();
-        for (path, lines) in lines {
-            let entry = reader.find_entry(&snapshot.entries, path).and_then(|id| reader.entry(id));
-            let Some((segment, ordinal)) = entry.and_then(|(record, _)| reader.locate_doc(record.doc)) else {
-                continue;
-            };
-
-            for row in reader.segments[segment].doc_rows(ordinal) {
-                let record = &reader.segments[segment].rows()[row as usize];
-                let first = lines.partition_point(|&line| line < record.start_line);
-                if lines.get(first).is_some_and(|&line| line <= record.end_line) {
-                    rows.push((segment, row));
-                }
-            }
+    /// Keeps the rows that have one of `lines`, or those that have none.
+    fn retain_lines(&mut self, reader: &StoreReader, snapshot: &Snapshot, lines: &LineSet, has_one: bool) {
+        let mut with_line: Vec<LiveRows> =
+            reader.segments.iter().map(|segment| LiveRows::empty(segment.n_rows())).collect();
+        for (segment, row) in rows_with(reader, snapshot, lines) {
+            with_line[segment].insert(row, row + 1);
         }
+        with_line.iter_mut().for_each(LiveRows::seal);
 
-        // Several paths may have the same blob, and with it the same rows.
-        rows.sort_unstable();
-        rows.dedup();
-        let mut passing: Vec<LiveRows> =
-            reader.segments.iter().map(|it| LiveRows::empty(it.n_rows())).collect();
-        for (segment, row) in rows.into_iter().filter(|&(segment, row)| self.rows[segment].contains(row)) {
-            passing[segment].insert(row, row + 1);
+        for (rows, with_line) in self.rows.iter_mut().zip(&with_line) {
+            rows.retain(|row| with_line.contains(row) == has_one);
         }
-        passing.iter_mut().for_each(LiveRows::seal);
-        self.rows = passing;
     }
 
     /// Keeps the rows in one of `languages` and of one of `kinds`; an empty list keeps all.
     fn retain_rows(&mut self, reader: &StoreReader, languages: &[String], kinds: &[String]) {
         for (segment, rows) in reader.segments.iter().zip(&mut self.rows) {
-            let mut passing = LiveRows::empty(segment.n_rows());
-
-            for row in rows.runs().flatten() {
+            rows.retain(|row| {
                 let record = &segment.rows()[row as usize];
                 let has_language = languages.is_empty()
                     || languages.iter().any(|name| name == segment.language(record.language));
-                if has_language && (kinds.is_empty() || is_of_any_kind(segment, record, kinds)) {
-                    passing.insert(row, row + 1);
-                }
-            }
-
-            passing.seal();
-            *rows = passing;
+                has_language && (kinds.is_empty() || is_of_any_kind(segment, record, kinds))
+            });
         }
     }
+}
+
+/// The rows that have one of `lines`, by segment, in ascending order.
+fn rows_with(reader: &StoreReader, snapshot: &Snapshot, lines: &LineSet) -> BTreeSet<(usize, u32)> {
+    let mut rows = BTreeSet::new();
+
+    for (path, lines) in lines {
+        let entry = reader.find_entry(&snapshot.entries, path).and_then(|id| reader.entry(id));
+        let Some((segment, ordinal)) = entry.and_then(|(record, _)| reader.locate_doc(record.doc)) else {
+            continue;
+        };
+
+        for row in reader.segments[segment].doc_rows(ordinal) {
+            let record = &reader.segments[segment].rows()[row as usize];
+            let first = lines.partition_point(|&line| line < record.start_line);
+            // Several paths may have the same blob, and with it the same rows.
+            if lines.get(first).is_some_and(|&line| line <= record.end_line) {
+                rows.insert((segment, row));
+            }
+        }
+    }
+
+    rows
 }
 
 /// Returns whether a row has one of `kinds` as its class, or a symbol of one of them.
@@ -135,7 +140,7 @@ pub fn passes_path(filters: &Filters, path: &[u8], flags: PathFlags) -> bool {
         && (!filters.only_documents || document::is_document(path))
         && (filters.paths.is_empty() || matches_any(&filters.paths, path))
         && !matches_any(&filters.exclude_paths, path)
-        && filters.repos.as_ref().is_none_or(|repos| repos.contains(path))
+        && filters.have_file(path)
 }
 
 fn matches_any(pathspecs: &[Pathspec], path: &[u8]) -> bool {

@@ -1,0 +1,119 @@
+//! Narrowing: a search for the code that has the lines of the exact part of its query, and none of the lines with an
+//! excluded word.
+
+use std::sync::Arc;
+
+use codeweaver_git::quoting;
+
+use super::pattern::Pattern;
+use super::request::GrepRequest;
+use super::{Found, Page};
+use crate::query::error::QueryError;
+use crate::query::filters::{Filters, LineSet};
+use crate::query::request::Request;
+use crate::query::typed::QueryText;
+
+/// Returns `request` for the code that has the exact part of its query and no excluded word, by the lines that `find`
+/// finds, with warnings; `None` if its query has neither. If no line has the exact part, the request is for all code.
+pub(in crate::query) fn narrowed<'a>(
+    request: &Request,
+    find: impl Fn(&GrepRequest) -> Result<Found<'a>, QueryError>,
+) -> Result<Option<(Request, Vec<String>)>, QueryError> {
+    let exact = exact_part(&request.query);
+    if exact.is_none() && request.filters.without.is_empty() {
+        return Ok(None);
+    }
+
+    let mut narrowed = request.clone();
+    let mut warnings = Vec::new();
+
+    if let Some((pattern, query)) = exact {
+        let found = find(&lines_with(&pattern, request))?;
+        warnings = found.warnings();
+
+        if found.n_files() == 0 {
+            warnings.push(format!("no line has \"{}\"; this is code about it", pattern.text));
+        } else {
+            narrowed.filters.lines = Some(Arc::new(lines_of(&found)?));
+        }
+        narrowed.query = query;
+    }
+
+    if !request.filters.without.is_empty() {
+        let found = find(&lines_with(&Pattern::any_word(&request.filters.without), request))?;
+        narrowed.filters.without_lines = Some(Arc::new(lines_of(&found)?));
+    }
+
+    Ok(Some((narrowed, warnings)))
+}
+
+/// The pattern of the lines that code must have for the query `text`, and the words that order it; `None` if code
+/// with any lines is wanted.
+fn exact_part(text: &str) -> Option<(Pattern, String)> {
+    match QueryText::parse(text) {
+        QueryText::Exact(exact) => Some((Pattern::exact(exact), exact.to_owned())),
+        QueryText::Mixed { exact, rest } => Some((Pattern::exact(exact), format!("{exact} {rest}"))),
+        QueryText::Regex { expression, ignore_case } => {
+            let pattern = Pattern { ignore_case, ..Pattern::regex(expression) };
+            Some((pattern, words_of(expression)))
+        }
+        QueryText::Meaning => None,
+    }
+}
+
+/// The literal words in a regular expression; the expression itself if it has none.
+fn words_of(expression: &str) -> String {
+    let mut words = String::new();
+    let mut chars = expression.chars();
+
+    while let Some(c) = chars.next() {
+        match c {
+            // `\w` is a class and no letter.
+            '\\' => {
+                words.push(chars.next().filter(|c| !c.is_alphanumeric()).unwrap_or(' '));
+            }
+            c if c.is_alphanumeric() || c == '_' => words.push(c),
+            _ => words.push(' '),
+        }
+    }
+
+    let words: Vec<&str> = words.split_whitespace().collect();
+    if words.is_empty() { expression.to_owned() } else { words.join(" ") }
+}
+
+/// The request for all lines that match `pattern` in the files of `request`.
+fn lines_with(pattern: &Pattern, request: &Request) -> GrepRequest {
+    GrepRequest {
+        pattern: pattern.clone(),
+        // Kinds are conditions on definitions, not on lines.
+        filters: Filters { kinds: Vec::new(), without: Vec::new(), ..request.filters.clone() },
+        view: request.view.clone(),
+        context: 0,
+    }
+}
+
+/// The numbers of the found lines, by file.
+fn lines_of(found: &Found<'_>) -> Result<LineSet, QueryError> {
+    let mut lines = LineSet::new();
+
+    let page = Page { max_line: 0, ..Page::default() };
+    found.for_each(page, |file| {
+        let numbers = file.lines.iter().filter_map(|line| u32::try_from(line.line).ok());
+        lines.insert(quoting::bytes(&file.path), numbers.collect());
+        Ok::<_, QueryError>(())
+    })?;
+
+    Ok(lines)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_words_of_an_expression_are_its_literals() {
+        assert_eq!(words_of(r"fn \w+_handler\("), "fn _handler (");
+        assert_eq!(words_of(r"TODO|FIXME"), "TODO FIXME");
+        assert_eq!(words_of(r"\d+"), r"\d+");
+    }
+}
