@@ -29,7 +29,7 @@ fn measure(corpus: &Corpus) -> Result<()> {
     scratch.codeweaver.run(["init", "--no-hooks"])?;
     let runs = setting("CODEWEAVER_BENCH_RUNS", 50);
     let codebase = Codebase::open(&scratch.dir, &[])?;
-    let min_relevance = codebase.settings.qa.min_relevance;
+    let min_relevance = codebase.settings.ask.min_relevance;
     let searcher = Searcher::new(codebase);
     let (mut asked, mut n_answered, mut n_chunks) = (Samples::default(), 0, 0);
     for (i, question) in QUERIES.iter().cycle().take(runs + QUERIES.len()).enumerate() {

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// Prefixes of the variables of the caller that would change the behaviour of git or git-codeweaver.
-const REMOVED_PREFIXES: [&str; 5] = ["GIT_", "CODEWEAVER_", "XDG_", "HF_", "PIP_"];
+const REMOVED_PREFIXES: [&str; 6] = ["GIT_", "CODEWEAVER_", "MARKDOWN_QA_", "XDG_", "HF_", "PIP_"];
 
 /// Returns a command in `dir` that does not depend on the settings of the machine: home directory `home`, no
 /// system or user configuration of git, fixed author, committer and dates, C locale, no standard input. The

@@ -29,9 +29,9 @@ pub use keys::{KeySpec, documentation, get, keys};
 pub use loaded::{Loaded, SettingRow};
 pub use origin::Origin;
 pub use settings::{
-    ChunkerSettings, CustomDelimiter, GateMode, Granularity, HnswMode, HooksMode, HooksSettings,
-    IndexSettings, MarkdownSettings, McpSettings, ModelSettings, OverlaySettings, PolicySettings, QaSettings,
+    AskSettings, ChunkerSettings, CustomDelimiter, GateMode, Granularity, HnswMode, HooksMode, HooksSettings,
+    IndexSettings, MarkdownSettings, McpSettings, ModelSettings, OverlaySettings, PolicySettings,
     SearchSettings, Settings,
 };
-pub use sources::Sources;
+pub use sources::{ASK_KEY_VARIABLE, Sources, spellings};
 pub use value::KeyKind;

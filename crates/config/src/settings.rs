@@ -16,7 +16,7 @@ pub struct Settings {
     pub overlay: OverlaySettings,
     pub hooks: HooksSettings,
     pub mcp: McpSettings,
-    pub qa: QaSettings,
+    pub ask: AskSettings,
 }
 
 /// Settings for splitting blobs into chunks.
@@ -275,7 +275,7 @@ impl Default for McpSettings {
 
 /// Answers to questions about documents.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct QaSettings {
+pub struct AskSettings {
     /// Minimum relevance of an answer, from 0 to 1.
     pub min_relevance: f32,
     /// Base URL of an OpenAI-compatible API; none for extractive answers.
@@ -296,7 +296,7 @@ pub struct QaSettings {
     pub reload_interval: u64,
 }
 
-impl Default for QaSettings {
+impl Default for AskSettings {
     fn default() -> Self {
         Self {
             min_relevance: 0.6,

@@ -5,9 +5,16 @@ use std::path::{Path, PathBuf};
 use super::files::{self, REPOSITORY_FILE_NAME};
 
 pub(super) const ENVIRONMENT_PREFIX: &str = "CODEWEAVER_";
-/// Further names of variables. The variable with the prefix overrides them.
-pub(super) const ALIASES: [(&str, &str); 2] =
-    [("MARKDOWN_QA_API_BASE_URL", "qa.api_base_url"), ("MARKDOWN_QA_LLM_MODEL", "qa.llm_model")];
+/// Environment variable with the key of the API that words the answers of `ask`. Not a setting, because
+/// settings are stored in files and printed.
+pub const ASK_KEY_VARIABLE: &str = "CODEWEAVER_ASK_API_KEY";
+/// Compatible spellings of variables, each with the own spelling, which wins if both are set. They are the
+/// names of another program that answers questions from Markdown, so that one environment serves both.
+pub(super) const COMPATIBLE: &[(&str, &str)] = &[
+    ("MARKDOWN_QA_API_BASE_URL", "CODEWEAVER_ASK_API_BASE_URL"),
+    ("MARKDOWN_QA_LLM_MODEL", "CODEWEAVER_ASK_LLM_MODEL"),
+    ("MARKDOWN_QA_API_KEY", ASK_KEY_VARIABLE),
+];
 
 /// Sources of settings. Missing files are treated as empty.
 #[derive(Debug, Clone, Default)]
@@ -16,8 +23,8 @@ pub struct Sources {
     pub repository_file: Option<PathBuf>,
     /// The TOML file of the user, which YAML may stand beside.
     pub user_file: Option<PathBuf>,
-    /// Names with their values: `CODEWEAVER_SECTION_KEY`, [`ALIASES`], and `HOME` for paths that begin with
-    /// `~/`.
+    /// Names with their values: `CODEWEAVER_SECTION_KEY`, [`COMPATIBLE`] spellings, and `HOME` for paths that
+    /// begin with `~/`.
     pub environment: Vec<(String, String)>,
     /// Pairs of `section.key` and value from the command line. The last value of a key wins.
     pub overrides: Vec<(String, String)>,
@@ -35,8 +42,8 @@ impl Sources {
         let environment = std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
             .filter(|(name, _)| {
-                let is_alias = ALIASES.iter().any(|(alias, _)| alias == name);
-                name == "HOME" || name.starts_with(ENVIRONMENT_PREFIX) || is_alias
+                let is_compatible = COMPATIBLE.iter().any(|(compatible, _)| compatible == name);
+                name == "HOME" || name.starts_with(ENVIRONMENT_PREFIX) || is_compatible
             })
             .collect();
 
@@ -53,6 +60,13 @@ impl Sources {
         let files = [&self.repository_file, &self.user_file];
         files.into_iter().flatten().flat_map(|file| files::candidates(file)).collect()
     }
+}
+
+/// Returns the names of a variable in the order in which they are looked up: `own`, then the compatible
+/// spellings of it.
+pub fn spellings(own: &str) -> impl Iterator<Item = &str> {
+    let compatible = COMPATIBLE.iter().filter(move |(_, name)| *name == own);
+    std::iter::once(own).chain(compatible.map(|(compatible, _)| *compatible))
 }
 
 /// Returns a variable of the environment that holds an absolute path.

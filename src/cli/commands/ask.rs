@@ -8,11 +8,11 @@ use clap::Args;
 
 use codeweaver::ask;
 use codeweaver::ask::answer::{Answer, NOTHING_FOUND, Quote};
-use codeweaver::ask::api::{Api, KEY_VARIABLE, NAMES};
+use codeweaver::ask::api::{Api, NAMES, key_of_environment};
 use codeweaver::ask::collection::{self, Collections};
 use codeweaver::query::Searcher;
 use codeweaver::service::follow_up;
-use codeweaver_config::QaSettings;
+use codeweaver_config::AskSettings;
 use codeweaver_index::Codebase;
 use codeweaver_index::progress::Silent;
 
@@ -142,7 +142,7 @@ impl<'a> Local<'a> {
             false => Shown::InRepository(Places::new(context, &codebase, None)),
         };
 
-        let api = if args.extractive { None } else { api(&codebase.settings.qa)? };
+        let api = if args.extractive { None } else { api(&codebase.settings.ask)? };
         Ok(Local { searcher: Searcher::new(codebase), is_collection, api, places, json: args.json, context })
     }
 
@@ -233,9 +233,8 @@ impl Shown {
 }
 
 /// The API that the settings name, with the key from the environment.
-fn api(settings: &QaSettings) -> Result<Option<Api>, CliError> {
-    let key = std::env::var(KEY_VARIABLE).ok();
-    Api::open(settings, key).map_err(|error| {
+fn api(settings: &AskSettings) -> Result<Option<Api>, CliError> {
+    Api::open(settings, key_of_environment()).map_err(|error| {
         CliError::new(
             "the language model cannot be asked",
             error.to_string(),

@@ -69,7 +69,7 @@ struct QuestionArgs {
     /// Serve this collection as well (see `docs`); can be repeated
     #[arg(long, value_name = "NAME", requires = "ask")]
     index: Vec<String>,
-    /// File with the settings of the section `qa`, instead of the user's configuration
+    /// File with the settings of the section `ask`, instead of the user's configuration
     #[arg(short, long, value_name = "FILE", requires = "ask")]
     config: Option<PathBuf>,
     /// Name of the index that queries without a name ask [default: default]
@@ -112,9 +112,9 @@ pub fn run(args: ServeArgs, context: &Context) -> Result<ExitCode, CliError> {
 /// Serves questions about documents.
 fn answer_questions(args: ServeArgs, context: &Context) -> Result<ExitCode, CliError> {
     let given = [
-        ("qa.port", args.port.map(|port| port.to_string())),
-        ("qa.index_name", args.questions.index_name),
-        ("qa.reload_interval", args.questions.reload_interval.map(|seconds| seconds.to_string())),
+        ("ask.port", args.port.map(|port| port.to_string())),
+        ("ask.index_name", args.questions.index_name),
+        ("ask.reload_interval", args.questions.reload_interval.map(|seconds| seconds.to_string())),
     ];
     // Options have precedence over the configuration, so only given ones are passed.
     let overrides = given.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))).collect();

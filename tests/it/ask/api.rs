@@ -189,7 +189,7 @@ fn a_request_is_repeated_until_it_is_answered() {
 #[test]
 fn a_server_that_does_not_respond_is_given_up() {
     let server = Server::start(vec![Reply::Silence]);
-    let repo = repo(&server.url).env("CODEWEAVER_QA_TIMEOUT_MS", "200");
+    let repo = repo(&server.url).env("CODEWEAVER_ASK_TIMEOUT_MS", "200");
     ask(&repo).success().says(&["did not respond within 200 ms", "program hooks disable"]);
     let repo = self::repo("http://127.0.0.1:9/v1");
     ask(&repo).success().says(&["cannot be reached", "program hooks disable"]);
@@ -208,12 +208,32 @@ fn scenario_configure_api_settings() {
         .output()
         .unwrap();
     let stderr = String::from_utf8(half.stderr).unwrap();
-    assert!(half.status.code() == Some(2) && stderr.contains("qa.api_base_url is not set"), "{stderr}");
+    assert!(half.status.code() == Some(2) && stderr.contains("ask.api_base_url is not set"), "{stderr}");
+    // Without a key, the message names the own spelling.
+    let keyless = with.at(".").env("CODEWEAVER_ASK_API_BASE_URL", "https://api.example.com/v1");
+    ask(&keyless).fails(2).says(&["CODEWEAVER_ASK_API_KEY is not set, and ask.api_key_command neither"]);
+    // The own spelling is enough, and wins over the compatible one.
+    let own = with
+        .at(".")
+        .env("CODEWEAVER_ASK_API_BASE_URL", &server.url)
+        .env("CODEWEAVER_ASK_LLM_MODEL", "own-model")
+        .env("CODEWEAVER_ASK_API_KEY", "own-key");
+    let both = own
+        .at(".")
+        .env("MARKDOWN_QA_API_BASE_URL", "http://127.0.0.1:9/v1")
+        .env("MARKDOWN_QA_LLM_MODEL", "compatible-model")
+        .env("MARKDOWN_QA_API_KEY", "compatible-key");
+    for spelled in [own, both] {
+        ask(&spelled).success().says(&["Run `program hooks disable` [1]."]);
+        let request = server.requests.lock().unwrap().pop().unwrap();
+        assert_eq!(request.json()["model"], "own-model");
+        assert!(request.head.contains("Bearer own-key"), "{}", request.head);
+    }
     // A file of the user has precedence over the environment; the key may come from a command.
     let config = with.beside("home/.config/codeweaver");
     std::fs::create_dir_all(&config).unwrap();
     let text = format!(
-        "qa:\n  api_base_url: {}\n  llm_model: from-file\n  api_key_command: echo from-command\n",
+        "ask:\n  api_base_url: {}\n  llm_model: from-file\n  api_key_command: echo from-command\n",
         server.url
     );
     std::fs::write(config.join("config.yaml"), text).unwrap();
@@ -230,10 +250,10 @@ fn scenario_configure_api_settings() {
 #[test]
 fn a_repository_cannot_turn_the_model_on() {
     let server = Server::start(vec![Reply::Stream(GOOD.to_vec())]);
-    let setting = format!("[qa]\napi_base_url = \"{}\"\napi_key_command = \"touch run\"\n", server.url);
+    let setting = format!("[ask]\napi_base_url = \"{}\"\napi_key_command = \"touch run\"\n", server.url);
     let repo = TestRepo::with_files(&[("docs/guide.md", GUIDE), ("codeweaver.toml", &setting)]);
     repo.codeweaver(["init", "--no-hooks"]).success();
-    ask(&repo).success().says(&["word for word", "qa.api_base_url"]);
+    ask(&repo).success().says(&["word for word", "ask.api_base_url"]);
     assert_eq!((server.n_requests(), repo.path("run").exists()), (0, false));
 }
 

@@ -294,17 +294,17 @@ fn scenario_handle_large_indexes_efficiently() {
 /// Command line over file over environment; in YAML and TOML; errors name the line.
 #[test]
 fn scenario_load_server_configuration() {
-    let place = place().env("CODEWEAVER_QA_PORT", "1111");
+    let place = place().env("CODEWEAVER_ASK_PORT", "1111");
     let get = |key: &str| place.codeweaver(["config", "get", key]).success().stdout().trim().to_owned();
     let repo = place.git(["init", "-q"]);
-    assert_eq!(get("qa.port"), "1111");
+    assert_eq!(get("ask.port"), "1111");
     let config = repo.beside("home/.config/codeweaver");
     std::fs::create_dir_all(&config).unwrap();
-    std::fs::write(config.join("config.yaml"), "qa:\n  port: 2222\n").unwrap();
-    assert_eq!(get("qa.port"), "2222");
+    std::fs::write(config.join("config.yaml"), "ask:\n  port: 2222\n").unwrap();
+    assert_eq!(get("ask.port"), "2222");
     std::fs::remove_file(config.join("config.yaml")).unwrap();
-    std::fs::write(config.join("config.toml"), "[qa]\nport = 3333\n").unwrap();
-    assert_eq!(get("qa.port"), "3333");
+    std::fs::write(config.join("config.toml"), "[ask]\nport = 3333\n").unwrap();
+    assert_eq!(get("ask.port"), "3333");
 }
 
 #[test]
@@ -312,12 +312,12 @@ fn scenario_server_configuration_settings() {
     let repo = TestRepo::init();
     let get = |key: &str| repo.codeweaver(["config", "get", key]).success().stdout().trim().to_owned();
     for (key, default) in [
-        ("qa.port", "8765"),
-        ("qa.directories", "[]"),
-        ("qa.reload_interval", "300"),
-        ("qa.index_name", "default"),
-        ("qa.llm_model", "qwen-flash"),
-        ("qa.api_base_url", ""),
+        ("ask.port", "8765"),
+        ("ask.directories", "[]"),
+        ("ask.reload_interval", "300"),
+        ("ask.index_name", "default"),
+        ("ask.llm_model", "qwen-flash"),
+        ("ask.api_base_url", ""),
     ] {
         assert_eq!(get(key), default, "{key}");
     }
@@ -329,8 +329,8 @@ fn scenario_configuration_file_format() {
     let config = place.beside("home/.config/codeweaver");
     std::fs::create_dir_all(&config).unwrap();
     for (name, text, line) in [
-        ("config.yaml", "qa:\n  port: often\n", "config.yaml:2"),
-        ("config.toml", "[qa]\n\nprt = 1\n", "config.toml:3"),
+        ("config.yaml", "ask:\n  port: often\n", "config.yaml:2"),
+        ("config.toml", "[ask]\n\nprt = 1\n", "config.toml:3"),
     ] {
         std::fs::write(config.join(name), text).unwrap();
         let run = place.codeweaver(["serve", "--ask", "--dir", "notes", "--port", "0"]);

@@ -453,19 +453,19 @@ fn a_configuration_file_can_be_named() {
     let place = TestRepo::empty_dir();
     place.write("notes/house.md", "# House\n\nThe rent is due on the third working day.\n");
     let config = |name: &str| {
-        place.write(name, format!("qa:\n  directories: [\"{}\"]\n", place.path("notes").display()));
+        place.write(name, format!("ask:\n  directories: [\"{}\"]\n", place.path("notes").display()));
     };
-    config("qa.yaml");
-    let file = place.path("qa.yaml").display().to_string();
+    config("ask.yaml");
+    let file = place.path("ask.yaml").display().to_string();
     let server = Server::ready(&place, &["-c", &file]);
     let mut client = server.connect();
     client.receive();
     assert!(text(&client.ask("when is the rent due")).starts_with("The rent"));
-    place.write("qa.yaml", "qa:\n  port: many\n");
+    place.write("ask.yaml", "ask:\n  port: many\n");
     server.wait_for("the old settings stay");
-    place.remove("qa.yaml");
+    place.remove("ask.yaml");
     server.wait_for("the old settings stay");
-    config("qa.yaml");
+    config("ask.yaml");
     server.wait_for("configuration was read again");
     assert!(text(&client.ask("when is the rent due")).starts_with("The rent"));
     let missing = place.codeweaver(["serve", "--ask", "--config", "no.toml"]);
@@ -506,13 +506,13 @@ fn scenario_configuration_file_watching() {
     let config = place.beside("home/.config/codeweaver");
     std::fs::create_dir_all(&config).unwrap();
     let write = |text: String| std::fs::write(config.join("config.toml"), text).unwrap();
-    let directories = |name: &str| format!("[qa]\ndirectories = [\"{}\"]\n", place.path(name).display());
+    let directories = |name: &str| format!("[ask]\ndirectories = [\"{}\"]\n", place.path(name).display());
     write(directories("notes") + "port = 1\n");
     let server = Server::ready(&place, &[]);
     let mut client = server.connect();
     client.receive();
     assert!(text(&client.ask("when is the rent due")).starts_with("The rent"));
-    write("[qa]\nreload_interval = \"often\"\n".to_owned());
+    write("[ask]\nreload_interval = \"often\"\n".to_owned());
     server.wait_for("the old settings stay");
     assert!(text(&client.ask("when is the rent due")).starts_with("The rent"));
     // `--port 0` keeps its precedence: the server stays where it is.
@@ -707,7 +707,7 @@ fn scenario_connect_to_server() {
         "{}",
         run.explain()
     );
-    assert_eq!(repo.codeweaver(["config", "get", "qa.port"]).success().stdout().trim(), "8765");
+    assert_eq!(repo.codeweaver(["config", "get", "ask.port"]).success().stdout().trim(), "8765");
 }
 
 #[test]

@@ -9,21 +9,19 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use codeweaver_config::QaSettings;
+use codeweaver_config::{ASK_KEY_VARIABLE, AskSettings, spellings};
 use codeweaver_http::api::{ApiNames, ApiSettings, Endpoint, Failure, shortened};
 use codeweaver_http::header;
 
 pub use codeweaver_http::api::ApiError;
 
-/// Environment variable with the key.
-pub const KEY_VARIABLE: &str = "MARKDOWN_QA_API_KEY";
 /// The names of the settings.
 pub static NAMES: ApiNames = ApiNames {
-    base_url: "qa.api_base_url",
-    key_variable: KEY_VARIABLE,
-    key_command: "qa.api_key_command",
-    model: "qa.llm_model",
-    timeout: Some("qa.timeout_ms"),
+    base_url: "ask.api_base_url",
+    key_variable: ASK_KEY_VARIABLE,
+    key_command: "ask.api_key_command",
+    model: "ask.llm_model",
+    timeout: Some("ask.timeout_ms"),
 };
 /// Number of requests for one answer.
 const MAX_ATTEMPTS: u32 = 3;
@@ -41,11 +39,11 @@ const MAX_LINE_BYTES: u64 = 1024 * 1024;
 pub struct Api(Endpoint);
 
 impl Api {
-    /// The API of the settings; `None` if none is configured. `key` is the value of [`KEY_VARIABLE`].
+    /// The API of the settings; `None` if none is configured. `key` is that of [`key_of_environment`].
     ///
     /// # Errors
     /// Those of [`Endpoint::open`].
-    pub fn open(settings: &QaSettings, key: Option<String>) -> Result<Option<Api>, ApiError> {
+    pub fn open(settings: &AskSettings, key: Option<String>) -> Result<Option<Api>, ApiError> {
         let endpoint = Endpoint::open(ApiSettings {
             names: &NAMES,
             base_url: settings.api_base_url.as_deref(),
@@ -171,6 +169,13 @@ impl Api {
         take(text.ok_or_else(|| Failure::unreadable("it has no message"))?, arrived, chunk);
         Ok(())
     }
+}
+
+/// Returns the key in the environment: the value of [`ASK_KEY_VARIABLE`], or else of its compatible spelling.
+/// Blank values count as unset.
+pub fn key_of_environment() -> Option<String> {
+    let mut values = spellings(ASK_KEY_VARIABLE).filter_map(|name| std::env::var(name).ok());
+    values.find(|key| !key.trim().is_empty())
 }
 
 /// Passes on a part of the answer. Returns false if no more should be read.

@@ -67,7 +67,7 @@ pub fn extractive(
     update: RequestUpdate<'_>,
 ) -> Result<Answer, QueryError> {
     let passages = searcher.passages(request, update)?;
-    let limits = Limits { min_relevance: searcher.codebase.settings.qa.min_relevance, max_passages };
+    let limits = Limits { min_relevance: searcher.codebase.settings.ask.min_relevance, max_passages };
     Ok(extract::answer(question, passages, limits, searcher.embedder()))
 }
 

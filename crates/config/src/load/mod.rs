@@ -12,11 +12,11 @@ use codeweaver_text::LineIndex;
 
 use super::error::{ConfigError, Problem, did_you_mean, excerpt};
 use super::files::{self, Untrusted};
-use super::keys::{KeySpec, find, keys};
+use super::keys::{KeySpec, keys};
 use super::loaded::Loaded;
 use super::origin::Origin;
 use super::settings::Settings;
-use super::sources::{ALIASES, ENVIRONMENT_PREFIX, Sources};
+use super::sources::{ASK_KEY_VARIABLE, COMPATIBLE, ENVIRONMENT_PREFIX, Sources};
 use super::tree::Position;
 use super::value::{KeyKind, Value, ValueError};
 use super::{toml, yaml};
@@ -90,11 +90,13 @@ impl Loader {
         }
     }
 
-    /// Loads the variables of the environment. Those with the prefix override their aliases.
+    /// Loads the variables of the environment. Those with the prefix override their compatible spellings.
     fn environment(&mut self, sources: &Sources) {
         for (name, text) in &sources.environment {
-            let Some((_, path)) = ALIASES.iter().find(|(alias, _)| alias == name) else { continue };
-            let Some((spec, _)) = find(path) else { continue };
+            let Some((_, own)) = COMPATIBLE.iter().find(|(compatible, _)| compatible == name) else {
+                continue;
+            };
+            let Some(spec) = key_of_variable(own) else { continue };
             let origin = Origin::Environment(name.clone());
             self.put_plain(spec, text, &origin);
         }
@@ -103,8 +105,10 @@ impl Loader {
             let Some(rest) = name.strip_prefix(ENVIRONMENT_PREFIX) else { continue };
             let origin = Origin::Environment(excerpt(name));
 
-            match keys().iter().find(|spec| spec.environment_name() == *name) {
+            match key_of_variable(name) {
                 Some(spec) => self.put_plain(spec, text, &origin),
+                // The key of the API has the prefix of a section, but is no setting.
+                None if name == ASK_KEY_VARIABLE => {}
                 // Other variables of the program share the prefix. Only names that start with a section are
                 // rejected.
                 None if begins_with_section(rest) => {
@@ -250,6 +254,11 @@ impl Loader {
         }
         Ok(Loaded { settings: self.settings, origins: self.origins, warnings: self.warnings })
     }
+}
+
+/// Returns the key that a variable with the prefix sets.
+fn key_of_variable(name: &str) -> Option<&'static KeySpec> {
+    keys().iter().find(|spec| spec.environment_name() == name)
 }
 
 /// Returns whether the rest of the name of a variable begins with a section of the settings.

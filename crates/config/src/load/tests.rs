@@ -362,6 +362,11 @@ fn environment_and_overrides_are_checked() {
             ("CODEWEAVER_MODEL_PATH", "~/m"),
             ("HOME", "/home/u"),
             ("CODEWEAVER_POLICY_FILE_EXTENSIONS", "{ inc = \"php\" }"),
+            ("CODEWEAVER_ASK_LLM_MODEL", "own"),
+            ("MARKDOWN_QA_LLM_MODEL", "compatible"),
+            ("MARKDOWN_QA_API_BASE_URL", "https://api.example.com/v1"),
+            ("CODEWEAVER_ASK_API_KEY", "no setting"),
+            ("MARKDOWN_QA_API_KEY", "no setting"),
         ],
         &[("policy.file_extensions.foo", "c"), ("policy.include", "[\"x,y\"]")],
     )
@@ -371,6 +376,8 @@ fn environment_and_overrides_are_checked() {
     assert!(!loaded.settings.overlay.enabled);
     assert_eq!(loaded.settings.model.path.as_deref(), Some(Path::new("/home/u/m")));
     assert_eq!(loaded.settings.policy.file_extensions.len(), 2);
+    assert_eq!(loaded.settings.ask.llm_model, "own");
+    assert_eq!(loaded.settings.ask.api_base_url.as_deref(), Some("https://api.example.com/v1"));
 
     let error = load(&[("CODEWEAVER_SEARCH_LIMTI", "1")], &[]).unwrap_err().to_string();
     assert!(error.contains("did you mean `CODEWEAVER_SEARCH_LIMIT`?"), "{error}");

@@ -6,8 +6,8 @@
 //! * [`session`]: one connection.
 //!
 //! One thread accepts connections, each connection has its own, and the calling thread loads the indexes,
-//! reloads them every `qa.reload_interval` seconds, and checks every half second whether a configuration file
-//! has changed.
+//! reloads them every `ask.reload_interval` seconds, and checks every half second whether a configuration
+//! file has changed.
 //!
 //! This check is a `stat` of at most three paths. It takes 0.1 ms including the wake-up, so an idle server
 //! uses 0.2 ms of CPU time a second. Notifications of the operating system (the crate `notify`) would save
@@ -34,7 +34,7 @@ use codeweaver_config::{ConfigError, Settings, Sources};
 use codeweaver_index::progress::Silent;
 use codeweaver_index::{Codebase, IndexError, Target, UpdateOptions, updater};
 
-use super::api::{Api, ApiError, KEY_VARIABLE};
+use super::api::{Api, ApiError, key_of_environment};
 use super::collection::{Collection, CollectionError, Collections};
 use crate::query::QueryError;
 use held::Held;
@@ -71,7 +71,7 @@ pub enum ServeError {
 pub struct ServeOptions {
     /// Directory in the repository whose documents are served, unless directories are given or set.
     pub repository: PathBuf,
-    /// Directories whose documents are served instead; those of `qa.directories` if empty.
+    /// Directories whose documents are served instead; those of `ask.directories` if empty.
     pub directories: Vec<PathBuf>,
     /// Names of further collections that are served.
     pub collections: Vec<String>,
@@ -137,16 +137,16 @@ type Stamp = (PathBuf, Option<(SystemTime, u64)>);
 impl<'a> Server<'a> {
     fn start(options: &'a ServeOptions, tell: &'a dyn Fn(ServeEvent<'_>)) -> Result<Server<'a>, ServeError> {
         let (settings, stamps) = read_settings(options)?;
-        let api = Api::open(&settings.qa, std::env::var(KEY_VARIABLE).ok())?;
+        let api = Api::open(&settings.ask, key_of_environment())?;
 
-        let address = SocketAddr::from(([127, 0, 0, 1], settings.qa.port));
+        let address = SocketAddr::from(([127, 0, 0, 1], settings.ask.port));
         let listener = TcpListener::bind(address).map_err(|source| match source.kind() {
-            io::ErrorKind::AddrInUse => ServeError::Running { port: settings.qa.port },
+            io::ErrorKind::AddrInUse => ServeError::Running { port: settings.ask.port },
             _ => ServeError::Listen { address, source },
         })?;
         let listening = listener.local_addr().map_err(|source| ServeError::Listen { address, source })?;
 
-        let mut names = vec![settings.qa.index_name.clone()];
+        let mut names = vec![settings.ask.index_name.clone()];
         names.extend(options.collections.iter().cloned());
         let shared = Arc::new(Shared::new(&names, api));
 
@@ -161,12 +161,12 @@ impl<'a> Server<'a> {
 
     /// Loads the indexes, except collections that have not changed.
     fn load(&mut self, is_first: bool) -> Result<(), ServeError> {
-        self.next_reload = Instant::now() + Duration::from_secs(self.settings.qa.reload_interval);
+        self.next_reload = Instant::now() + Duration::from_secs(self.settings.ask.reload_interval);
 
         let collections = Collections::of_user();
-        let own = self.settings.qa.index_name.clone();
+        let own = self.settings.ask.index_name.clone();
         let directories = match self.options.directories.as_slice() {
-            [] => self.settings.qa.directories.iter().map(|typed| at_home(typed)).collect(),
+            [] => self.settings.ask.directories.iter().map(|typed| at_home(typed)).collect(),
             given => given.to_vec(),
         };
 
@@ -201,7 +201,7 @@ impl<'a> Server<'a> {
     /// The limit of the named configuration file, else that of the codebase.
     fn min_relevance(&self, codebase: &Codebase) -> f32 {
         let settings = if self.options.config.is_some() { &self.settings } else { &codebase.settings };
-        settings.qa.min_relevance
+        settings.ask.min_relevance
     }
 
     fn load_collection(
@@ -223,7 +223,7 @@ impl<'a> Server<'a> {
 
         let has_changed = report.added + report.modified + report.deleted > 0 || report.rebuilt;
         // Changed settings count too, since the index is held with its limit of relevance.
-        let key = (name.to_owned(), format!("{:?}", self.settings.qa));
+        let key = (name.to_owned(), format!("{:?}", self.settings.ask));
         if has_changed || !self.served.contains(&key) {
             let codebase = collection.codebase()?;
             let min_relevance = self.min_relevance(&codebase);
@@ -266,10 +266,10 @@ impl<'a> Server<'a> {
     /// Reads the settings again. Port and name of the index stay until the server is restarted.
     fn configure(&mut self) -> Result<(), ServeError> {
         let (mut settings, stamps) = read_settings(self.options)?;
-        let api = Api::open(&settings.qa, std::env::var(KEY_VARIABLE).ok())?;
+        let api = Api::open(&settings.ask, key_of_environment())?;
 
-        settings.qa.port = self.settings.qa.port;
-        settings.qa.index_name.clone_from(&self.settings.qa.index_name);
+        settings.ask.port = self.settings.ask.port;
+        settings.ask.index_name.clone_from(&self.settings.ask.index_name);
 
         self.shared.set_api(api);
         (self.settings, self.stamps) = (settings, stamps);
