@@ -36,7 +36,7 @@ pub fn print(
     form: Option<LineForm>,
 ) -> Result<(), CliError> {
     let mut out = context.out();
-    let n_found = output.response.total_found;
+    let n_found = output.response.total_matches;
 
     if output.response.matches.is_empty() && (1..=output.offset).contains(&n_found) && format != Format::Json
     {
@@ -105,8 +105,11 @@ fn block(out: &mut impl Write, number: usize, found: &Match, output: &Output<'_>
         format!(", {} at {}", safe(&repo.name), repo.commit.get(..8).unwrap_or(&repo.commit))
     });
 
-    let facts =
-        format!("(relevance: {:.2}, type: {}{state}{repo})", found.relevance_score, found.content.class);
+    let facts = format!(
+        "(relevance: {:.2}, type: {}{state}{repo})",
+        found.relevance_score,
+        found.content.class_title()
+    );
     let used = width::measure(&format!("{number}. {place} {facts}"));
     let separator = if used > output.screen.columns_after(0) { "\n   " } else { " " };
     writeln!(out, "{number}. {linked}{separator}{}", paint.dim(facts))?;
@@ -258,7 +261,7 @@ fn headline(out: &mut impl Write, response: &Response) -> std::io::Result<()> {
         out,
         "Found {} ({} candidates processed in {} ms)",
         n_of(response.matches.len(), response.matches.len()),
-        count(response.total_matches as u64),
+        count(response.candidates as u64),
         response.execution_time_ms
     )
 }
@@ -298,7 +301,7 @@ fn markdown_block(
         out,
         "relevance {:.2} · {} · {} · {}",
         found.relevance_score,
-        found.content.class,
+        found.content.class_title(),
         found.file.language,
         state.as_str().unwrap_or_default()
     )?;

@@ -79,12 +79,19 @@ pub struct ClassFacts {
 struct ClassRow {
     class: SemanticClass,
     name: &'static str,
+    title: &'static str,
     tier: u8,
     importance: Importance,
 }
 
-const fn row(class: SemanticClass, name: &'static str, tier: u8, scores: [f32; 5]) -> ClassRow {
-    ClassRow { class, name, tier, importance: importance(scores) }
+const fn row(
+    class: SemanticClass,
+    name: &'static str,
+    title: &'static str,
+    tier: u8,
+    scores: [f32; 5],
+) -> ClassRow {
+    ClassRow { class, name, title, tier, importance: importance(scores) }
 }
 
 const fn importance(scores: [f32; 5]) -> Importance {
@@ -92,31 +99,31 @@ const fn importance(scores: [f32; 5]) -> Importance {
     Importance { discovery, comprehension, modification, debugging, documentation }
 }
 
-/// All classes in the order of their discriminants, with tier and importance.
+/// All classes in the order of their discriminants, with name, title, tier and importance.
 #[rustfmt::skip]
 static CLASSES: [ClassRow; 22] = [
-    row(C::DefinitionCallable, "DEFINITION_CALLABLE", 1, [0.95, 0.92, 0.85, 0.85, 0.92]),
-    row(C::DefinitionType, "DEFINITION_TYPE", 1, [0.95, 0.92, 0.90, 0.80, 0.92]),
-    row(C::DefinitionData, "DEFINITION_DATA", 1, [0.85, 0.88, 0.80, 0.65, 0.90]),
-    row(C::DefinitionTest, "DEFINITION_TEST", 1, [0.88, 0.90, 0.70, 0.90, 0.85]),
-    row(C::BoundaryModule, "BOUNDARY_MODULE", 2, [0.85, 0.80, 0.85, 0.60, 0.75]),
-    row(C::BoundaryError, "BOUNDARY_ERROR", 2, [0.70, 0.85, 0.75, 0.95, 0.70]),
-    row(C::BoundaryResource, "BOUNDARY_RESOURCE", 2, [0.65, 0.80, 0.80, 0.90, 0.65]),
-    row(C::DocumentationStructured, "DOCUMENTATION_STRUCTURED", 2, [0.55, 0.75, 0.50, 0.40, 0.95]),
-    row(C::FlowBranching, "FLOW_BRANCHING", 3, [0.60, 0.75, 0.65, 0.90, 0.50]),
-    row(C::FlowIteration, "FLOW_ITERATION", 3, [0.50, 0.70, 0.65, 0.80, 0.45]),
-    row(C::FlowControl, "FLOW_CONTROL", 3, [0.45, 0.65, 0.55, 0.90, 0.35]),
-    row(C::FlowAsync, "FLOW_ASYNC", 3, [0.65, 0.80, 0.75, 0.85, 0.60]),
-    row(C::OperationInvocation, "OPERATION_INVOCATION", 4, [0.45, 0.65, 0.45, 0.75, 0.25]),
-    row(C::OperationData, "OPERATION_DATA", 4, [0.35, 0.55, 0.50, 0.70, 0.25]),
-    row(C::OperationOperator, "OPERATION_OPERATOR", 4, [0.25, 0.45, 0.35, 0.60, 0.25]),
-    row(C::ExpressionAnonymous, "EXPRESSION_ANONYMOUS", 4, [0.40, 0.65, 0.50, 0.60, 0.45]),
-    row(C::SyntaxKeyword, "SYNTAX_KEYWORD", 5, [0.20, 0.30, 0.40, 0.50, 0.15]),
-    row(C::SyntaxIdentifier, "SYNTAX_IDENTIFIER", 5, [0.25, 0.40, 0.25, 0.45, 0.20]),
-    row(C::SyntaxLiteral, "SYNTAX_LITERAL", 5, [0.15, 0.20, 0.15, 0.40, 0.20]),
-    row(C::SyntaxAnnotation, "SYNTAX_ANNOTATION", 5, [0.35, 0.45, 0.60, 0.40, 0.40]),
-    row(C::SyntaxPunctuation, "SYNTAX_PUNCTUATION", 5, [0.05, 0.05, 0.05, 0.05, 0.05]),
-    row(C::Unknown, "UNKNOWN", 6, [0.0, 0.0, 0.0, 0.0, 0.0]),
+    row(C::DefinitionCallable, "DEFINITION_CALLABLE", "function", 1, [0.95, 0.92, 0.85, 0.85, 0.92]),
+    row(C::DefinitionType, "DEFINITION_TYPE", "type", 1, [0.95, 0.92, 0.90, 0.80, 0.92]),
+    row(C::DefinitionData, "DEFINITION_DATA", "data", 1, [0.85, 0.88, 0.80, 0.65, 0.90]),
+    row(C::DefinitionTest, "DEFINITION_TEST", "test", 1, [0.88, 0.90, 0.70, 0.90, 0.85]),
+    row(C::BoundaryModule, "BOUNDARY_MODULE", "module", 2, [0.85, 0.80, 0.85, 0.60, 0.75]),
+    row(C::BoundaryError, "BOUNDARY_ERROR", "error handling", 2, [0.70, 0.85, 0.75, 0.95, 0.70]),
+    row(C::BoundaryResource, "BOUNDARY_RESOURCE", "resource handling", 2, [0.65, 0.80, 0.80, 0.90, 0.65]),
+    row(C::DocumentationStructured, "DOCUMENTATION_STRUCTURED", "documentation", 2, [0.55, 0.75, 0.50, 0.40, 0.95]),
+    row(C::FlowBranching, "FLOW_BRANCHING", "branch", 3, [0.60, 0.75, 0.65, 0.90, 0.50]),
+    row(C::FlowIteration, "FLOW_ITERATION", "loop", 3, [0.50, 0.70, 0.65, 0.80, 0.45]),
+    row(C::FlowControl, "FLOW_CONTROL", "jump", 3, [0.45, 0.65, 0.55, 0.90, 0.35]),
+    row(C::FlowAsync, "FLOW_ASYNC", "asynchronous code", 3, [0.65, 0.80, 0.75, 0.85, 0.60]),
+    row(C::OperationInvocation, "OPERATION_INVOCATION", "call", 4, [0.45, 0.65, 0.45, 0.75, 0.25]),
+    row(C::OperationData, "OPERATION_DATA", "assignment", 4, [0.35, 0.55, 0.50, 0.70, 0.25]),
+    row(C::OperationOperator, "OPERATION_OPERATOR", "operator", 4, [0.25, 0.45, 0.35, 0.60, 0.25]),
+    row(C::ExpressionAnonymous, "EXPRESSION_ANONYMOUS", "anonymous function", 4, [0.40, 0.65, 0.50, 0.60, 0.45]),
+    row(C::SyntaxKeyword, "SYNTAX_KEYWORD", "keyword", 5, [0.20, 0.30, 0.40, 0.50, 0.15]),
+    row(C::SyntaxIdentifier, "SYNTAX_IDENTIFIER", "identifier", 5, [0.25, 0.40, 0.25, 0.45, 0.20]),
+    row(C::SyntaxLiteral, "SYNTAX_LITERAL", "literal", 5, [0.15, 0.20, 0.15, 0.40, 0.20]),
+    row(C::SyntaxAnnotation, "SYNTAX_ANNOTATION", "annotation", 5, [0.35, 0.45, 0.60, 0.40, 0.40]),
+    row(C::SyntaxPunctuation, "SYNTAX_PUNCTUATION", "punctuation", 5, [0.05, 0.05, 0.05, 0.05, 0.05]),
+    row(C::Unknown, "UNKNOWN", "other", 6, [0.0, 0.0, 0.0, 0.0, 0.0]),
 ];
 
 impl SemanticClass {
@@ -125,9 +132,14 @@ impl SemanticClass {
         CLASSES.get(usize::from(value)).map(|row| row.class)
     }
 
-    /// Returns the name in output and filters, for example `DEFINITION_CALLABLE`.
+    /// Returns the name in JSON and filters, for example `DEFINITION_CALLABLE`.
     pub fn name(self) -> &'static str {
         self.row().name
+    }
+
+    /// Returns the class in plain words, for people, for example `function`.
+    pub fn title(self) -> &'static str {
+        self.row().title
     }
 
     /// Returns the class of that name, the inverse of [`name`](Self::name).
@@ -237,6 +249,15 @@ mod tests {
             assert_eq!(first_word.as_deref(), Some(row.class.category()));
         }
         assert_eq!(SemanticClass::from_u8(22), None);
+    }
+
+    #[test]
+    fn titles_are_plain_words_of_one_class_each() {
+        for (position, row) in CLASSES.iter().enumerate() {
+            let is_plain = row.title.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b' ');
+            assert!(is_plain && !row.title.is_empty(), "{}", row.title);
+            assert!(CLASSES[..position].iter().all(|other| other.title != row.title), "{}", row.title);
+        }
     }
 
     #[test]

@@ -121,7 +121,7 @@ fn write_chunks(
             "{} tokens, {}, {}",
             chunk.token_count,
             source.as_str().unwrap_or_default(),
-            chunk.class.name()
+            chunk.class.title()
         );
         writeln!(
             out,

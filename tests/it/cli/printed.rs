@@ -95,7 +95,7 @@ fn search_prints_a_table_of_matches() {
     $ git codeweaver search -l 2 split a header line into name and value
     Found 2 matches (4 candidates processed in [TIME])
 
-    1. src/parse.rs:2-5 (relevance: [SCORE], type: DEFINITION_CALLABLE)
+    1. src/parse.rs:2-5 (relevance: [SCORE], type: function)
        pub fn parse_header(line: &str) -> Option<(&str, &str)>
        Splits a header line into its name and value.
        1 │ /// Splits a header line into its name and value.
@@ -104,7 +104,7 @@ fn search_prints_a_table_of_matches() {
        4 │     Some((name.trim(), value.trim()))
        5 │ }
 
-    2. tests/parse_test.rs:2-4 (relevance: [SCORE], type: DEFINITION_TEST)
+    2. tests/parse_test.rs:2-4 (relevance: [SCORE], type: test)
        fn header_is_split()
        1 │ #[test]
        2 │ fn header_is_split() {
@@ -115,7 +115,7 @@ fn search_prints_a_table_of_matches() {
     $ git codeweaver search -l 1 uncommitted_helper
     Found 1 match (4 candidates processed in [TIME])
 
-    1. src/retry.py:14-15 (relevance: [SCORE], type: DEFINITION_CALLABLE, dirty)
+    1. src/retry.py:14-15 (relevance: [SCORE], type: function, dirty)
        def uncommitted_helper()
           … 13 lines above
        14 │ def uncommitted_helper():

@@ -42,6 +42,7 @@ fn find_code_returns_all_documented_fields() {
         "matches",
         "summary",
         "query_intent",
+        "candidates",
         "total_matches",
         "total_results",
         "token_count",

@@ -18,6 +18,7 @@ fn json_is_exactly_one_response() {
         ("matches", serde_json::Value::is_array),
         ("summary", serde_json::Value::is_string),
         ("query_intent", serde_json::Value::is_object),
+        ("candidates", serde_json::Value::is_u64),
         ("total_matches", serde_json::Value::is_u64),
         ("total_results", serde_json::Value::is_u64),
         ("token_count", serde_json::Value::is_u64),
@@ -64,7 +65,7 @@ fn the_search_table_has_its_documented_format() {
     assert_eq!(lines.next(), Some(""));
     let first = lines.next().unwrap();
     assert!(first.starts_with("1. src/parse.rs:2-5 (relevance: "), "{text}");
-    assert!(first.ends_with(", type: DEFINITION_CALLABLE)"), "{text}");
+    assert!(first.ends_with(", type: function)"), "{text}");
     assert_eq!(lines.next().unwrap().trim(), "pub fn parse_header(line: &str) -> Option<(&str, &str)>");
     assert_eq!(lines.next().unwrap().trim(), "Splits a header line into its name and value.");
     assert!(!text.contains('\x1b'), "plain when piped");

@@ -32,7 +32,7 @@ fn search(repo: &TestRepo, args: &[&str]) -> Value {
 fn a_limit_of_matches_counts_those_beyond_it() {
     let repo = indexed();
     let found = search(&repo, &["-l", "3"]);
-    let total = found["total_found"].as_u64().unwrap();
+    let total = found["total_matches"].as_u64().unwrap();
     assert!(total >= 12, "{found:#}");
     assert_eq!((&found["status"], &found["total_results"]), (&json!("ok"), &json!(3)));
     let omitted = json!({ "by_limit": total - 3, "by_token_limit": 0, "shortened": 0 });
@@ -45,7 +45,7 @@ fn a_limit_of_matches_counts_those_beyond_it() {
         run.success().says(&["Found 3 matches (", &more]);
     }
     let all = search(&repo, &["-l", "100", "--token-limit", "100000"]);
-    assert_eq!((&all["total_found"], &all["total_results"]), (&json!(total), &json!(total)));
+    assert_eq!((&all["total_matches"], &all["total_results"]), (&json!(total), &json!(total)));
     assert_eq!(all.get("omitted"), None);
 }
 
@@ -117,7 +117,7 @@ fn tools_count_what_the_token_limit_cuts() {
         let arguments = json!({ "query": "parse header", "token_limit": limit, "max_results": 50 });
         let answer = client.ask("find_code", arguments.clone());
         let (shown, total) =
-            (answer["matches"].as_array().unwrap().len() as u64, answer["total_found"].as_u64().unwrap());
+            (answer["matches"].as_array().unwrap().len() as u64, answer["total_matches"].as_u64().unwrap());
         assert!(shown > 0 && total >= 12, "{answer:#}");
         assert_eq!(answer["total_results"], shown);
         let (by_limit, by_tokens) = (&answer["omitted"]["by_limit"], &answer["omitted"]["by_token_limit"]);

@@ -93,7 +93,7 @@ fn read_prints_lines_of_the_working_tree_or_a_revision() {
 #[test]
 fn chunks_shows_a_file_and_measures_a_tree() {
     let repo = indexed();
-    repo.codeweaver(["chunks", "src/parse.rs"]).success().says(&["parse_header", "DEFINITION_CALLABLE"]);
+    repo.codeweaver(["chunks", "src/parse.rs"]).success().says(&["parse_header", ", semantic, function"]);
     let report = repo.codeweaver(["chunks", "--stats", "--sample", "3", "--json"]).success().json();
     assert_eq!(report["total"]["files"], FILES.len() + 1, "{report:#}");
     assert_eq!(report["languages"]["rust"]["files"], 3);

@@ -42,7 +42,7 @@ fn a_cross_encoder_orders_the_best_matches() {
     let answer = search(&reranking, "parse_header");
     assert_eq!(first(&answer), "src/notes.rs", "{answer:#}");
     assert!(answer["search_strategy"].to_string().contains("rerank"), "{answer:#}");
-    assert_eq!(answer["total_found"], plain["total_found"], "it orders, and leaves nothing out");
+    assert_eq!(answer["total_matches"], plain["total_matches"], "it orders, and leaves nothing out");
     // A mode that asks for a name is left alone.
     let by_name = reranking.codeweaver(["search", "--mode", "symbol", "-o", "json", "parse_header"]);
     assert!(!by_name.success().json()["search_strategy"].to_string().contains("rerank"));

@@ -166,6 +166,7 @@ pub fn comparable(response: &Response) -> Value {
         "matches": response.matches,
         "summary": response.summary,
         "intent": response.query_intent,
+        "candidates": response.candidates,
         "total_matches": response.total_matches,
         "strategy": response.search_strategy,
         "languages": response.languages_found,

@@ -91,7 +91,7 @@ fn respelling(part: &QueryPart, view: &View) -> Option<Respelling> {
 
 /// Adds to `ranking` that `stage` has changed the query, and the `note` that says how.
 fn noted(mut ranking: Ranking, stage: Stage, note: String) -> Ranking {
-    ranking.strategies.push(stage.name());
+    ranking.strategies.extend(stage.strategy());
     ranking.notes.push(note);
     ranking
 }

@@ -2,8 +2,8 @@
 //!
 //! The modules in the order in which each imports only those before it:
 //!
-//! * [`request`]: the query with its `filters` and limits; `stage`: the stages that act on it by name.
 //! * [`response`]: everything that is returned.
+//! * [`request`]: the query with its `filters` and limits; `stage`: the stages that act on it by name.
 //! * [`parse`]: everything derived from the text of the query.
 //! * [`view`]: the snapshot with its overlays that answers.
 //! * [`retrieve`]: candidates from lexical, dense, symbol and path evidence.

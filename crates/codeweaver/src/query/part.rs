@@ -2,6 +2,7 @@
 
 use super::parse::ParsedQuery;
 use super::request::Request;
+use super::response::Strategy;
 use super::view::RowId;
 
 /// A query, or a part of one, that is retrieved and ranked by itself.
@@ -11,8 +12,8 @@ pub struct QueryPart {
     pub embedded: String,
     /// Further rows that are candidates.
     pub rows: Vec<RowId>,
-    /// Name of the strategy under which `rows` were found, if it is reported.
-    pub rows_strategy: Option<&'static str>,
+    /// The strategy by which `rows` were found, if it is reported.
+    pub rows_strategy: Option<Strategy>,
     /// Whether the files that the query names are evidence of their own.
     pub has_mentions: bool,
     /// Whether near-duplicates are folded.

@@ -12,8 +12,8 @@ use codeweaver_index::Codebase;
 use super::answer::Ranking;
 use super::error::QueryError;
 use super::request::{Mode, Request};
+use super::response::Strategy;
 use super::similar::texts::Texts;
-use super::stage::Stage;
 use super::view::View;
 
 /// The cross-encoder of the settings, opened by the first query that needs it.
@@ -59,7 +59,7 @@ impl LazyReranker {
                 let mut best: Vec<_> = best.into_iter().map(Some).collect();
                 let ordered: Vec<_> = order.into_iter().filter_map(|i| best[i].take()).collect();
                 ranking.files.splice(0..0, ordered);
-                ranking.strategies.push(Stage::Rerank.name());
+                ranking.strategies.push(Strategy::Rerank);
                 return;
             }
             Ok(Ok(None)) => format!("it was not done within {} ms (search.rerank_ms)", settings.rerank_ms),

@@ -27,7 +27,7 @@ use super::read::{FileReader, FileText};
 use super::request::{Ann, Mode, Request, ViewRequest};
 use super::rerank::LazyReranker;
 use super::resources::Resources;
-use super::response::{IndexInfo, Response};
+use super::response::{IndexInfo, Response, Strategy};
 use super::retrieve::Tuning;
 use super::similar::{self, SimilarRequest};
 use super::symbol_lookup::{self, SymbolList, SymbolRequest};
@@ -38,9 +38,6 @@ use super::view::open::{ViewCache, ViewSource};
 
 /// Number of times that an answer is begun because files of the store changed during the one before.
 const MAX_CHANGES: usize = 3;
-
-/// Strategy that a response names if the user's own weights were used.
-const OWN_WEIGHTS: &str = "own_weights";
 
 /// The text of a blob that is in memory.
 type HeldText<'a> = dyn Fn(&Oid) -> Option<Arc<str>> + 'a;
@@ -122,9 +119,9 @@ impl Searcher {
 
             response.warnings.extend(warnings.into_iter().chain(own.warning));
             if own.path.is_some() {
-                response.search_strategy.push(OWN_WEIGHTS);
+                response.search_strategy.push(Strategy::OwnWeights);
             }
-            if request.filters.lines.is_some() && response.total_found == 0 {
+            if request.filters.lines.is_some() && response.total_matches == 0 {
                 let all = "exact search shows all lines, in files that are not indexed too";
                 response.warnings.push(format!("no indexed code with the quoted text fits the query: {all}"));
             }

@@ -1,5 +1,7 @@
 //! Stage: the ideas besides retrieval and ranking that act on a query, each with its name and its switch.
 
+use super::response::Strategy;
+
 /// An idea that changes the form in which a query is searched for, or the order of the files that were ranked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
@@ -23,8 +25,7 @@ impl Stage {
     pub const ALL: [Stage; 6] =
         [Stage::Report, Stage::Translation, Stage::Spelling, Stage::Files, Stage::Verbatim, Stage::Rerank];
 
-    /// The name. Among the strategies of a response it says that the stage has acted; except
-    /// [`Stage::Report`], which is shown by the parts in the explanation of each score, and [`Stage::Files`].
+    /// The name in tables of measurements.
     pub fn name(self) -> &'static str {
         match self {
             Stage::Report => "report",
@@ -33,6 +34,18 @@ impl Stage {
             Stage::Files => "files",
             Stage::Verbatim => "verbatim",
             Stage::Rerank => "rerank",
+        }
+    }
+
+    /// The strategy by which a response says that the stage has acted; `None` for [`Stage::Report`], which the
+    /// parts in the explanation of each score show, and for [`Stage::Files`].
+    pub fn strategy(self) -> Option<Strategy> {
+        match self {
+            Stage::Report | Stage::Files => None,
+            Stage::Translation => Some(Strategy::TranslatedWords),
+            Stage::Spelling => Some(Strategy::RespeltWords),
+            Stage::Verbatim => Some(Strategy::Verbatim),
+            Stage::Rerank => Some(Strategy::Rerank),
         }
     }
 }
@@ -54,5 +67,18 @@ impl Stages {
     pub fn without(mut self, stage: Stage) -> Stages {
         self.is_off[stage as usize] = true;
         self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_response_lists_a_stage_under_its_name() {
+        for stage in Stage::ALL {
+            let listed = stage.strategy().map(|strategy| serde_json::to_value(strategy).unwrap());
+            assert!(listed.is_none_or(|listed| listed == stage.name()), "{stage:?}");
+        }
     }
 }

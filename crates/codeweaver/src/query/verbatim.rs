@@ -20,9 +20,9 @@ use super::answer::Ranking;
 use super::error::QueryError;
 use super::intent::Intent;
 use super::request::{Mode, Request};
+use super::response::Strategy;
 use super::retrieve::parallel;
 use super::similar::texts::Texts;
-use super::stage::Stage;
 use super::view::scope::Scope;
 use super::view::{RowId, View};
 
@@ -168,7 +168,7 @@ fn promote(ranking: &mut Ranking, found: &[(usize, RowId)]) {
     }
 
     ranking.files = first.into_iter().chain(rest).collect();
-    ranking.strategies.push(Stage::Verbatim.name());
+    ranking.strategies.push(Strategy::Verbatim);
 }
 
 /// A query as it is compared with files.

@@ -166,7 +166,7 @@ pub fn answer(
 ) -> Answer<Output> {
     follow_up(target.codebase(), &response.index);
 
-    if response.total_found == 0 && response.status == Status::Ok && response.absent_paths.is_empty() {
+    if response.total_matches == 0 && response.status == Status::Ok && response.absent_paths.is_empty() {
         let found = response.summary.strip_prefix("No results found").map(str::to_owned);
         response.summary = format!("No matches found for query{}", found.unwrap_or_default());
     }
@@ -424,7 +424,7 @@ impl Frame {
                 let mut response = self.response.clone();
                 let omitted = response.omitted.get_or_insert_default();
                 (omitted.by_limit, omitted.by_token_limit, omitted.shortened) =
-                    (response.total_found, response.total_found, n);
+                    (response.total_matches, response.total_matches, n);
 
                 let frame = Output { response, codebase_root: self.root.clone(), next_cursor: Some(cursor) };
                 count_json(&frame) + cursor_tokens + 2
@@ -462,10 +462,10 @@ impl Frame {
 
         let (n_code, n_after) = (
             items.iter().filter(|item| item.has_code).count(),
-            response.total_found.saturating_sub(offset + n),
+            response.total_matches.saturating_sub(offset + n),
         );
 
-        let by_limit = response.total_found.saturating_sub(offset + page.limits.matches).min(n_after);
+        let by_limit = response.total_matches.saturating_sub(offset + page.limits.matches).min(n_after);
         // Without code, nothing counts as shortened.
         let shortened = match page.limits.texts {
             0 => 0,
@@ -484,12 +484,12 @@ impl Frame {
 
         if let Some(needed) = needed {
             response.status = Status::Degraded;
-            response.summary = n_of(0, response.total_found);
+            response.summary = n_of(0, response.total_matches);
             response.warnings.push(format!(
                 "the token limit leaves no room for any match; {needed} would do for the first"
             ));
         } else if n < response.total_results && !response.summary.is_empty() {
-            response.summary = n_of(n, response.total_found);
+            response.summary = n_of(n, response.total_matches);
         }
 
         response.total_results = n;
@@ -509,7 +509,7 @@ impl Frame {
 
 /// The first line, `8 of 127 matches`, and the warnings.
 fn head_of(response: &Response, offset: usize, n: usize, n_code: usize) -> String {
-    let total = response.total_found;
+    let total = response.total_matches;
     let mut text = match n {
         0 if total > 0 => n_of(0, total),
         0 => response.summary.clone(),

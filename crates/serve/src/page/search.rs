@@ -89,7 +89,7 @@ fn of_matches(work: &Work, search: &Search, offset: usize) -> Result<Markup, Fai
 
     let shown = results::Shown::new(search);
     let n_shown = response.matches.len().min(PAGE);
-    let pages = Pages { offset, n_shown, n_total: response.total_found, step: PAGE };
+    let pages = Pages { offset, n_shown, n_total: response.total_matches, step: PAGE };
 
     Ok(html! {
         div.columns {
@@ -157,7 +157,7 @@ fn heading(search: &Search, summary: &str) -> Markup {
 }
 
 fn summary(response: &Matches, n_shown: usize) -> String {
-    let total = response.total_found;
+    let total = response.total_matches;
     let found = codeweaver::query::response::n_of(n_shown, total.max(n_shown));
     format!("{found} ({} ms)", response.execution_time_ms)
 }
@@ -228,8 +228,8 @@ fn page_href(work: &Work, search: &Search, offset: usize) -> String {
 fn nothing(search: &Search, response: &Matches, offset: usize) -> Markup {
     html! {
         div.nothing {
-            @if offset > 0 && response.total_found > 0 {
-                p { "There are no more results: " (response.total_found) " were found." }
+            @if offset > 0 && response.total_matches > 0 {
+                p { "There are no more results: " (response.total_matches) " were found." }
             } @else {
                 p { (super::code::safe(&response.summary)) }
                 (suggestions(search))

@@ -25,7 +25,7 @@ use super::intent::QueryIntent;
 use super::parse::report;
 use super::rank::RankedFile;
 use super::request::Request;
-use super::response::{Focus, IndexInfo, Match, Omitted, Response, Status, n_of};
+use super::response::{Focus, IndexInfo, Match, Omitted, Response, Status, Strategy, Warning, n_of};
 use super::view::scope::AbsentPath;
 use super::view::{Freshness, View};
 use absences::Absences;
@@ -49,8 +49,8 @@ pub struct Ranking {
     pub intent: QueryIntent,
     /// Number of candidates that were ranked.
     pub n_candidates: usize,
-    /// Kinds of evidence that found a candidate.
-    pub strategies: Vec<&'static str>,
+    /// Kinds of evidence that found a candidate, and stages that acted.
+    pub strategies: Vec<Strategy>,
     pub warnings: Vec<String>,
     /// Remarks for the user that do not make the answer incomplete.
     pub notes: Vec<String>,
@@ -86,9 +86,9 @@ impl Answer {
 /// Assembles the response to `request`. `took` is the time since it arrived.
 pub fn respond(request: &Request, view: &View, answer: Answer, index: IndexInfo, took: Duration) -> Response {
     let Answer { fitted, ranking } = answer;
-    let total_found = ranking.files.iter().filter(|file| file.relevance >= request.min_score).count();
+    let total_matches = ranking.files.iter().filter(|file| file.relevance >= request.min_score).count();
 
-    let omitted = omitted(request, &fitted, total_found);
+    let omitted = omitted(request, &fitted, total_matches);
     let Fitted { matches, n_tokens: token_count, unread_repos, .. } = fitted;
 
     let mut warnings = view.warnings.clone();
@@ -128,19 +128,19 @@ pub fn respond(request: &Request, view: &View, answer: Answer, index: IndexInfo,
         summary: shortened(match &omitted {
             Some(omitted) if matches.is_empty() => omitted.note(),
             _ if matches.is_empty() => nothing_found(request, view, &absences),
-            _ => summary(request, &matches, total_found),
+            _ => summary(request, &matches, total_matches),
         }),
         query_intent: ranking.intent,
-        total_matches: ranking.n_candidates,
+        candidates: ranking.n_candidates,
+        total_matches,
         total_results: matches.len(),
-        total_found,
         omitted,
         token_count,
         execution_time_ms: took.as_millis() as u64,
         search_strategy: ranking.strategies,
         languages_found: languages,
         warning: (is_degraded && view.freshness == Freshness::SkippedIndexing)
-            .then_some("indexing_in_progress"),
+            .then_some(Warning::IndexingInProgress),
         warnings,
         index,
         matches,
@@ -184,10 +184,10 @@ fn no_such_path(absent: &AbsentPath) -> String {
     }
 }
 
-/// The number of the `total_found` matches that the limits of `request` left out or shortened; `None` if
+/// The number of the `total_matches` matches that the limits of `request` left out or shortened; `None` if
 /// there is none.
-fn omitted(request: &Request, fitted: &Fitted, total_found: usize) -> Option<Omitted> {
-    let n_available = total_found.saturating_sub(request.offset);
+fn omitted(request: &Request, fitted: &Fitted, total_matches: usize) -> Option<Omitted> {
+    let n_available = total_matches.saturating_sub(request.offset);
     let n_wanted = n_available.min(request.limit);
 
     let omitted = Omitted {
@@ -216,14 +216,14 @@ fn nothing_found(request: &Request, view: &View, absences: &Absences) -> String 
 }
 
 /// The number of matches and the best of them in one sentence.
-fn summary(request: &Request, matches: &[Match], total_found: usize) -> String {
+fn summary(request: &Request, matches: &[Match], total_matches: usize) -> String {
     let mut best = Vec::new();
     for found in matches.iter().take(MAX_SUMMARY_MATCHES) {
         let Focus { start_line, end_line, .. } = found.focus;
         best.push(format!("{}:{start_line}-{end_line} ({})", found.file.path, found.name()));
     }
 
-    let count = n_of(matches.len(), total_found);
+    let count = n_of(matches.len(), total_matches);
     format!("{count} for \"{}\"; best: {}", report::heading(&request.query), best.join(", "))
 }
 

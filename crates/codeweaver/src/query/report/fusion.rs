@@ -7,7 +7,7 @@ use codeweaver_index::policy::PathFlags;
 use super::evidence::{FileEvidence, Parts};
 use super::relevance::{self, AbsentTerms};
 use crate::query::rank::RankedFile;
-use crate::query::response::PartScores;
+use crate::query::response::{PartScores, Strategy};
 use crate::query::view::View;
 
 /// Weights of the parts. Those of title and text are factors on the share that a file has of the best score
@@ -122,8 +122,8 @@ fn factor(file: &RankedFile) -> f32 {
 }
 
 /// Returns the kinds of evidence that found a candidate, without duplicates.
-pub fn strategies(title: &[&'static str], text: &[&'static str]) -> Vec<&'static str> {
+pub fn strategies(title: &[Strategy], text: &[Strategy]) -> Vec<Strategy> {
     let mut all = title.to_vec();
-    all.extend(text.iter().filter(|name| !title.contains(name)));
+    all.extend(text.iter().filter(|strategy| !title.contains(strategy)));
     all
 }

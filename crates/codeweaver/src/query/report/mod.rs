@@ -29,6 +29,7 @@ use super::parse::{ParsedQuery, names};
 use super::part::QueryPart;
 use super::rank::near_duplicates;
 use super::request::{Mode, Request};
+use super::response::Strategy;
 use super::view::View;
 use evidence::FileEvidence;
 use relevance::AbsentTerms;
@@ -74,7 +75,7 @@ impl ReportParts {
                 query: whole,
                 embedded,
                 rows: found.rows(view, &scope),
-                rows_strategy: Some("evidence"),
+                rows_strategy: Some(Strategy::Evidence),
                 // The files that the text names are evidence of their own, which the fusion adds.
                 has_mentions: false,
                 is_folded: false,

@@ -6,6 +6,7 @@
 /// `importance` are those of the best chunk, the others those of the file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, schemars::JsonSchema, serde::Serialize)]
 #[allow(missing_docs, reason = "the fields are the features of the same names, times their weights")]
+#[non_exhaustive]
 pub struct Explanation {
     pub lexical: f32,
     pub dense: f32,
@@ -61,6 +62,7 @@ impl Explanation {
 
 /// Contributions of the parts of a report to the score of a file, before its factor.
 #[derive(Debug, Clone, Copy, Default, PartialEq, schemars::JsonSchema, serde::Serialize)]
+#[non_exhaustive]
 pub struct PartScores {
     /// The title, as a query of its own.
     pub title: f32,
@@ -89,6 +91,7 @@ impl PartScores {
 
 /// Values from which the relevance of a file is computed. They compare between queries and repositories.
 #[derive(Debug, Clone, Copy, Default, PartialEq, serde::Serialize, schemars::JsonSchema)]
+#[non_exhaustive]
 pub struct Evidence {
     /// Cosine of the nearest chunk, −1 to 1.
     pub cosine: f32,
@@ -122,6 +125,7 @@ impl Evidence {
 /// Values from which the relevance of a report is computed, besides whether it names the best file. They
 /// compare between reports and repositories.
 #[derive(Debug, Clone, Copy, Default, PartialEq, schemars::JsonSchema, serde::Serialize)]
+#[non_exhaustive]
 pub struct ReportEvidence {
     /// Cosine of the title and the nearest chunk of its best file, 0–1.
     pub title_cosine: f32,

@@ -6,14 +6,18 @@
 mod explanation;
 mod related;
 mod state;
+mod strategy;
 
 use std::collections::BTreeMap;
+
+use codeweaver_chunk::SemanticClass;
 
 use super::intent::QueryIntent;
 
 pub use explanation::{Evidence, Explanation, PartScores, ReportEvidence};
 pub use related::{RelatedSymbol, Relation};
-pub use state::{Freshness, MatchState};
+pub use state::{Freshness, MatchState, Warning};
+pub use strategy::Strategy;
 
 /// The response to a search.
 #[derive(Debug, Clone, schemars::JsonSchema, serde::Serialize)]
@@ -33,12 +37,12 @@ pub struct Response {
     pub summary: String,
     /// The kind of answer that the query asks for.
     pub query_intent: QueryIntent,
-    /// Number of candidates.
+    /// Number of chunks that were ranked. Not all of their files are matches.
+    pub candidates: usize,
+    /// Number of matches without `offset`, `limit` and the token limit.
     pub total_matches: usize,
     /// Number of matches in this response.
     pub total_results: usize,
-    /// Number of matches without `offset`, `limit` and the token limit.
-    pub total_found: usize,
     /// Matches that the limits left out or shortened; absent if there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub omitted: Option<Omitted>,
@@ -46,16 +50,15 @@ pub struct Response {
     pub token_count: u32,
     /// Time to answer the request, in milliseconds.
     pub execution_time_ms: u64,
-    /// Kinds of evidence that found a candidate: `lexical_bm25`, `dense_exact`, `dense_signs`, `dense_hnsw`,
-    /// `symbol`, `path`.
-    pub search_strategy: Vec<&'static str>,
+    /// Kinds of evidence that found a candidate, and stages that acted.
+    pub search_strategy: Vec<Strategy>,
     /// Languages of the matches, sorted.
     pub languages_found: Vec<String>,
-    /// Messages for the user about what was missing.
+    /// Sentences for the user about what was missing.
     pub warnings: Vec<String>,
-    /// `indexing_in_progress` while a first index is being built.
+    /// The state that limits the answer, for programs; absent if there is none. `warnings` says it to people.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub warning: Option<&'static str>,
+    pub warning: Option<Warning>,
     /// The state of the index that was searched.
     pub index: IndexInfo,
 }
@@ -126,6 +129,7 @@ pub fn n_of(n: usize, total: usize) -> String {
 /// Whether a response is complete (`ok`) or `degraded`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, schemars::JsonSchema, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 #[expect(missing_docs, reason = "documentation of `Ok` would change the JSON schema; see the type")]
 pub enum Status {
     Ok,
@@ -245,6 +249,7 @@ pub struct Focus {
 
 /// The file of a match.
 #[derive(Debug, Clone, schemars::JsonSchema, serde::Serialize)]
+#[non_exhaustive]
 pub struct FileInfo {
     /// Relative to the root of the repository.
     pub path: String,
@@ -257,6 +262,7 @@ pub struct FileInfo {
 
 /// A file of a member of a catalogue.
 #[derive(Debug, Clone, PartialEq, Eq, schemars::JsonSchema, serde::Serialize)]
+#[non_exhaustive]
 pub struct RepoPath {
     /// Name of the member.
     #[serde(rename = "repo")]
@@ -270,6 +276,7 @@ pub struct RepoPath {
 
 /// Text and description of a chunk.
 #[derive(Debug, Clone, schemars::JsonSchema, serde::Serialize)]
+#[non_exhaustive]
 pub struct Content {
     /// The text of the chunk, or as much of it as the token limit allows.
     pub text: String,
@@ -287,8 +294,16 @@ pub struct Content {
     pub elided: bool,
 }
 
+impl Content {
+    /// Returns the class in plain words, for people: `function`, `documentation`, …
+    pub fn class_title(&self) -> &'static str {
+        SemanticClass::by_name(self.class).map_or(self.class, SemanticClass::title)
+    }
+}
+
 /// Lines of another file.
 #[derive(Debug, Clone, PartialEq, Eq, schemars::JsonSchema, serde::Serialize)]
+#[non_exhaustive]
 pub struct Place {
     /// Relative to the root of the repository.
     pub path: String,
@@ -298,6 +313,7 @@ pub struct Place {
 
 /// A further definition in the file of a match, or a chunk of a file without definitions.
 #[derive(Debug, Clone, schemars::JsonSchema, serde::Serialize)]
+#[non_exhaustive]
 pub struct Span {
     /// First and last line, 1-based, inclusive.
     pub span: (u32, u32),
@@ -327,6 +343,7 @@ pub enum MatchType {
 
 /// The state of the index that was searched, by which a response can be checked.
 #[derive(Debug, Clone, schemars::JsonSchema, serde::Serialize)]
+#[non_exhaustive]
 pub struct IndexInfo {
     /// Hex oid of the commit of the revision, if it has one.
     pub commit: Option<String>,
@@ -370,4 +387,44 @@ pub struct IndexInfo {
     pub coverage: Option<(u64, u64)>,
     /// Name of the model, or `none`.
     pub model: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use schemars::generate::SchemaSettings;
+
+    use super::*;
+
+    /// Set `CODEWEAVER_UPDATE_DOCS` to rewrite the file.
+    #[test]
+    fn the_schema_in_the_documentation_is_that_of_a_response() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/response.schema.json");
+
+        // Of values as they are written: fields that may be absent are not required.
+        let generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
+        let schema = generator.into_root_schema_for::<Response>();
+        let expected = format!("{}\n", serde_json::to_string_pretty(&schema).unwrap());
+
+        if std::env::var_os("CODEWEAVER_UPDATE_DOCS").is_some() {
+            std::fs::write(&path, expected).unwrap();
+        } else {
+            let written = std::fs::read_to_string(&path).unwrap_or_default();
+            assert_eq!(written, expected, "run the tests with CODEWEAVER_UPDATE_DOCS=1");
+        }
+    }
+
+    #[test]
+    fn every_strategy_is_documented() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/output.md");
+        let page = std::fs::read_to_string(path).unwrap();
+
+        let schema = schemars::schema_for!(Strategy);
+        let names = schema.get("enum").and_then(serde_json::Value::as_array).unwrap();
+        for name in names {
+            let row = format!("| `{}` |", name.as_str().unwrap());
+            assert!(page.contains(&row), "no row {row}");
+        }
+    }
 }

@@ -25,6 +25,7 @@ pub enum Relation {
 
 /// A symbol that is related to the definition that answers a query.
 #[derive(Debug, Clone, PartialEq, Eq, schemars::JsonSchema, serde::Serialize)]
+#[non_exhaustive]
 pub struct RelatedSymbol {
     /// Qualified name.
     pub symbol: String,

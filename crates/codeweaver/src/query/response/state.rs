@@ -47,6 +47,17 @@ impl From<FileState> for MatchState {
     }
 }
 
+/// A state that limits an answer, in a form for programs: a first index is being built, so that the answer is
+/// that of the files which are indexed so far (`indexing_in_progress`).
+// The variants have no doc comments of their own because those would change the JSON schema.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, schemars::JsonSchema, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+#[allow(missing_docs, reason = "documented at the type")]
+pub enum Warning {
+    IndexingInProgress,
+}
+
 /// The relation of the answer to HEAD and the working tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, schemars::JsonSchema, serde::Serialize)]
 #[serde(rename_all = "snake_case")]

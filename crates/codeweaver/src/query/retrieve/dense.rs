@@ -9,6 +9,7 @@ use codeweaver_store::hnsw::{HnswIndex, Layers as _};
 use super::binary_quantisation;
 use super::parallel;
 use crate::query::request::Ann;
+use crate::query::response::Strategy;
 use crate::query::view::RowId;
 
 pub use super::exact_scan::DenseSearch;
@@ -37,12 +38,12 @@ pub enum Method {
 }
 
 impl Method {
-    /// The name in `search_strategy` of a response.
-    pub fn name(self) -> &'static str {
+    /// The strategy that a response names for it.
+    pub fn strategy(self) -> Strategy {
         match self {
-            Method::Exact => "dense_exact",
-            Method::Signs => "dense_signs",
-            Method::Hnsw => "dense_hnsw",
+            Method::Exact => Strategy::DenseExact,
+            Method::Signs => Strategy::DenseSigns,
+            Method::Hnsw => Strategy::DenseHnsw,
         }
     }
 

@@ -34,6 +34,7 @@ use super::parse::ParsedQuery;
 use super::parse::names::{self, QueryName};
 use super::path_facts::PathCache;
 use super::request::{Ann, Mode};
+use super::response::Strategy;
 use super::view::scope::Scope;
 use super::view::{RowId, View};
 use dense::DenseSearch;
@@ -75,7 +76,7 @@ pub struct Candidates {
     /// Mean cosine of the query with all live rows: the score of an unrelated chunk.
     pub mean_cosine: f32,
     /// Kinds of evidence that found a candidate.
-    pub strategies: Vec<&'static str>,
+    pub strategies: Vec<Strategy>,
     /// Whether the time was up before all evidence was gathered.
     pub timed_out: bool,
 }
@@ -122,8 +123,8 @@ pub struct Retrieval<'a> {
     pub bm25: Bm25,
     /// Further rows that are candidates.
     pub rows: &'a [RowId],
-    /// Name of the strategy under which `rows` were found, if it is reported.
-    pub rows_strategy: Option<&'static str>,
+    /// The strategy by which `rows` were found, if it is reported.
+    pub rows_strategy: Option<Strategy>,
     pub paths: &'a PathCache,
     pub tuning: Tuning,
     pub is_over: IsOver<'a>,
@@ -155,8 +156,8 @@ impl Retrieval<'_> {
 
         if matches!(mode, Mode::Hybrid | Mode::Keyword) {
             let best = top_k::best_rows(view, lexical.best(), MAX_ROWS);
-            union.add("lexical_bm25", best.into_iter().map(|(_, id)| id));
-            union.add("lexical_bm25", lexical.rows_of_best_files(view, scope));
+            union.add(Strategy::LexicalBm25, best.into_iter().map(|(_, id)| id));
+            union.add(Strategy::LexicalBm25, lexical.rows_of_best_files(view, scope));
         }
 
         if let (Some(dense), Mode::Hybrid | Mode::Semantic) = (&dense, mode) {
@@ -169,14 +170,14 @@ impl Retrieval<'_> {
         let mut definitions = FxHashMap::default();
         if mode != Mode::Semantic {
             definitions = symbols::find(view, scope, &self.names(), mode == Mode::Symbol);
-            union.add("symbol", definitions.keys().copied());
+            union.add(Strategy::Symbol, definitions.keys().copied());
             // A named file is a candidate even if it has none of the words.
-            union.add("path", paths::by_mentions(view, scope, &query.mentions));
+            union.add(Strategy::Path, paths::by_mentions(view, scope, &query.mentions));
         }
 
         if matches!(mode, Mode::Hybrid | Mode::Keyword) {
             let by_path = paths::by_terms(view, scope, terms);
-            union.add("path", by_path.rows);
+            union.add(Strategy::Path, by_path.rows);
             path_share = by_path.term_shares;
         }
 
@@ -218,7 +219,7 @@ impl Retrieval<'_> {
     fn add_nearest(&self, dense: &DenseSearch<'_>, union: &mut Union) {
         let nearest = dense.nearest(self.ann);
         let best = top_k::best_rows(self.view, nearest.rows.into_iter(), MAX_ROWS);
-        union.add(nearest.method.name(), best.into_iter().map(|(_, id)| id));
+        union.add(nearest.method.strategy(), best.into_iter().map(|(_, id)| id));
     }
 
     /// Scores `rows` on all evidence, and their files on that of whole files.
@@ -274,15 +275,15 @@ impl Retrieval<'_> {
     }
 }
 
-/// Rows found by any kind of evidence, with the names of those kinds.
+/// Rows found by any kind of evidence, with those kinds.
 #[derive(Default)]
 struct Union {
     rows: Vec<RowId>,
-    strategies: Vec<&'static str>,
+    strategies: Vec<Strategy>,
 }
 
 impl Union {
-    fn add(&mut self, strategy: &'static str, rows: impl IntoIterator<Item = RowId>) {
+    fn add(&mut self, strategy: Strategy, rows: impl IntoIterator<Item = RowId>) {
         let before = self.rows.len();
         self.rows.extend(rows);
         if self.rows.len() > before && !self.strategies.contains(&strategy) {

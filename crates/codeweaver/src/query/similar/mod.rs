@@ -28,6 +28,7 @@ use super::path_facts::PathCache;
 use super::rank::{self, RankedFile, WEIGHTS};
 use super::request::{Filters, Mode, Request, ViewRequest};
 use super::resources::Resources;
+use super::response::Strategy;
 use super::retrieve::dense::DenseSearch;
 use super::retrieve::{self, Candidate, Candidates};
 use super::view::View;
@@ -174,7 +175,7 @@ pub(super) fn rank_similar(
         evidence: origin.evidence.with_known(known, &request.filters.kinds),
         intent: query.intent,
         n_candidates: candidates.list.len(),
-        strategies: vec!["dense_exact"],
+        strategies: vec![Strategy::DenseExact],
         warnings: warning.into_iter().collect(),
         notes: Vec::new(),
         absent_words: Vec::new(),
