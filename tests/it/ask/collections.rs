@@ -1,9 +1,11 @@
 //! Documents outside of repositories: `ask --dir`, `docs add|update|list|remove`.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use codeweaver_store::lock::Lock;
 use codeweaver_testkit::TestRepo;
 
 /// A directory that is no repository, with documents in two directories.
@@ -210,6 +212,29 @@ fn questions_at_the_same_time_are_all_answered() {
             });
         }
     });
+}
+
+/// An update that has waited for the lock goes on from what the other one has written.
+#[test]
+fn an_update_starts_from_the_one_before_it() {
+    let place = place();
+    docs(&place, &["add", "all", "notes"]);
+    let path = manifest(&place, "all");
+    let mut written: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+
+    let lock = Lock::try_acquire(&path.with_file_name("lock")).unwrap();
+    let report = std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| docs(&place, &["update", "all"]));
+        // It comes to the lock meanwhile. If it came later, the test would pass as well.
+        std::thread::sleep(Duration::from_millis(500));
+
+        written["directories"] = json!([place.path("wiki")]);
+        std::fs::write(&path, written.to_string()).unwrap();
+        drop(lock);
+        waiting.join().unwrap()
+    });
+
+    assert_eq!(counts(&report), [1, 1, 0, 2], "{report:#}");
 }
 
 /// Names with quotes, blanks and line breaks are documents as well.

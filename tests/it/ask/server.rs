@@ -477,16 +477,20 @@ fn a_configuration_file_can_be_named() {
 fn indexes_are_built_again_on_request() {
     let place = TestRepo::empty_dir();
     place.write("notes/house.md", "# House\n\nThe rent is due on the third working day.\n");
-    let manifest = place.beside("home/.cache/codeweaver/collections/served-default/manifest.json");
-    let inode =
-        || std::os::unix::fs::MetadataExt::ino(&std::fs::metadata(manifest.parent().unwrap()).unwrap());
+    let folder = place.beside("home/.cache/codeweaver/collections/served-default");
+    let names = ["documents.git", "lock"].map(|name| folder.join(name));
+    let inodes = || {
+        names.each_ref().map(|path| std::os::unix::fs::MetadataExt::ino(&std::fs::metadata(path).unwrap()))
+    };
     drop(Server::ready(&place, &["--dir", "notes"]));
-    let first = inode();
+    let first = inodes();
     drop(Server::ready(&place, &["--dir", "notes"]));
-    assert_eq!(inode(), first);
-    let open = std::fs::File::open(manifest.parent().unwrap()).unwrap();
+    assert_eq!(inodes(), first);
+    // Open files keep their inodes, so that no new file gets one of them.
+    let open = names.each_ref().map(|path| std::fs::File::open(path).unwrap());
     let server = Server::ready(&place, &["--dir", "notes", "--reindex"]);
-    assert_ne!(inode(), first, "the folder is a new one");
+    assert_ne!(inodes()[0], first[0], "the repository is a new one");
+    assert_eq!(inodes()[1], first[1], "the lock is held from the removal to the end");
     drop(open);
     let mut client = server.connect();
     client.receive();

@@ -187,15 +187,14 @@ impl Collection {
         directories: Option<&[PathBuf]>,
         progress: &dyn Progress,
     ) -> Result<CollectionReport, CollectionError> {
+        let _lock = self.lock_for_update(directories)?;
+
         let known = self.manifest().map(|manifest| manifest.directories);
         let directories = directories.map(<[PathBuf]>::to_vec).or(known);
         let directories = directories.ok_or_else(|| CollectionError::Unknown { name: self.name.clone() })?;
 
-        if self.folder.is_dir() {
-            self.remove()?;
-        }
-
-        self.update(Some(&directories), progress)
+        self.clear()?;
+        self.update_locked(Some(&directories), progress)
     }
 
     /// Updates the store to the present documents in `directories`; those of the last update if `None`.
@@ -210,6 +209,17 @@ impl Collection {
         directories: Option<&[PathBuf]>,
         progress: &dyn Progress,
     ) -> Result<CollectionReport, CollectionError> {
+        let _lock = self.lock_for_update(directories)?;
+        self.update_locked(directories, progress)
+    }
+
+    /// Updates the store as [`Self::update`] does, under the lock that the caller holds. The manifest is read
+    /// here, since an update that held the lock before may have replaced it.
+    fn update_locked(
+        &self,
+        directories: Option<&[PathBuf]>,
+        progress: &dyn Progress,
+    ) -> Result<CollectionReport, CollectionError> {
         let known = self.manifest().filter(|_| self.exists());
         let directories: Vec<PathBuf> = match (directories, &known) {
             (Some(directories), _) => directories.to_vec(),
@@ -217,8 +227,6 @@ impl Collection {
             (None, None) => return Err(CollectionError::Unknown { name: self.name.clone() }),
         };
 
-        std::fs::create_dir_all(&self.folder).map_err(self.io("create"))?;
-        let _lock = self.lock()?;
         import::create_bare(&self.git_dir())?;
         let codebase = self.codebase()?;
 
@@ -314,10 +322,33 @@ impl Collection {
         Ok(files)
     }
 
+    /// Removes the manifest and the repository with its store, but not the lock, which the caller holds.
+    fn clear(&self) -> Result<(), CollectionError> {
+        // The manifest first: without it, the next update reads everything again.
+        let manifest = std::fs::remove_file(self.manifest_path());
+        manifest.or_else(unless_missing).map_err(self.io("remove"))?;
+
+        let repository = std::fs::remove_dir_all(self.git_dir());
+        repository.or_else(unless_missing).map_err(self.io("remove"))
+    }
+
+    /// Takes the lock for an update to `directories`. Without any, a collection that does not exist is an
+    /// error, and gets no folder.
+    fn lock_for_update(&self, directories: Option<&[PathBuf]>) -> Result<Lock, CollectionError> {
+        if directories.is_none() && !self.folder.is_dir() {
+            return Err(CollectionError::Unknown { name: self.name.clone() });
+        }
+
+        self.lock()
+    }
+
     /// Takes the lock of the collection. Waits for another update, since two questions at once are no error.
     fn lock(&self) -> Result<Lock, CollectionError> {
         let until = Instant::now() + LOCK_TIMEOUT;
+
         loop {
+            // A removal that held the lock has removed the folder too.
+            std::fs::create_dir_all(&self.folder).map_err(self.io("create"))?;
             match Lock::try_acquire(&self.folder.join("lock")) {
                 Err(StoreError::Locked { .. }) if Instant::now() < until => {
                     std::thread::sleep(Duration::from_millis(10));
@@ -344,6 +375,11 @@ impl Collection {
 /// The absolute path in an environment variable; `None` if it has no such path.
 fn absolute_path(variable: &str) -> Option<PathBuf> {
     std::env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute())
+}
+
+/// Takes the removal of a missing file for done.
+fn unless_missing(error: io::Error) -> io::Result<()> {
+    if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) }
 }
 
 /// Returns the import, which is begun with the first change.
