@@ -17,7 +17,7 @@ use super::error::StoreError;
 use super::postings::{Field, PostingList, Postings, PostingsBuilder};
 
 pub const MAGIC: [u8; 8] = *b"CWENT\0\0\0";
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 /// The value of [`EntryRecord::doc`] for "no doc".
 pub const NO_DOC: u32 = u32::MAX;
 
@@ -34,12 +34,12 @@ pub struct EntryRecord {
     path_at: u32,
     /// Doc id, or [`NO_DOC`] for a skipped path.
     pub doc: u32,
-    path_len: u16,
+    path_len: u32,
     /// `policy::PathFlags`.
     pub flags: u16,
     /// `policy::SkipReason` as a number, 0 for an indexed path.
     pub skipped: u8,
-    zero: [u8; 3],
+    zero: u8,
 }
 
 /// An entry that is not written yet.
@@ -59,22 +59,19 @@ pub fn encode(entries: &[NewEntry]) -> Vec<u8> {
     let mut scratch = Vec::new();
 
     for (i, entry) in entries.iter().enumerate() {
-        // A longer path is cut, since its record has 16 bits for the length.
-        let path_len = u16::try_from(entry.path.len()).unwrap_or(u16::MAX);
-        let path = &entry.path[..usize::from(path_len)];
         records.push(EntryRecord {
             path_at: paths.len() as u32,
             doc: entry.doc,
-            path_len,
+            path_len: entry.path.len() as u32,
             flags: entry.flags,
             skipped: entry.skipped,
-            zero: [0; 3],
+            zero: 0,
         });
 
-        paths.extend_from_slice(path);
+        paths.extend_from_slice(&entry.path);
 
         scratch.clear();
-        text::path_terms(&String::from_utf8_lossy(path), &mut |term| {
+        text::path_terms(&String::from_utf8_lossy(&entry.path), &mut |term| {
             scratch.push(postings.id(Field::Path, term))
         });
 
@@ -205,7 +202,7 @@ impl<'a> Paths<'a> {
     /// The path of a record; empty for a damaged one.
     pub fn get(self, record: &EntryRecord) -> &'a [u8] {
         let start = record.path_at as usize;
-        self.0.get(start..start + usize::from(record.path_len)).unwrap_or(&[])
+        self.0.get(start..start + record.path_len as usize).unwrap_or(&[])
     }
 }
 
@@ -234,5 +231,19 @@ mod tests {
         let mut ids = Vec::new();
         entries.list("http").unwrap().for_each(|id, _| ids.push(id));
         assert_eq!(ids, [0, 2]);
+    }
+
+    /// A tree of git limits no path; a file system does, so only a bare repository has such paths.
+    #[test]
+    fn a_path_of_any_length_is_kept_whole() {
+        let folder = "folder/".repeat(10_000);
+        let new: Vec<NewEntry> = ["one.rs", "two.rs"]
+            .iter()
+            .map(|name| NewEntry { path: format!("{folder}{name}").into(), doc: 0, skipped: 0, flags: 0 })
+            .collect();
+
+        let entries = Entries::in_memory(&new).unwrap();
+        assert_eq!(entries.to_new(), new);
+        assert_eq!((entries.find(&new[0].path), entries.find(&new[1].path)), (&[0][..], &[1][..]));
     }
 }
