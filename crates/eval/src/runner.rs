@@ -119,20 +119,9 @@ impl Runner {
             .flat_map(|opened| opened.repository.queries.iter().map(move |labelled| (opened, labelled)))
             .collect();
 
-        // Queries are handed out one by one, since their costs differ.
-        let next = AtomicUsize::new(0);
-        let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        let mut answered: Vec<(usize, QueryResult)> = std::thread::scope(|scope| {
-            let workers: Vec<_> = (0..threads)
-                .map(|_| scope.spawn(|| run_queries(&queries, &next, weights, stages, k)))
-                .collect();
-            // A thread that panicked has no results.
-            workers.into_iter().flat_map(|worker| worker.join().unwrap_or_default()).collect()
-        });
-
-        // Threads end in any order; the report has the order of the suite.
-        answered.sort_by_key(|(i, _)| *i);
-        Report::new(self.embedder(), k, answered.into_iter().map(|(_, result)| result).collect())
+        let answered =
+            on_all_cores(&queries, |(opened, labelled)| run_query(opened, labelled, weights, stages, k));
+        Report::new(self.embedder(), k, answered)
     }
 
     pub fn repositories(&self) -> &[OpenRepository] {
@@ -245,21 +234,41 @@ impl OpenRepository {
     }
 }
 
-/// Runs queries until none is left. Threads share `next`, the number of the next query; each result comes
+/// Answers all queries on all cores. The answers have the order of the queries.
+///
+/// # Panics
+/// If one of them does: without its answer, the figures would be those of another suite.
+fn on_all_cores<Q: Sync, A: Send>(queries: &[Q], answer: impl Fn(&Q) -> A + Sync) -> Vec<A> {
+    // Queries are handed out one by one, since their costs differ.
+    let next = AtomicUsize::new(0);
+    let n_threads = std::thread::available_parallelism().map_or(1, usize::from);
+
+    let mut answered: Vec<(usize, A)> = std::thread::scope(|scope| {
+        let others: Vec<_> =
+            (1..n_threads).map(|_| scope.spawn(|| answer_some(queries, &next, &answer))).collect();
+
+        // This thread works too.
+        let mut answered = answer_some(queries, &next, &answer);
+        for other in others {
+            answered.extend(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        }
+        answered
+    });
+
+    // Threads end in any order.
+    answered.sort_by_key(|(i, _)| *i);
+    answered.into_iter().map(|(_, answer)| answer).collect()
+}
+
+/// Answers queries until none is left. Threads share `next`, the number of the next query; each answer comes
 /// with the number of its query.
-fn run_queries(
-    queries: &[(&OpenRepository, &LabelledQuery)],
-    next: &AtomicUsize,
-    weights: &Weights,
-    stages: Stages,
-    k: usize,
-) -> Vec<(usize, QueryResult)> {
+fn answer_some<Q, A>(queries: &[Q], next: &AtomicUsize, answer: &impl Fn(&Q) -> A) -> Vec<(usize, A)> {
     let mut answered = Vec::new();
 
     loop {
         let i = next.fetch_add(1, Ordering::Relaxed);
-        let Some((opened, labelled)) = queries.get(i) else { return answered };
-        answered.push((i, run_query(opened, labelled, weights, stages, k)));
+        let Some(query) = queries.get(i) else { return answered };
+        answered.push((i, answer(query)));
     }
 }
 
@@ -337,6 +346,19 @@ mod tests {
     fn excluded_globs_cross_folders() {
         assert!(is_excluded("tests/*", "tests/a/b.py") && is_excluded("*_test.go", "x/y_test.go"));
         assert!(!is_excluded("tests/*", "src/tests/a.py"));
+    }
+
+    #[test]
+    fn answers_have_the_order_of_the_queries() {
+        let queries: Vec<usize> = (0..100).collect();
+        assert_eq!(on_all_cores(&queries, |query| query * 2), (0..200).step_by(2).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_query_that_panics_is_not_left_out() {
+        let queries: Vec<usize> = (0..100).collect();
+        let answers = std::panic::catch_unwind(|| on_all_cores(&queries, |query| assert_ne!(*query, 50)));
+        assert!(answers.is_err(), "{answers:?}");
     }
 
     #[test]
