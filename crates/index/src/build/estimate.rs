@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use codeweaver_chunk::tokens;
+use codeweaver_store::StoreError;
 
 use super::known_vectors::KnownVectors;
 use super::worker::{Missing, Worker};
@@ -28,31 +29,43 @@ pub struct Estimate {
 /// Chunks `jobs` on all cores and embeds nothing. `context.embedder` may be an
 /// [`Absent`](codeweaver_embed::Absent) one.
 pub(crate) fn estimate(context: &BuildContext<'_>, jobs: &[Job]) -> Result<Estimate, IndexError> {
+    estimate_with(context, jobs, PARSER_STACK)
+}
+
+/// As [`estimate`], in threads with a stack of `stack_size` bytes.
+///
+/// # Errors
+/// No thread can be started. The calling thread takes no jobs, since its stack may be too small for parsing.
+pub(super) fn estimate_with(
+    context: &BuildContext<'_>,
+    jobs: &[Job],
+    stack_size: usize,
+) -> Result<Estimate, IndexError> {
     let codebase = context.codebase;
     let cache = VectorCache::existing(codebase, context.embedder);
     let vectors = KnownVectors::new(context.reader, context.embedder);
-    let n_threads = codebase.settings.index.threads.unwrap_or_else(available_threads);
+    let n_threads = codebase.settings.index.threads.unwrap_or_else(available_threads).min(jobs.len());
     let journal = Journal::of_query(codebase, n_threads);
     let next = AtomicUsize::new(0);
 
-    let counts: Vec<Result<(u64, u64, u64), IndexError>> = std::thread::scope(|scope| {
+    let counts = std::thread::scope(|scope| {
         let mut threads = Vec::with_capacity(n_threads);
         for thread in 0..n_threads {
             let journal = Some((&journal, thread));
             let worker = Worker { context: *context, vectors: &vectors, cache: cache.as_ref(), journal };
-            let (builder, next) = (std::thread::Builder::new().stack_size(PARSER_STACK), &next);
-            // The threads that did start take the jobs of one that did not.
-            let Ok(started) = builder.spawn_scoped(scope, move || count_jobs(&worker, jobs, next)) else {
-                break;
-            };
-            threads.push(started);
+            let (builder, next) = (std::thread::Builder::new().stack_size(stack_size), &next);
+            match builder.spawn_scoped(scope, move || count_jobs(&worker, jobs, next)) {
+                Ok(started) => threads.push(started),
+                // The threads that did start take the jobs of one that did not.
+                Err(_) if !threads.is_empty() => break,
+                Err(error) => return Err(StoreError::io("start a thread for", &codebase.root())(error)),
+            }
         }
 
-        threads
-            .into_iter()
-            .map(|it| it.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-            .collect()
-    });
+        let counts =
+            threads.into_iter().map(|it| it.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        Ok(counts.collect::<Vec<_>>())
+    })?;
 
     let mut total = Estimate { files: jobs.len() as u64, ..Estimate::default() };
     for count in counts {

@@ -11,11 +11,13 @@ use codeweaver_store::snapshot::Snapshot;
 use codeweaver_store::state::SegmentRef;
 use codeweaver_testkit::TestRepo;
 
-use super::{BuildContext, Built, Tuning, build};
+use super::estimate::estimate_with;
+use super::{BuildContext, Built, Estimate, Tuning, build};
+use crate::journal::PARSER_STACK;
 use crate::plan::{self, Job};
 use crate::policy::Policy;
 use crate::progress::Silent;
-use crate::{Codebase, Target};
+use crate::{Codebase, IndexError, Target};
 
 /// A repository whose files have many names, with the jobs of its first index.
 struct ManyNames {
@@ -91,6 +93,15 @@ impl ManyNames {
         Contents { segments, data: merged.data.clone(), merged: merged.finish(Offsets::default()) }
     }
 
+    /// Estimates the build of all jobs in an empty store.
+    fn estimate(&self, stack_size: usize) -> Result<Estimate, IndexError> {
+        let codebase = &self.codebase;
+        let reader = StoreReader::empty(&codebase.store());
+        let (policy, embedder) = (&self.policy, &*self.embedder);
+        let context = BuildContext { codebase, policy, reader: &reader, embedder, progress: &Silent };
+        estimate_with(&context, &self.jobs, stack_size)
+    }
+
     /// Asserts that the docs of the segments are those of the jobs, in job order.
     fn check_places(&self, built: &Built, segments: &[SegmentRef]) {
         assert_eq!(built.n_sealed, segments.len());
@@ -137,4 +148,16 @@ fn an_index_does_not_depend_on_checkpoints() {
     let cut = files.build(2, tuning);
     assert!(cut.segments.len() > 1, "no checkpoint came");
     assert!(cut.data == whole.data && cut.merged == whole.merged);
+}
+
+#[test]
+fn an_estimate_without_threads_is_an_error_and_not_zero() {
+    let files = ManyNames::new();
+    let estimate = files.estimate(PARSER_STACK).unwrap();
+    assert_eq!(estimate.files, 100);
+    assert!(estimate.chunks >= 100 && estimate.embedded > 0, "{estimate:?}");
+
+    // No system has room for such a stack.
+    let error = files.estimate(1 << 62).unwrap_err();
+    assert!(error.to_string().contains("start a thread"), "{error}");
 }
