@@ -76,9 +76,27 @@ pub struct Refusal {
     repository: PathBuf,
     common_dir: PathBuf,
     purpose: Purpose,
-    why: String,
+    why: Box<Why>,
     /// Value of `mcp.allow` that allows it, to be put between single quotes.
     setting: String,
+}
+
+/// The reason of a refusal, as a part of a sentence about the repository.
+#[derive(Debug, thiserror::Error)]
+enum Why {
+    /// The user was asked before.
+    #[error("the user has declined it")]
+    Declined,
+    /// It is outside of the directory in which the server was started, and of these workspace folders, of
+    /// which there is at least one.
+    #[error("it is outside of {} and of the workspace ({})", start.display(), listed(folders))]
+    OutsideWorkspace { start: PathBuf, folders: Vec<PathBuf> },
+    /// It is outside of that directory, and has no index that could be read.
+    #[error("it is outside of {} and not indexed", start.display())]
+    NotIndexed { start: PathBuf },
+    /// It is outside of that directory.
+    #[error("it is outside of {}, where this server was started", start.display())]
+    Outside { start: PathBuf },
 }
 
 impl Trust {
@@ -162,23 +180,19 @@ impl Trust {
         answer: Option<bool>,
         allow: &[String],
     ) -> Refusal {
-        let start = self.start.display();
+        let start = self.start.clone();
         let why = match (answer, folders) {
-            (Some(false), _) => "the user has declined it".to_owned(),
-            (_, Some(folders)) if !folders.is_empty() => {
-                let folders: Vec<String> =
-                    folders.iter().map(|folder| folder.display().to_string()).collect();
-                format!("it is outside of {start} and of the workspace ({})", folders.join(", "))
-            }
-            (_, None) if purpose == Purpose::Read => format!("it is outside of {start} and not indexed"),
-            _ => format!("it is outside of {start}, where this server was started"),
+            (Some(false), _) => Why::Declined,
+            (_, Some(folders)) if !folders.is_empty() => Why::OutsideWorkspace { start, folders },
+            (_, None) if purpose == Purpose::Read => Why::NotIndexed { start },
+            _ => Why::Outside { start },
         };
 
         let repository = place.root;
         let values = allow.iter().cloned().chain([repository.to_string_lossy().into_owned()]);
         // The user pastes the value between single quotes of a shell.
         let setting = serde_json::Value::from_iter(values).to_string().replace('\'', r"'\''");
-        Refusal { repository, common_dir: place.common_dir, purpose, why, setting }
+        Refusal { repository, common_dir: place.common_dir, purpose, why: Box::new(why), setting }
     }
 
     /// The folders of the client; `None` if it cannot name any.
@@ -231,7 +245,7 @@ impl Refusal {
 
     /// Returns whether the user was asked before and has declined.
     pub fn is_final(&self) -> bool {
-        self.why.contains("declined")
+        matches!(*self.why, Why::Declined)
     }
 }
 
@@ -243,7 +257,7 @@ impl From<Refusal> for ServiceError {
             "the user can allow it: add the folder to the workspace, or run \
              `git codeweaver config set --user mcp.allow '{setting}'`; it holds from the next call on"
         );
-        ServiceError::new(ErrorKind::NotAllowed, what, why, fix)
+        ServiceError::new(ErrorKind::NotAllowed, what, why.to_string(), fix)
     }
 }
 
@@ -327,7 +341,36 @@ fn matches_glob(pattern: &codeweaver_git::BStr, dir: &Path) -> bool {
     gix::glob::wildmatch(pattern, dir.as_os_str().as_encoded_bytes().as_bstr(), mode)
 }
 
+/// The paths of `folders`, separated by commas.
+fn listed(folders: &[PathBuf]) -> String {
+    let folders: Vec<String> = folders.iter().map(|folder| folder.display().to_string()).collect();
+    folders.join(", ")
+}
+
 /// Returns `path` without symbolic links, or as an absolute path if it does not exist.
 fn canonical(path: &Path) -> PathBuf {
     path.canonicalize().or_else(|_| std::path::absolute(path)).unwrap_or_else(|_| path.to_path_buf())
+}
+
+#[cfg(test)]
+mod tests {
+    use codeweaver_testkit::TestRepo;
+
+    use super::*;
+
+    /// The reason names folders, whose names may have any words.
+    #[test]
+    fn only_the_answer_of_the_user_is_final() {
+        let (workspace, repo) = (TestRepo::empty_dir(), TestRepo::with_files(&[("a.txt", "x\n")]));
+        let start = workspace.path("declined");
+        std::fs::create_dir(&start).unwrap();
+        let trust = Trust::new(&start);
+        let codebase = Codebase::open(repo.root(), &[]).unwrap();
+
+        let refusal = trust.check(&codebase, Purpose::Manage).unwrap_err();
+        assert!(refusal.question().contains("declined") && !refusal.is_final());
+
+        trust.remember(&refusal, false);
+        assert!(trust.check(&codebase, Purpose::Manage).unwrap_err().is_final());
+    }
 }
