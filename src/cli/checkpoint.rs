@@ -5,14 +5,13 @@
 
 use std::path::PathBuf;
 
+use codeweaver_index::checkpoint::{self, Checkpoint};
 use codeweaver_index::{Codebase, Counters};
 use codeweaver_store::layout::write_atomically;
 use codeweaver_store::time;
 
 /// Age in seconds above which a record is stale.
 pub const STALE_SECONDS: u64 = 24 * 3600;
-
-pub use codeweaver_index::status::Checkpoint;
 
 /// State of an interrupted first index.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -82,7 +81,7 @@ impl Recorder {
 
 /// Returns the state of an interrupted first index. A complete index always gives [`Unfinished::None`].
 pub fn unfinished(codebase: &Codebase) -> Unfinished {
-    let Some(n_chunks) = codeweaver_index::status::unfinished(codebase) else { return Unfinished::None };
+    let Some(n_chunks) = checkpoint::unfinished(codebase) else { return Unfinished::None };
     match Checkpoint::read(codebase) {
         Some(record) if record.settings_hash != codebase.settings_fingerprint => Unfinished::OtherSettings,
         Some(record) if time::now().saturating_sub(record.last_checkpoint) > STALE_SECONDS => {

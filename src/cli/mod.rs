@@ -81,7 +81,7 @@ pub fn main() -> ExitCode {
         codeweaver_base::process::become_session_leader();
     }
     if let Ok(program) = std::env::current_exe() {
-        codeweaver_index::background::set_program(program);
+        codeweaver_index::program::set_program(program);
     }
 
     let context = Context::new(&cli.global, cli.command.displays());

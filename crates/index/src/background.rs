@@ -15,8 +15,6 @@ use super::hnsw;
 use super::program::{program_file, project_args};
 use super::target::Target;
 
-pub use super::program::set_program;
-
 /// Poll interval for a running child.
 const POLL: Duration = Duration::from_millis(10);
 

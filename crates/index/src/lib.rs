@@ -13,8 +13,8 @@
 //! * [`update`]: plan, build and publish in sequence, with checkpoints.
 //! * [`uncommitted`]: changed files that are too many for an overlay, as docs that no snapshot names.
 //! * [`updater`]: the work lease and update requests; [`background`]: updater processes, started by readers,
-//!   from the file of `program`.
-//! * `checkpoint`: the record of an unfinished run. `lifecycle`: whether there is an index.
+//!   from the file of [`program`].
+//! * [`checkpoint`]: the record of an unfinished run. `lifecycle`: whether there is an index.
 //! * [`status`]: what is indexed. Reads only.
 //! * [`clear`]: removal of an index.
 //! * [`compact`], [`gc`], [`repair`]: keeping the store small and whole. [`recompute`]: deriving a sample
@@ -25,7 +25,7 @@ pub mod asked_revisions;
 pub mod background;
 pub mod build;
 pub mod catalogue;
-mod checkpoint;
+pub mod checkpoint;
 pub mod clear;
 mod codebase;
 mod compact;
@@ -38,7 +38,7 @@ mod order;
 pub mod overlay;
 pub mod plan;
 pub mod policy;
-mod program;
+pub mod program;
 pub mod progress;
 pub mod publish;
 pub mod recompute;

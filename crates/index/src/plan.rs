@@ -16,9 +16,7 @@ use codeweaver_store::snapshot::Snapshot;
 use super::arrivals;
 use super::codebase::Codebase;
 use super::error::IndexError;
-use crate::policy::{self, Exempt, PathDecision, Policy, SkipReason};
-
-pub use crate::policy::{skip_reason, skipped_number};
+use crate::policy::{self, Exempt, PathDecision, Policy, SkipReason, skipped_number};
 
 /// The origin of the doc of a planned entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -12,12 +12,11 @@ use codeweaver_store::state::{RunRecord, State};
 use codeweaver_store::{StoreReader, time};
 
 use super::arrivals;
+use super::checkpoint::Checkpoint;
 use super::codebase::Codebase;
 use super::error::IndexError;
 use super::lifecycle::Lifecycle;
 use crate::policy::{SkipReason, skip_reason};
-
-pub use super::checkpoint::{Checkpoint, running, unfinished};
 
 /// Commits are counted up to this number; a larger lag is reported without a count.
 const MAX_LAG: usize = 1000;

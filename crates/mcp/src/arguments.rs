@@ -13,8 +13,6 @@ use codeweaver_config::did_you_mean;
 
 use super::answer::{CallError, FORMAT};
 
-pub use super::answer::Format;
-
 /// Converts the arguments of a call of `tool` to what its `schema` asks for.
 ///
 /// # Errors

@@ -25,8 +25,7 @@ use tokio::sync::{Notify, Semaphore, mpsc};
 
 use codeweaver::service::{Codebases, RequestId};
 
-use super::answer;
-use super::arguments::Format;
+use super::answer::{self, Format};
 use super::log::{Records, Threshold};
 use super::resources;
 use super::tools::{self, Call, ProgressStep, ToolSpec};

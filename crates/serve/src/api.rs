@@ -11,7 +11,8 @@ use codeweaver_git::{Prefix, quoting};
 use codeweaver_index::status;
 use codeweaver_xref::{CallGraphRequest, Direction, Xref};
 
-use super::job::{Failure, Job, Work};
+use super::failure::Failure;
+use super::job::{Job, Work};
 use super::search::{self, Search};
 use super::stream::{Lines, stream};
 

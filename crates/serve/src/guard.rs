@@ -12,7 +12,7 @@ use codeweaver::service::{ErrorKind, RequestId};
 
 use super::access::Access;
 use super::app::App;
-use super::job::Failure;
+use super::failure::Failure;
 use super::page;
 
 /// Headers of every response: pages load nothing from other hosts, and other sites cannot frame them.

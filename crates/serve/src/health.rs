@@ -6,7 +6,8 @@ use codeweaver_index::status::StatusReport;
 use codeweaver_store::time;
 
 use super::app::App;
-use super::job::{Failure, Work};
+use super::failure::Failure;
+use super::job::Work;
 use super::metrics::MetricsReport;
 
 /// The answer to `GET /health/`.

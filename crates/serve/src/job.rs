@@ -18,9 +18,8 @@ use codeweaver_index::{Codebase, background};
 use super::TIME_LIMIT;
 use super::access::Access;
 use super::app::App;
+use super::failure::Failure;
 use super::params::Params;
-
-pub use super::failure::Failure;
 
 /// A request: its parameters, and the state of the server.
 pub struct Job {

@@ -11,8 +11,8 @@ use codeweaver_index::status::StatusReport;
 use codeweaver_xref::CallGraphResponse;
 
 use super::api::{CommitItems, FileList, StreamEnd};
+use super::failure::Failure;
 use super::health::Health;
-use super::job::Failure;
 use super::repositories::Repositories;
 use super::search::Answer;
 

@@ -14,7 +14,8 @@ use codeweaver_index::catalogue::{Catalogue, CatalogueError, Listed};
 use codeweaver_index::{Codebase, background, updater};
 
 use super::access::Access;
-use super::job::{Failure, Job, Work};
+use super::failure::Failure;
+use super::job::{Job, Work};
 
 /// The repositories that are served.
 #[derive(Debug, serde::Serialize, schemars::JsonSchema)]

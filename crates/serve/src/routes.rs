@@ -11,9 +11,10 @@ use axum::routing::{get, post};
 use axum::{Json, Router};
 
 use super::app::App;
+use super::failure::Failure;
 use super::guard;
 use super::health;
-use super::job::{Failure, Job};
+use super::job::Job;
 use super::{api, mcp, openapi, page, repositories};
 
 /// Maximum size of the body of a request.

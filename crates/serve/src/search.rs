@@ -9,7 +9,8 @@ use codeweaver::query::{
 use codeweaver::service::ServiceError;
 use codeweaver_git::Prefix;
 
-use super::job::{Failure, Work};
+use super::failure::Failure;
+use super::job::Work;
 use super::params::Params;
 
 /// Maximum value of `limit`.

@@ -10,7 +10,8 @@ use axum::response::{IntoResponse as _, Response};
 use hyper::body::Frame;
 use tokio::sync::mpsc;
 
-use super::job::{Failure, Job, Work};
+use super::failure::Failure;
+use super::job::{Job, Work};
 
 /// Maximum number of lines that wait for a slow client.
 const QUEUE: usize = 64;

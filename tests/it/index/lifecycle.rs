@@ -254,18 +254,18 @@ fn an_interrupted_reindex_resumes() {
     let stopped = updater::run(&codebase, &target, reindex, &StopsOne::default());
     assert!(matches!(stopped, Err(IndexError::Interrupted { .. })), "{stopped:?}");
     let epoch = reader(sandbox.root()).state.epoch;
-    let kept = codeweaver_index::status::unfinished(&codebase).expect("sealed work is noted");
+    let kept = codeweaver_index::checkpoint::unfinished(&codebase).expect("sealed work is noted");
     assert!(kept >= 5, "{kept}");
     // Until it is done the old index answers, and collection leaves the sealed work alone.
     assert_eq!(lifecycle_at(sandbox.root()), Lifecycle::Indexed);
     assert_eq!(sandbox.ask(&hybrid("alpha")), wanted);
     collect(sandbox.root());
-    assert_eq!(codeweaver_index::status::unfinished(&codebase), Some(kept));
+    assert_eq!(codeweaver_index::checkpoint::unfinished(&codebase), Some(kept));
 
     let report = updater::run(&codebase, &target, UpdateOptions::default(), &Silent).unwrap();
     assert!(report.blobs_indexed > 0 && report.blobs_indexed <= 241 - kept, "{report:?}, kept {kept}");
     assert!(reader(sandbox.root()).state.epoch > epoch, "the store was replaced");
-    assert_eq!(codeweaver_index::status::unfinished(&codebase), None);
+    assert_eq!(codeweaver_index::checkpoint::unfinished(&codebase), None);
     assert_eq!(sandbox.ask(&hybrid("alpha")), wanted);
     assert_sound(sandbox.root());
     let fresh = sandbox.copy();
@@ -303,7 +303,7 @@ fn a_checkpoint_of_a_reindex_expires_by_a_new_reindex_damage_or_age() {
     interrupt();
     publish::change_state(&codebase, |state| state.rebuilding.get_mut("main").unwrap().updated_at = 1)
         .unwrap();
-    assert_eq!(codeweaver_index::status::unfinished(&codebase), None);
+    assert_eq!(codeweaver_index::checkpoint::unfinished(&codebase), None);
     assert!(updater::run(&codebase, &target, UpdateOptions::default(), &Silent).unwrap().known);
     assert_eq!(sandbox.ask(&hybrid("alpha")), wanted);
     assert_sound(sandbox.root());

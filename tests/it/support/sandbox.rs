@@ -28,7 +28,7 @@ impl std::ops::Deref for Sandbox {
 impl Sandbox {
     /// An empty repository on the unborn branch `main`, without hooks.
     pub fn new() -> Sandbox {
-        codeweaver_index::background::set_program(program().to_path_buf());
+        codeweaver_index::program::set_program(program().to_path_buf());
         // As the program does: tests truncate files of the index that this process has mapped.
         codeweaver_base::sys::bus_error::install_handler();
         let repo = TestRepo::empty_dir_in_memory();

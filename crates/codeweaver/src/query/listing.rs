@@ -11,8 +11,7 @@ use codeweaver_chunk::{LanguageId, language};
 use codeweaver_git::worktree::FileState;
 use codeweaver_git::{self as git, BString, History, Mode, Oid, TreeComparer, quoting};
 use codeweaver_index::Target;
-use codeweaver_index::plan::skip_reason;
-use codeweaver_index::policy::{PathDecision, PathFlags, Policy, SkipReason};
+use codeweaver_index::policy::{PathDecision, PathFlags, Policy, SkipReason, skip_reason};
 
 use super::cancel::Cancel;
 use super::error::QueryError;

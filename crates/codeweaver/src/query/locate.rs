@@ -1,8 +1,7 @@
 //! Lookup of files and lines in a view, by paths as users and clients write them.
 
 use codeweaver_git::{BString, Oid, quoting};
-use codeweaver_index::plan::skip_reason;
-use codeweaver_index::policy::SkipReason;
+use codeweaver_index::policy::{SkipReason, skip_reason};
 
 use super::error::QueryError;
 use super::view::{MatchState, RowId, View};

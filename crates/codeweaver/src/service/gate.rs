@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use codeweaver_config::GateMode;
-use codeweaver_index::{Codebase, IndexError, Lifecycle, background, status};
+use codeweaver_index::{Codebase, IndexError, Lifecycle, background, checkpoint};
 use codeweaver_store::state::{Phase, State};
 use codeweaver_store::time;
 
@@ -151,7 +151,9 @@ fn message(lifecycle: &Lifecycle) -> String {
 
 /// The progress of the run, and the estimated milliseconds until it ends.
 fn progress(codebase: &Codebase) -> (Option<IndexingProgress>, Option<u64>) {
-    let Some(record) = status::running(codebase) else { return (Some(IndexingProgress::default()), None) };
+    let Some(record) = checkpoint::running(codebase) else {
+        return (Some(IndexingProgress::default()), None);
+    };
 
     let is_read = record.files_processed >= record.files_total;
     let share = record.files_processed as f64 / record.files_total.max(1) as f64;

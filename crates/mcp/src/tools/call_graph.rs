@@ -9,7 +9,7 @@ use codeweaver_index::background;
 use codeweaver_xref::{self as xref, CallGraphRequest, CallGraphResponse, Direction, Pages, Xref};
 
 use super::{Answer, Call, CallError, Tool, call_graph_text};
-use crate::arguments::Format;
+use crate::answer::Format;
 use crate::cursor::Cursor;
 use crate::target::CallTarget;
 

@@ -11,7 +11,7 @@ use codeweaver_text as text;
 
 use super::matches::{self, Limits, Page, Shown};
 use super::{Answer, Call, CallError, Tool};
-use crate::arguments::Format;
+use crate::answer::Format;
 use crate::cursor::Cursor;
 use crate::target::CallTarget;
 

@@ -7,7 +7,7 @@ use codeweaver::query::{Filters, SimilarRequest, ViewRequest};
 
 use super::matches::{self, Limits, Output, Page, Shown};
 use super::{Answer, Call, CallError, Tool};
-use crate::arguments::Format;
+use crate::answer::Format;
 use crate::cursor::Cursor;
 
 pub struct FindSimilar;

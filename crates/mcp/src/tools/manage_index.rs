@@ -20,7 +20,7 @@ use codeweaver::service::gate::{self, IndexingProgress};
 use codeweaver::service::trust::Purpose;
 use codeweaver_git::GitError;
 use codeweaver_index::status::{self, LanguageCount, Place, StatusReport};
-use codeweaver_index::{Codebase, IndexError, Lifecycle, background, clear};
+use codeweaver_index::{Codebase, IndexError, Lifecycle, background, checkpoint, clear};
 use codeweaver_store::state::State;
 use codeweaver_store::{StoreError, StoreReader, exclude};
 
@@ -285,7 +285,7 @@ impl Run<'_> {
     }
 
     fn report_progress(&self) {
-        if let Some(record) = status::running(self.target.codebase()) {
+        if let Some(record) = checkpoint::running(self.target.codebase()) {
             let share = record.files_processed as f64 / record.files_total.max(1) as f64;
             let message = format!(
                 "{} of {} files, {} chunks",

@@ -20,7 +20,7 @@ use codeweaver_git::quoting::printed;
 use super::Answer;
 use super::excerpt::{self, Excerpt};
 use super::text::{is_current, more, name_of, state_of};
-use crate::arguments::Format;
+use crate::answer::Format;
 use crate::cursor::Cursor;
 use crate::target::CallTarget;
 

@@ -51,8 +51,8 @@ use codeweaver::service::trust::Purpose;
 use codeweaver::service::{Caller, Codebases, ErrorKind, Patience, Progress, Requests, ServiceError};
 use codeweaver_index::{Codebase, Lifecycle};
 
-use super::answer::{self, Answer, AnswerEnd, CallError};
-use super::arguments::{self, Format};
+use super::answer::{self, Answer, AnswerEnd, CallError, Format};
+use super::arguments;
 use super::envelope::Envelope;
 use super::schema;
 use super::target::CallTarget;

@@ -6,7 +6,7 @@ use axum::extract::Path;
 use axum::http::header;
 use axum::response::{IntoResponse as _, Response};
 
-use super::super::job::Failure;
+use super::super::failure::Failure;
 
 struct Asset {
     name: &'static str,

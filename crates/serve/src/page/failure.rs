@@ -4,7 +4,7 @@ use axum::http::StatusCode;
 use maud::{Markup, html};
 
 use super::code::safe;
-use crate::job::Failure;
+use crate::failure::Failure;
 
 /// Milliseconds after which the script repeats a request that may be answered later.
 const RETRY_MS: u32 = 2000;

@@ -28,7 +28,7 @@ pub async fn page(asked: Asked) -> Response {
 
         let directory = Directory::new(&path, &listing.files);
         if directory.is_empty() && !path.is_empty() {
-            return Err(crate::job::Failure::not_found(format!("there is no directory {path}")));
+            return Err(crate::failure::Failure::not_found(format!("there is no directory {path}")));
         }
 
         let title = if path.is_empty() { "Files" } else { &path };

@@ -9,7 +9,7 @@ use super::code::{self, safe};
 use super::frame::{Page, Section};
 use super::{Asked, links, respond};
 use crate::api::{self, CommitItem};
-use crate::job::Failure;
+use crate::failure::Failure;
 
 /// Hexadecimal digits of an oid for people.
 const SHORT_OID: usize = 10;

@@ -43,7 +43,8 @@ use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
 
 use super::app::App;
-use super::job::{Failure, Job, Work};
+use super::failure::Failure;
+use super::job::{Job, Work};
 use frame::{Page, Section};
 
 /// The pages and their assets.

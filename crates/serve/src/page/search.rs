@@ -10,7 +10,8 @@ use codeweaver_text::plural;
 use super::frame::{Page, Section};
 use super::{Asked, copy, failure, filters, frame, html, lines, links, respond, results, status};
 use crate::access::Access;
-use crate::job::{Failure, Work};
+use crate::failure::Failure;
+use crate::job::Work;
 use crate::search::{Answer, DEFAULT_LINES, Search};
 
 /// Number of results of a page.

@@ -11,7 +11,7 @@ use codeweaver_text::{count, plural};
 use super::code::safe;
 use super::frame::{Page, Section};
 use super::{Asked, links, respond};
-use crate::job::Failure;
+use crate::failure::Failure;
 
 /// Maximum number of paths listed of each reason, and of one reason on a page of its own.
 const MAX_PATHS: usize = 50;

@@ -15,7 +15,8 @@ use codeweaver_xref::about::{About, Callee, Use};
 use super::code::{self, Line, safe};
 use super::frame::{Page, Section};
 use super::{Asked, copy, links, respond};
-use crate::job::{Failure, Work};
+use crate::failure::Failure;
+use crate::job::Work;
 use crate::search;
 
 /// Maximum number of entries listed; the rest is summed up.

@@ -19,7 +19,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use codeweaver_git::{BString, quoting};
-use codeweaver_index::plan::skip_reason;
+use codeweaver_index::policy::skip_reason;
 
 use super::intent::QueryIntent;
 use super::parse::report;

@@ -7,8 +7,7 @@ use std::sync::Mutex;
 
 use codeweaver_git::worktree::{WorktreeChange, WorktreeReader, WorktreeStatus};
 use codeweaver_git::{self as git, BString, ByteSlice as _, Mode, Oid, quoting};
-use codeweaver_index::plan::skip_reason;
-use codeweaver_index::policy::{Exempt, PathDecision, PathFlags, Policy, SkipReason};
+use codeweaver_index::policy::{Exempt, PathDecision, PathFlags, Policy, SkipReason, skip_reason};
 use codeweaver_store::StoreReader;
 use codeweaver_store::snapshot::Snapshot;
 use codeweaver_store::words::DocSet;
