@@ -23,7 +23,7 @@ use rmcp::service::{NotificationContext, Peer, RequestContext, ServiceExt};
 use rmcp::{RoleServer, ServerHandler};
 use tokio::sync::{Notify, Semaphore, mpsc};
 
-use codeweaver::service::{Codebases, RequestId};
+use codeweaver::service::{Codebases, RequestId, Waits};
 
 use super::answer::{self, Format};
 use super::log::{Records, Threshold};
@@ -193,6 +193,7 @@ impl Server {
             user: User::new(&context.peer),
             steps: context.meta.get_progress_token().is_some().then_some(steps),
             format: Format::from_arguments(&arguments),
+            waits: Waits::default(),
         };
 
         let is_cancelled = call.is_cancelled.clone();

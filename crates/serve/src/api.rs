@@ -43,7 +43,7 @@ fn stream_lines(work: &Work, lines: &Lines) -> Result<(), Failure> {
         found.for_each(Page::default(), |file: GrepFile| send_file(&file, work, lines))?;
 
         let (total_lines, total_files) = (found.n_lines, found.n_files());
-        let warnings = search.notes.iter().cloned().chain(found.warnings()).collect();
+        let warnings = [work.waits.take(), search.notes.clone(), found.warnings()].concat();
         Ok(StreamEnd { total_lines, total_files, warnings })
     })?;
 
@@ -88,7 +88,8 @@ pub fn similar_to(work: &Work) -> Result<codeweaver::query::Response, Failure> {
     request.view = search::view(work, rev);
     request.limit = work.params.number("limit", MAX_LIMIT)?.unwrap_or(request.limit).max(1);
 
-    let response = work.run(|update| work.searcher().similar(&request, update))?;
+    let mut response = work.run(|update| work.searcher().similar(&request, update))?;
+    response.warnings.extend(work.waits.take());
     work.follow_up(&response.index);
     Ok(response)
 }
@@ -144,7 +145,8 @@ pub fn call_graph(
     request.limit = work.params.number("limit", MAX_LIMIT)?.unwrap_or(request.limit).max(1);
     request.cancel = work.cancel.clone();
 
-    let response = work.run(|update| Xref::new(work.searcher()).query(&request, update))?;
+    let mut response = work.run(|update| Xref::new(work.searcher()).query(&request, update))?;
+    response.warnings.extend(work.waits.take());
     work.update_if_due(response.needs_update);
     Ok(response)
 }
@@ -230,7 +232,9 @@ pub fn list<'a>(
         n_changed: 0,
         cancel: work.cancel.clone(),
     };
-    work.run(|_| work.searcher().list_files(&request))
+    let mut listing = work.run(|_| work.searcher().list_files(&request))?;
+    listing.warnings.extend(work.waits.take());
+    Ok(listing)
 }
 
 /// A commit of a history.
@@ -295,12 +299,13 @@ pub fn commits(work: &Work) -> Result<CommitItems, Failure> {
         cancel: work.cancel.clone(),
     };
 
-    let (list, warnings) = work.run(|update| {
+    let (list, mut warnings) = work.run(|update| {
         work.searcher().changes(&request, update, |changes| {
             let list = changes.commits(offset, limit)?;
             Ok((list, std::mem::take(&mut changes.warnings)))
         })
     })?;
+    warnings.extend(work.waits.take());
 
     let commits = list.commits.iter().map(|listed| CommitItem {
         commit: listed.commit.id.to_string(),
@@ -325,8 +330,9 @@ pub async fn ask(job: Job) -> Result<Response, Failure> {
         work.limit(&mut request.filters, rev)?;
         request.view = search::view(work, rev);
 
-        let answer =
+        let mut answer =
             work.run(|update| ask::extractive(work.searcher(), question, &request, limit, update))?;
+        answer.warnings.extend(work.waits.take());
         work.follow_up(&answer.index);
         Ok(answer)
     })

@@ -12,7 +12,7 @@ use axum::response::{IntoResponse, Response};
 use codeweaver::query::response::IndexInfo;
 use codeweaver::query::view::freshness::RequestUpdate;
 use codeweaver::query::{Cancel, FileText, Outline, QueryError, Searcher};
-use codeweaver::service::{self, Caller, Patience, Progress, RequestId, Requests};
+use codeweaver::service::{self, Caller, Patience, Progress, RequestId, Requests, Waits};
 use codeweaver_index::{Codebase, background};
 
 use super::TIME_LIMIT;
@@ -49,6 +49,8 @@ pub struct Work {
     /// The repositories that the client may see.
     pub access: Access,
     pub cancel: Cancel,
+    /// The reasons for which the request has waited for its index, for the warnings of its answer.
+    pub waits: Waits,
 }
 
 impl Work {
@@ -63,7 +65,8 @@ impl Work {
     /// Runs `query`, which may start an update. If the index is damaged, it is repaired and `query` runs
     /// again.
     pub fn run<T>(&self, query: impl Fn(RequestUpdate<'_>) -> Result<T, QueryError>) -> Result<T, Failure> {
-        Ok(Requests::new(self.codebase(), self).run(query)?)
+        let answer = Requests::new(self.codebase(), self).run(query);
+        Ok(answer.map_err(|error| self.waits.explain(error))?)
     }
 
     /// Reads `lines` of a file (all if `None`) in `rev`, or in the working tree; or the contents `blob`.
@@ -114,6 +117,7 @@ impl Caller for Work {
 
     fn tell(&self, _: &Codebase, progress: Progress<'_>) {
         tracing::warn!(component = "serve", operation = "repair", "{progress}");
+        self.waits.add(progress);
     }
 }
 
@@ -145,7 +149,7 @@ impl Job {
             let _slot = slot;
             id.run(|| {
                 let searcher = app.searcher()?;
-                work(&Work { app, searcher, params, access, cancel })
+                work(&Work { app, searcher, params, access, cancel, waits: Waits::default() })
             })
         });
 

@@ -98,6 +98,7 @@ impl Search {
             Some(pattern) => {
                 let page = line_page(&work.params)?;
                 let mut answer = self.lines(work, pattern, |found| found.answer(page))?;
+                answer.warnings.extend(work.waits.take());
                 answer.warnings.extend(self.notes.iter().cloned());
                 Answer::Lines(Box::new(answer))
             }
@@ -114,6 +115,7 @@ impl Search {
     /// As [`Self::answer`].
     pub fn matches(&self, work: &Work, request: &Request) -> Result<Response, Failure> {
         let mut response = work.run(|update| work.searcher().search(request, update))?;
+        response.warnings.extend(work.waits.take());
         response.warnings.extend(self.notes.iter().cloned());
         work.app.metrics.searched(&response);
         Ok(response)

@@ -8,6 +8,7 @@ use codeweaver_store::{StoreLayout, StoreReader};
 use codeweaver_testkit::{FILES, TestRepo};
 
 use crate::support::mcp_client::McpClient;
+use crate::support::server::Server;
 
 /// Bytes of the checksum at the end of containers and snapshots.
 const CHECKSUM: usize = 32;
@@ -159,6 +160,46 @@ fn a_server_answers_from_the_rebuilt_store() {
         repo.codeweaver(["verify"]).success();
     }
     assert_eq!(client.close(), 0);
+}
+
+/// As the command line does: in a warning of the answer that was waited for, else in the answer that there is
+/// none yet.
+#[test]
+fn an_answer_to_an_agent_says_so() {
+    let repo = indexed();
+    let query = serde_json::json!({ "query": "parse_header" });
+
+    for kind in ["state", "shard", "segment", "entries", "snapshot"] {
+        let name = name_of(&rewrite(&repo, kind));
+        let mut client = McpClient::start(&repo);
+
+        let answer = client.ask("find_code", query.clone()).to_string();
+        assert!(answer.contains(&name), "{kind}: {answer}");
+        assert!(answer.contains("was written by another version"), "{kind}: {answer}");
+
+        repo.found(&["parse_header"]);
+        let answer = client.text("find_code", query.clone());
+        assert!(!answer.contains("another version"), "{kind}: {answer}");
+        assert_eq!(client.close(), 0);
+    }
+}
+
+#[test]
+fn an_answer_over_http_says_so() {
+    let repo = indexed();
+    let server = Server::start(&repo, &[]);
+
+    for path in ["api/search?q=parse_header", "search?q=parse_header"] {
+        rewrite(&repo, "entries");
+
+        let answer = server.get(path);
+        assert!(answer.body.contains("was written by another version"), "{path}: {answer:#?}");
+
+        repo.found(&["parse_header"]);
+        let answer = server.get(path);
+        assert_eq!(answer.status, 200, "{path}: {answer:#?}");
+        assert!(!answer.body.contains("another version"), "{path}: {answer:#?}");
+    }
 }
 
 /// A graph is optional, so no query waits for it.

@@ -15,7 +15,7 @@
 //! * [`gate`]: whether a codebase may answer, and the reason if it may not.
 //! * [`requests`]: runs queries; an index that is lost or damaged is repaired, and the query is run again.
 //! * [`caller`]: a front-end as it is seen from here: how long it waits, and how it is told about
-//!   [`progress`].
+//!   [`progress`]; [`waits`]: what it was told, for its answer.
 //! * [`follow_up()`]: updates that an answer shows to be due.
 //! * [`error`]: an error with its kind, its reason and its remedy; `causes`: made from the errors of the
 //!   libraries.
@@ -32,6 +32,7 @@ pub mod progress;
 pub mod request_id;
 pub mod requests;
 pub mod trust;
+pub mod waits;
 
 pub use caller::{Caller, Patience};
 pub use causes::root_cause;
@@ -41,3 +42,4 @@ pub use follow_up::follow_up;
 pub use progress::Progress;
 pub use request_id::RequestId;
 pub use requests::Requests;
+pub use waits::Waits;

@@ -4,13 +4,26 @@ use std::fmt;
 
 use codeweaver_store::StoreError;
 
-/// A reason for which a request waits. `Display` is a sentence for the user.
+/// A reason for which a request waits. `Display` is a sentence for the user, as long as it does.
 #[derive(Debug, Clone, Copy)]
 pub enum Progress<'a> {
     /// The index is gone, and is being built again.
     Rebuilding,
-    /// The index is damaged, and is being repaired.
+    /// The index is damaged or of another version, and is being repaired.
     Repairing(&'a StoreError),
+}
+
+impl Progress<'_> {
+    /// The sentence for the answer to a request that has waited.
+    pub fn past(&self) -> String {
+        match self {
+            Progress::Rebuilding => {
+                "the index of this repository was deleted or damaged; this answer has waited for the new one"
+                    .to_owned()
+            }
+            Progress::Repairing(damage) => format!("{damage}; this answer has waited for its repair"),
+        }
+    }
 }
 
 impl fmt::Display for Progress<'_> {

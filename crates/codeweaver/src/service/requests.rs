@@ -35,8 +35,8 @@ impl<'a> Requests<'a> {
         let codebase = self.codebase;
         let mut gate = gate::check(codebase);
 
-        if is_lost(codebase, &gate) {
-            self.caller.tell(self.codebase, Progress::Rebuilding);
+        if let Some(progress) = loss(codebase, &gate) {
+            self.caller.tell(self.codebase, progress);
             self.update_head(self.caller.patience(self.codebase).rebuild)?;
             gate = gate::check(codebase);
         }
@@ -110,12 +110,15 @@ impl<'a> Requests<'a> {
     }
 }
 
-/// Returns whether the index was deleted after it had been built, is or was damaged, or is of another version.
-fn is_lost(codebase: &Codebase, gate: &Result<Option<Gate>, IndexError>) -> bool {
+/// The reason to wait for an index that was deleted after it had been built, is or was damaged, or is of
+/// another version; `None` for any other state.
+fn loss<'g>(codebase: &Codebase, gate: &'g Result<Option<Gate>, IndexError>) -> Option<Progress<'g>> {
     match gate {
-        Ok(Some(gate)) => gate.reason == NonOkReason::NotIndexed && gate::is_lost(codebase),
-        Ok(None) => false,
-        Err(IndexError::Store(error)) => error.is_repairable(),
-        Err(_) => false,
+        Ok(Some(gate)) => {
+            let is_lost = gate.reason == NonOkReason::NotIndexed && gate::is_lost(codebase);
+            is_lost.then_some(Progress::Rebuilding)
+        }
+        Err(IndexError::Store(error)) => error.is_repairable().then_some(Progress::Repairing(error)),
+        Ok(None) | Err(_) => None,
     }
 }

@@ -54,9 +54,10 @@ impl Tool for AskDocs {
         request.view.revision = arguments.rev;
         request.view.cancel = call.cancel();
 
-        let found = call.run_query(&target, |updater| {
+        let mut found = call.run_query(&target, |updater| {
             ask::extractive(&target.searcher, &arguments.question, &request, MAX_PASSAGES, updater)
         })?;
+        found.warnings.extend(call.waits.take());
 
         follow_up(codebase, &found.index);
 

@@ -115,8 +115,9 @@ impl Tool for CallGraph {
         );
         let from = Cursor::resume(arguments.cursor.as_deref(), &key)?;
 
-        let response =
+        let mut response =
             call.run_query(&target, |updater| Xref::new(&target.searcher).query(&request, updater))?;
+        response.warnings.extend(call.waits.take());
         background::update_if_due(target.codebase(), response.needs_update);
 
         let pages = Pages::new(response, note_limit);

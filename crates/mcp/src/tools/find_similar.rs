@@ -88,6 +88,7 @@ impl Tool for FindSimilar {
 
         let mut response = call.run_query(&target, |updater| target.searcher.similar(&request, updater))?;
         response.warnings.extend(link);
+        response.warnings.extend(call.waits.take());
 
         let page = Page { offset: request.offset, limits, key: &key, format: call.format, words: &[] };
         Ok(matches::answer(&target, response, &page, &mut Shown::new()))

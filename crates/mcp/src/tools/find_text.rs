@@ -140,12 +140,14 @@ impl Tool for FindText {
         };
         let n_items = n_all.saturating_sub(offset).min(max).min(files.iter().map(n_items).sum());
 
+        let waits = call.waits.take();
         let answer = call.fit(n_items, limit, |n, needed| {
             let files = first(&files, n);
             let shown = offset + n;
             let next_cursor = (n > 0 && shown < n_all).then(|| Cursor::at(shown, &key).to_string());
 
-            let mut warnings = found.warnings();
+            let mut warnings = waits.clone();
+            warnings.extend(found.warnings());
             let item = if listing == Listing::Lines { "line" } else { "file" };
             warnings.extend(needed.map(|needed| no_room(item, n_all.saturating_sub(offset), needed)));
 

@@ -13,7 +13,8 @@
 //! * `Output`: the structured content, with `Serialize` and `JsonSchema`. It has the same facts as the text.
 //! * `run`: opens the codebase by [`Call::open`], asks the library by [`Call::run_query`], and builds the
 //!   answer within the limit of [`Call::token_limit`]. The text has one line for each item and one for the
-//!   frame, and says only what is unusual ([`text::unless_fresh`], [`text::state_of`]).
+//!   frame, and says only what is unusual ([`text::unless_fresh`], [`text::state_of`]). The warnings have those
+//!   of [`Call::waits`].
 //! * Pages: items that do not fit are left to the next call.
 //!   [`Cursor::resume`](super::cursor::Cursor::resume) gives the number of items that earlier answers had,
 //!   [`Call::fit`] builds the largest answer within the limit, and the answer ends with [`text::more`] if
@@ -48,7 +49,7 @@ use tokio::sync::mpsc::UnboundedSender;
 use codeweaver::query::view::freshness::RequestUpdate;
 use codeweaver::query::{Cancel, QueryError};
 use codeweaver::service::trust::Purpose;
-use codeweaver::service::{Caller, Codebases, ErrorKind, Patience, Progress, Requests, ServiceError};
+use codeweaver::service::{Caller, Codebases, ErrorKind, Patience, Progress, Requests, ServiceError, Waits};
 use codeweaver_index::{Codebase, Lifecycle};
 
 use super::answer::{self, Answer, AnswerEnd, CallError, Format};
@@ -198,6 +199,8 @@ pub struct Call {
     pub steps: Option<UnboundedSender<ProgressStep>>,
     /// The form in which the answer is sent.
     pub format: Format,
+    /// The reasons for which the call has waited for its index, for the warnings of its answer.
+    pub waits: Waits,
 }
 
 impl Call {
@@ -306,7 +309,8 @@ impl Call {
     }
 
     /// The outcome of a call that ends with `error`: an envelope if it is a gate.
-    fn error(&self, mut error: ServiceError, target: &CallTarget) -> CallError {
+    fn error(&self, error: ServiceError, target: &CallTarget) -> CallError {
+        let mut error = self.waits.explain(error);
         let codebase = target.codebase();
         let root = codebase.root();
 
@@ -336,8 +340,9 @@ impl Caller for Call {
         self.is_cancelled() || self.is_ending.load(Ordering::Relaxed)
     }
 
-    fn tell(&self, codebase: &Codebase, _: Progress<'_>) {
+    fn tell(&self, codebase: &Codebase, progress: Progress<'_>) {
         let root = codebase.root();
-        tracing::warn!(component = "mcp", operation = "rebuild", codebase_root = %root.display(), "the index is gone or damaged; it is built again");
+        tracing::warn!(component = "mcp", operation = "rebuild", codebase_root = %root.display(), "{progress}");
+        self.waits.add(progress);
     }
 }

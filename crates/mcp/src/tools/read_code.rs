@@ -89,7 +89,8 @@ impl Tool for ReadCode {
         }
         background::update_if_due(target.codebase(), is_behind);
 
-        let mut warnings: Vec<String> = link.iter().cloned().collect();
+        let notes: Vec<String> = link.into_iter().chain(call.waits.take()).collect();
+        let mut warnings = notes.clone();
         loop {
             warnings.extend(text.note().filter(|_| text.ends_within_line()));
 
@@ -114,7 +115,7 @@ impl Tool for ReadCode {
             text = shortened(answer.structured.file, f64::from(limit) / f64::from(size));
             let n_lines = text.total_lines - from.min(text.total_lines) + 1;
             let no_room = text.text.is_empty().then(|| no_room("line", n_lines as usize, size));
-            warnings = link.iter().cloned().chain(no_room).collect();
+            warnings = notes.iter().cloned().chain(no_room).collect();
         }
     }
 }

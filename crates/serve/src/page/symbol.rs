@@ -61,7 +61,7 @@ impl Lookup {
         };
 
         let searcher = work.searcher();
-        let (lookup, needs_update) = work.run(|update| {
+        let (mut lookup, needs_update) = work.run(|update| {
             let view = searcher.symbol_view(&request, update)?;
             let list = searcher.find_symbols(&view, &request)?;
             let about = match list.symbols.first() {
@@ -72,6 +72,9 @@ impl Lookup {
         })?;
 
         work.update_if_due(needs_update);
+        if let Some(about) = &mut lookup.about {
+            about.warnings.extend(work.waits.take());
+        }
         Ok(lookup)
     }
 }

@@ -101,7 +101,8 @@ impl Tool for FindSymbol {
 
         let root = codebase.root();
         let is_code_only = code_only.unwrap_or(false);
-        let page = Page { looked: &looked, freshness, rev: rev.as_deref(), root, is_code_only };
+        let waits = call.waits.take();
+        let page = Page { looked: &looked, freshness, rev: rev.as_deref(), root, is_code_only, waits };
 
         // A list of definitions has pages only if the call has one name.
         if let [one] = looked.as_slice()

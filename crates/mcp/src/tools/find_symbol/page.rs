@@ -19,6 +19,8 @@ pub(super) struct Page<'a> {
     pub root: PathBuf,
     /// Whether only the code of a definition is shown.
     pub is_code_only: bool,
+    /// The reasons for which the call has waited.
+    pub waits: Vec<String>,
 }
 
 impl Page<'_> {
@@ -72,12 +74,9 @@ impl Page<'_> {
         next_cursor: Option<String>,
         note: Option<String>,
     ) -> Answer<Output> {
-        let mut warnings: Vec<String> = self
-            .looked
-            .iter()
-            .filter_map(|looked| looked.about.as_ref())
-            .flat_map(|about| about.warnings.clone())
-            .collect();
+        let abouts = self.looked.iter().filter_map(|looked| looked.about.as_ref());
+        let mut warnings = self.waits.clone();
+        warnings.extend(abouts.flat_map(|about| about.warnings.clone()));
         warnings.extend(note);
         warnings.dedup();
 
