@@ -108,6 +108,7 @@ fn a_stage_acts_under_its_name_unless_it_is_switched_off() {
     };
     for (stage, query) in [
         (Stage::Translation, "Wie werden die Passwörter der Benutzer geprüft?"),
+        (Stage::Spelling, "authenticate a user by a pasword"),
         (Stage::Verbatim, "Waits for a client and answers its request."),
     ] {
         let strategy = stage.strategy().unwrap();
