@@ -4,8 +4,8 @@
 //! contains the injection of failing writes (`src/store/fault.rs`); a release build runs the same campaign
 //! with kills and damage alone. It takes about a quarter of an hour for a thousand kills on one slow core and
 //! prints a table after every repository. If a check fails, the exit code is 1 and the repositories concerned
-//! stay on disk. The short form runs in `tests/it/robustness/faults.rs`, and `docs/reliability.md` describes the
-//! campaign.
+//! stay on disk. The short form runs in `tests/it/robustness/faults.rs`, and `docs/reliability.md` describes
+//! the campaign.
 
 #![cfg(unix)]
 #![allow(dead_code, clippy::unwrap_used, reason = "shared with the tests, which use more of it")]

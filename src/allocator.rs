@@ -10,7 +10,8 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 const PURGE_DELAY: c_int = 15;
 
 /// Keeps freed memory for 400 milliseconds instead of 10. A first index frees and takes buffers of megabytes
-/// all the time, and the system has to provide their pages anew each time (docs/research/2026-11-performance.md).
+/// all the time, and the system has to provide their pages anew each time
+/// (docs/research/2026-11-performance.md).
 pub fn keep_freed_memory() {
     // SAFETY: called before other threads are started, as it is not thread-safe.
     unsafe { libmimalloc_sys::mi_option_set(PURGE_DELAY, 400 as c_long) }

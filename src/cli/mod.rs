@@ -7,8 +7,8 @@
 //! * [`render`]: text that is safe to print: colours, links, numbers, escapes.
 //! * [`width`], [`highlight`]: text that fits the terminal, and the words of a query in it.
 //! * [`places`]: paths relative to the current directory, with links.
-//! * [`results`]: the printed form of matches, with the parameters in [`output`]; [`lines`]: one line for each,
-//!   for editors; [`mod@grep`]: the lines that match a pattern.
+//! * [`results`]: the printed form of matches, with the parameters in [`output`]; [`lines`]: one line for
+//!   each, for editors; [`mod@grep`]: the lines that match a pattern.
 //! * [`progress`], [`checkpoint`], [`events`]: progress display, record and JSON events of an indexing run.
 //! * [`downloads`]: downloads of models; [`estimate`]: the cost of an index.
 //! * [`prompt`]: lines that a user types.

@@ -181,7 +181,8 @@ impl LiteLlm {
         let process = Command::new(litellm)
             .args(["--config", "litellm.yaml", "--host", "127.0.0.1", "--port", &port.to_string()])
             .env("LITELLM_DANGEROUSLY_PERMIT_WEAK_OR_UNSET_MASTER_KEY", "true")
-            // Otherwise it fetches prices before it listens, which takes minutes where the network drops packets.
+            // Otherwise it fetches prices before it listens, which takes minutes where the network drops
+            // packets.
             .env("LITELLM_LOCAL_MODEL_COST_MAP", "True")
             .current_dir(folder)
             .stdout(out.try_clone().unwrap())

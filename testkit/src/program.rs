@@ -19,8 +19,8 @@ pub fn program() -> &'static Path {
 
 /// Copies [`program`] to the file `to`, to be run there.
 ///
-/// Another process copies: a child that a test beside this one starts would inherit the open copy, and a file that is
-/// open for writing cannot be run.
+/// Another process copies: a child that a test beside this one starts would inherit the open copy, and a file
+/// that is open for writing cannot be run.
 pub fn copy_program(to: &Path) {
     let status = Command::new("cp").arg(program()).arg(to).status().unwrap();
     assert!(status.success(), "cp to {}: {status}", to.display());

@@ -1,5 +1,5 @@
-//! Helpers that all crates of git-codeweaver share: locks, random ids, atomic file replacement, memory maps and SIMD
-//! kernels, child processes.
+//! Helpers that all crates of git-codeweaver share: locks, random ids, atomic file replacement, memory maps
+//! and SIMD kernels, child processes.
 
 pub mod durable;
 pub mod process;

@@ -45,17 +45,17 @@
 //!      query ─► view ─► form ─► retrieve (dense, lexical, symbol, path) ─► rank ─► later stages ─► answer
 //! ```
 //!
-//! The crates below this one, in the order in which data flows: `base`, `http`, `text`, `config`, `git` (with the status of
-//! the working tree, and hooks), `chunk`, `embed`, `store` and [`index`](codeweaver_index). Above it are `xref`
-//! (definitions, references, callers), `eval` (figures of ranking quality), the front-ends `mcp` and `serve`, and the
-//! program. In here:
+//! The crates below this one, in the order in which data flows: `base`, `http`, `text`, `config`, `git` (with
+//! the status of the working tree, and hooks), `chunk`, `embed`, `store` and [`index`](codeweaver_index).
+//! Above it are `xref` (definitions, references, callers), `eval` (figures of ranking quality), the
+//! front-ends `mcp` and `serve`, and the program. In here:
 //!
 //! * [`query`]: a request to ranked matches, with the freshness of what was searched.
 //! * [`ask`]: a question to what the documents say about it, with its sources.
 //! * [`service`]: requests to open codebases, with the errors that every front-end renders.
 //!
-//! Files of the index are mapped into memory: a program that must survive their truncation by another one calls
-//! [`install_handler`](codeweaver_base::sys::bus_error::install_handler) when it starts.
+//! Files of the index are mapped into memory: a program that must survive their truncation by another one
+//! calls [`install_handler`](codeweaver_base::sys::bus_error::install_handler) when it starts.
 //!
 //! The types at the root of the crate are its interface. Everything else is public only for the program, the
 //! trainer and the benchmarks, and changes without notice.

@@ -62,8 +62,8 @@ impl Repo {
         Self::discover_with(dir, true, |options| options)
     }
 
-    /// As [`Self::discover`], without the environment and the configuration of the user and of the system, so that
-    /// the outcome depends on the repository alone. For tests.
+    /// As [`Self::discover`], without the environment and the configuration of the user and of the system, so
+    /// that the outcome depends on the repository alone. For tests.
     pub fn open_isolated(dir: &Path) -> Result<Repo, GitError> {
         Self::discover_with(dir, false, |options| options.permissions(gix::open::Permissions::isolated()))
     }
@@ -84,8 +84,8 @@ impl Repo {
                 // that GIT_CONFIG_GLOBAL names is not read either.
                 options.permissions.env.git_prefix = gix::sec::Permission::Deny;
             }
-            // With replace refs an oid could name other bytes than its own, so it would not identify the indexed
-            // bytes.
+            // With replace refs an oid could name other bytes than its own, so it would not identify the
+            // indexed bytes.
             options.modify(|options| adjust(options).config_overrides(["core.useReplaceRefs=false"]));
         }
 

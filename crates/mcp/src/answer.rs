@@ -95,8 +95,8 @@ pub enum FailureStatus {
     NotFound,
     /// It exists but is not supported.
     Unsupported,
-    /// It is a repository that this session may not use, or a file that is not shown; the message says how the
-    /// user allows it.
+    /// It is a repository that this session may not use, or a file that is not shown; the message says how
+    /// the user allows it.
     NotAllowed,
     /// An error, described by the message.
     Failed,

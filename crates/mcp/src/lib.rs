@@ -10,13 +10,14 @@
 //! * [`server`]: the protocol: handshake, lists, calls, progress, cancellation.
 //! * [`tools`]: one file per tool, and their table; [`schema`]: their schemas; [`arguments`]: conversion of
 //!   arguments; [`answer`]: results and errors of calls.
-//! * [`target`]: the repository that a call names, and the paths in its arguments; [`cursor`]: continuation of
-//!   long answers.
+//! * [`target`]: the repository that a call names, and the paths in its arguments; [`cursor`]: continuation
+//!   of long answers.
 //! * [`resources`]: the status of an index as a resource; [`log`]: log notifications.
 //! * [`shutdown`]: signals and the exit of the parent process.
 //! * [`clients`]: registration of the server in the configuration of clients.
 //!
-//! Repositories are opened, and queries run, by [`codeweaver::service`]. The handshake opens no repository. Indexing runs in a separate process ([`codeweaver_index::background`]).
+//! Repositories are opened, and queries run, by [`codeweaver::service`]. The handshake opens no repository.
+//! Indexing runs in a separate process ([`codeweaver_index::background`]).
 
 pub mod answer;
 mod arguments;

@@ -1,7 +1,7 @@
 //! The codebase that a call refers to, and the paths in its arguments.
 //!
-//! A call names any directory of a repository, or none. Its files are relative to the root of the worktree, or
-//! absolute.
+//! A call names any directory of a repository, or none. Its files are relative to the root of the worktree,
+//! or absolute.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

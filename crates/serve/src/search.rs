@@ -59,8 +59,8 @@ impl Answer {
 }
 
 impl Search {
-    /// The search that the parameters of `work` ask for. `q` is the query; `lang`, `path`, `exclude`, `kind`, `repo`,
-    /// `rev` and `state` are conditions besides those in it.
+    /// The search that the parameters of `work` ask for. `q` is the query; `lang`, `path`, `exclude`, `kind`,
+    /// `repo`, `rev` and `state` are conditions besides those in it.
     ///
     /// # Errors
     /// A parameter is missing or cannot be used.

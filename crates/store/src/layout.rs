@@ -450,7 +450,8 @@ impl StoreLayout {
     }
 }
 
-/// Replaces a file durably: after a crash it has the old bytes or the new ones. See [`codeweaver_base::durable`].
+/// Replaces a file durably: after a crash it has the old bytes or the new ones. See
+/// [`codeweaver_base::durable`].
 pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     replace(path, bytes)?;
     sync_dir(path.parent().unwrap_or(Path::new(".")))

@@ -1,7 +1,7 @@
 //! Finds files of the store that users of the repository cannot use.
 //!
-//! New files inherit owner and permissions ([`codeweaver_base::durable`]), so these files come from elsewhere: a copy
-//! made by root, another version of this program, a changed umask.
+//! New files inherit owner and permissions ([`codeweaver_base::durable`]), so these files come from
+//! elsewhere: a copy made by root, another version of this program, a changed umask.
 
 use std::path::{Path, PathBuf};
 

@@ -382,8 +382,8 @@ impl Caller for Context {
 /// `query` is run again.
 ///
 /// # Errors
-/// That of the query. With JSON output, a closed gate is also printed to stdout, as the status envelope of the
-/// MCP server with the command that fixes the cause.
+/// That of the query. With JSON output, a closed gate is also printed to stdout, as the status envelope of
+/// the MCP server with the command that fixes the cause.
 pub fn run_query<T>(
     searcher: &Searcher,
     context: &Context,

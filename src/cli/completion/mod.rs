@@ -34,8 +34,8 @@ pub fn script(shell: Shell, command: Command) -> Vec<u8> {
     }
 }
 
-/// The candidates for the word at `index` of a command line whose first word is `command`, the program. Each has its
-/// value and, after a tab, the first line of its help.
+/// The candidates for the word at `index` of a command line whose first word is `command`, the program. Each
+/// has its value and, after a tab, the first line of its help.
 ///
 /// Options are omitted unless the word begins with `-` or nothing else fits.
 pub fn candidates(

@@ -320,7 +320,8 @@ fn a_killed_loop_ends_with_the_same_bytes() {
     loop {
         let mut command = repo.command(codeweaver_testkit::program());
         let mut child = command.args(&arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        // Killed at any moment, not at one that is waited for; later each time, so that a slow machine gets on as well.
+        // Killed at any moment, not at one that is waited for; later each time, so that a slow machine gets
+        // on as well.
         std::thread::sleep(Duration::from_millis(chance.u64(50..500) + 50 * n_kills));
         let ended = child.try_wait().unwrap();
         if ended.is_some() {

@@ -235,7 +235,8 @@ fn a_history_without_queries_reports_the_reason() {
 }
 
 /// The calibration of relevance at the default `search.min_score`. The queries of the reference suite share
-/// few words with their answers, which is where relevance is weakest; docs/research/2026-11-evaluation.md has the figures.
+/// few words with their answers, which is where relevance is weakest; docs/research/2026-11-evaluation.md has
+/// the figures.
 #[test]
 fn foreign_queries_find_nothing() {
     const AT: f64 = 0.3;

@@ -1,4 +1,5 @@
-//! Conditions in queries: words that results must not have, states of files, and text that looks like a condition.
+//! Conditions in queries: words that results must not have, states of files, and text that looks like a
+//! condition.
 
 use serde_json::{Value, json};
 

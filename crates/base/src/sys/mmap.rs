@@ -40,8 +40,8 @@ impl Mapped {
 
         // SAFETY: no process of ours modifies the file (see the documentation of the type). If another
         // program does, its bytes are still read as bytes: nothing in a map is used as more than integers
-        // before it is checked. If the file is truncated, the handler puts zeros in place of the missing bytes,
-        // or the process ends; memory outside of the map is never read.
+        // before it is checked. If the file is truncated, the handler puts zeros in place of the missing
+        // bytes, or the process ends; memory outside of the map is never read.
         let map = unsafe { memmap2::Mmap::map(&file)? };
 
         Ok(Mapped(Bytes::File { guard: Guard::new(map.as_ptr(), map.len()), map, metadata }))

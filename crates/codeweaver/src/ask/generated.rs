@@ -1,7 +1,7 @@
 //! Generated: the answer of a language model, and the check of its citations.
 //!
-//! The numbers that it cites are compared with those of the sources: a number without a source is reported, and so
-//! are sentences without a number.
+//! The numbers that it cites are compared with those of the sources: a number without a source is reported,
+//! and so are sentences without a number.
 
 use serde::Serialize;
 

@@ -41,8 +41,8 @@ impl Resolver<'_> {
     /// Adds the conditions of `query` to `filters` and `view`.
     ///
     /// # Errors
-    /// [`QueryError::Path`] for a path that is not in the repository, [`QueryError::NoRepository`] if no repository
-    /// that the caller may see matches, and those of listing files.
+    /// [`QueryError::Path`] for a path that is not in the repository, [`QueryError::NoRepository`] if no
+    /// repository that the caller may see matches, and those of listing files.
     pub fn resolve(
         &self,
         query: &TypedQuery,
@@ -118,8 +118,8 @@ impl Resolver<'_> {
     }
 }
 
-/// The repositories in `rev` of a catalogue that the caller may see and that match one of `globs`; `None` if there is
-/// no condition, or if the codebase is a single repository.
+/// The repositories in `rev` of a catalogue that the caller may see and that match one of `globs`; `None` if
+/// there is no condition, or if the codebase is a single repository.
 ///
 /// # Errors
 /// [`QueryError::NoRepository`] if the caller may see none that matches one of the globs.

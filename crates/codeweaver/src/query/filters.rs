@@ -81,8 +81,8 @@ impl RepoSet {
     }
 }
 
-/// Returns whether the name of a member matches a glob. As in git, `*` does not match a slash and `**` does; the name
-/// of a group stands for all members in it.
+/// Returns whether the name of a member matches a glob. As in git, `*` does not match a slash and `**` does;
+/// the name of a group stands for all members in it.
 pub fn matches_name(glob: &str, name: &str) -> bool {
     let glob = glob.trim_end_matches('/');
     let is_in_group = name.strip_prefix(glob).is_some_and(|rest| rest.starts_with('/'));

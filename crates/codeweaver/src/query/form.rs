@@ -28,8 +28,8 @@ pub enum Form {
 }
 
 impl Form {
-    /// Chooses the form of the query of `request` for the words that `view` has. `is_by_words` says whether files
-    /// are searched for by words; otherwise a query is at most translated.
+    /// Chooses the form of the query of `request` for the words that `view` has. `is_by_words` says whether
+    /// files are searched for by words; otherwise a query is at most translated.
     pub fn choose(resources: &Resources<'_>, request: &Request, view: &View, is_by_words: bool) -> Form {
         let has = |stage: Stage| request.stages.has(stage);
 
@@ -67,8 +67,8 @@ impl Form {
         Form::Typed { part, copied }
     }
 
-    /// Ranks the files of `view` for this form: `rank` ranks them for each of its parts. `kinds` are those of the
-    /// filters.
+    /// Ranks the files of `view` for this form: `rank` ranks them for each of its parts. `kinds` are those of
+    /// the filters.
     pub fn rank(&self, view: &View, kinds: &[String], rank: impl Fn(&QueryPart) -> Ranking) -> Ranking {
         match self {
             Form::Typed { part, .. } => rank(part),

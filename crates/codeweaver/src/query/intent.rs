@@ -5,8 +5,8 @@ use codeweaver_chunk::classes::TaskProfile;
 /// Maximum number of characters of an unknown name that a warning quotes.
 const MAX_QUOTED: usize = 100;
 
-/// The task that an answer is for: to understand, implement, debug, optimise, test, configure, document or review
-/// something. A given intent changes the ranking and selects an importance profile.
+/// The task that an answer is for: to understand, implement, debug, optimise, test, configure, document or
+/// review something. A given intent changes the ranking and selects an importance profile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, schemars::JsonSchema, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 #[allow(
@@ -92,8 +92,8 @@ impl Intent {
         all.find(|(known, _)| known.eq_ignore_ascii_case(name.trim())).map(|(_, intent)| intent)
     }
 
-    /// Returns the intent called `name`, if one is named. If there is no such intent, adds that to `warnings`: it
-    /// only adjusts the ranking, so that a misspelt name is not worth an error.
+    /// Returns the intent called `name`, if one is named. If there is no such intent, adds that to
+    /// `warnings`: it only adjusts the ranking, so that a misspelt name is not worth an error.
     pub fn named(name: Option<&str>, warnings: &mut Vec<String>) -> Option<Intent> {
         let name = name?;
         let intent = Intent::by_name(name);

@@ -9,18 +9,19 @@
 //! * [`retrieve`]: candidates from lexical, dense, symbol and path evidence.
 //! * [`rank`]: the order of the files with candidates.
 //! * [`answer`]: the texts of the best files, within the budget.
-//! * `form`: the form in which the query is searched for: as typed, `translated`, in the `spelling` of the index,
-//!   or taken apart as a [`report`].
+//! * `form`: the form in which the query is searched for: as typed, `translated`, in the `spelling` of the
+//!   index, or taken apart as a [`report`].
 //! * `verbatim`, `rerank`: the stages after ranking.
 //! * `pipeline`: the sequence of form, retrieval, ranking and later stages.
 //! * `verify`: the comparison of the shown files with the disk.
 //! * [`search`]: all requests about one codebase.
-//! * [`conditions`]: filters and view of a request from a [`typed`] query, the one language of the front-ends.
+//! * [`conditions`]: filters and view of a request from a [`typed`] query, the one language of the
+//!   front-ends.
 //!
-//! Other requests are [`similar`], [`grep`], [`outline`], [`read`] and [`passages`]; [`locate`] resolves their
-//! paths, and `definitions` finds the definitions at their lines. Retrieval and ranking share [`path_facts`].
-//! [`changes`] and [`listing`] are answered from git, [`symbol_lookup`] from the names of all definitions,
-//! which [`symbol_scan`] reads.
+//! Other requests are [`similar`], [`grep`], [`outline`], [`read`] and [`passages`]; [`locate`] resolves
+//! their paths, and `definitions` finds the definitions at their lines. Retrieval and ranking share
+//! [`path_facts`]. [`changes`] and [`listing`] are answered from git, [`symbol_lookup`] from the names of all
+//! definitions, which [`symbol_scan`] reads.
 
 #[doc(hidden)]
 pub mod answer;

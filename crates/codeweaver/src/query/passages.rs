@@ -83,8 +83,8 @@ pub struct PassageTerm {
 /// Reads the text of a blob; `None` if it is not in this clone.
 type ReadText<'a> = dyn FnMut(&Oid) -> Result<Option<Arc<str>>, QueryError> + 'a;
 
-/// The passages of the files of `answer` that are shown. Matches that differ from the disk were left out of it,
-/// and so are their passages.
+/// The passages of the files of `answer` that are shown. Matches that differ from the disk were left out of
+/// it, and so are their passages.
 pub(super) fn of_answer(
     codebase: &Codebase,
     request: &Request,
@@ -103,7 +103,8 @@ pub(super) fn of_answer(
     })
 }
 
-/// Collects the passages of the files of `ranking`, whose texts `read` returns. `index` is the state of `view`.
+/// Collects the passages of the files of `ranking`, whose texts `read` returns. `index` is the state of
+/// `view`.
 pub(super) fn gather(
     request: &Request,
     view: &View,

@@ -1,7 +1,7 @@
 //! Pipeline: the stages from a request and its view to ranked files, each of which a query passes once.
 //!
-//! The form in which the query is searched for, retrieval and ranking of its parts, and the stages that change the
-//! order of the ranked files.
+//! The form in which the query is searched for, retrieval and ranking of its parts, and the stages that
+//! change the order of the ranked files.
 
 use std::borrow::Cow;
 use std::time::Instant;
@@ -19,8 +19,8 @@ use super::retrieve::Retrieval;
 use super::stage::Stage;
 use super::view::View;
 
-/// The stages after ranking, in their order. The cross-encoder is the last, since it reads only the best files of
-/// the final order.
+/// The stages after ranking, in their order. The cross-encoder is the last, since it reads only the best
+/// files of the final order.
 const LATER: [Stage; 2] = [Stage::Verbatim, Stage::Rerank];
 
 /// The ranking of the files of a view for a request.

@@ -290,8 +290,8 @@ impl Searcher {
     /// Opens the changes that `request` asks for, and applies `answer` to them.
     ///
     /// # Errors
-    /// [`codeweaver_git::GitError::UnknownRevision`]; [`QueryError::NotFound`] if a symbol is in no file that is
-    /// known; [`QueryError::Cancelled`].
+    /// [`codeweaver_git::GitError::UnknownRevision`]; [`QueryError::NotFound`] if a symbol is in no file that
+    /// is known; [`QueryError::Cancelled`].
     pub fn changes<T>(
         &self,
         request: &ChangesRequest,

@@ -2,7 +2,8 @@
 
 use super::response::Strategy;
 
-/// An idea that changes the form in which a query is searched for, or the order of the files that were ranked.
+/// An idea that changes the form in which a query is searched for, or the order of the files that were
+/// ranked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
     /// A long text is taken apart and searched for by its parts.
@@ -37,8 +38,8 @@ impl Stage {
         }
     }
 
-    /// The strategy by which a response says that the stage has acted; `None` for [`Stage::Report`], which the
-    /// parts in the explanation of each score show, and for [`Stage::Files`].
+    /// The strategy by which a response says that the stage has acted; `None` for [`Stage::Report`], which
+    /// the parts in the explanation of each score show, and for [`Stage::Files`].
     pub fn strategy(self) -> Option<Strategy> {
         match self {
             Stage::Report | Stage::Files => None,

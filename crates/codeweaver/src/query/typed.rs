@@ -1,5 +1,5 @@
-//! Typed query: a text with conditions, such as `lang:go path:src -mock retry with backoff`, in the one language of
-//! queries that all front-ends read.
+//! Typed query: a text with conditions, such as `lang:go path:src -mock retry with backoff`, in the one
+//! language of queries that all front-ends read.
 
 use std::fmt;
 
@@ -44,9 +44,9 @@ impl TypedQuery {
     /// Splits `typed` into text and conditions.
     ///
     /// Conditions are words of the form `name:value` or `name:"va lue"` outside of quoted text and of regular
-    /// expressions, and words that begin with a single hyphen and a letter (`-word`). Other words with a colon or
-    /// hyphens, such as `std::vector`, `--option` and `-v`, belong to the text, and so does a text of several lines as
-    /// a whole, since it was pasted.
+    /// expressions, and words that begin with a single hyphen and a letter (`-word`). Other words with a
+    /// colon or hyphens, such as `std::vector`, `--option` and `-v`, belong to the text, and so does a text
+    /// of several lines as a whole, since it was pasted.
     pub fn parse(typed: &str) -> TypedQuery {
         if typed.trim().contains('\n') {
             return TypedQuery::verbatim(typed);
@@ -102,8 +102,8 @@ impl TypedQuery {
         })
     }
 
-    /// The pattern of the lines that the query asks for; `None` if it asks for code. With a kind, an exact text asks
-    /// for the code that has it, since lines have no kind.
+    /// The pattern of the lines that the query asks for; `None` if it asks for code. With a kind, an exact
+    /// text asks for the code that has it, since lines have no kind.
     pub fn pattern(&self) -> Option<Pattern> {
         let has_kind = self.conditions.iter().any(|condition| matches!(condition, Condition::Kind(_)));
 
@@ -293,8 +293,8 @@ impl<'q> QueryText<'q> {
     }
 }
 
-/// The text that `word` excludes; `None` if it excludes none. An option of a program, such as `-v` or `--all`, does
-/// not.
+/// The text that `word` excludes; `None` if it excludes none. An option of a program, such as `-v` or
+/// `--all`, does not.
 fn excluded_text(word: &str) -> Option<&str> {
     let rest = word.strip_prefix('-')?;
     if let Some(quoted) = rest.strip_prefix('"') {

@@ -50,8 +50,8 @@ impl Codebases {
         Codebases { trust: Trust::new(&default_dir), default_dir, is_confined: false, open: Mutex::default() }
     }
 
-    /// Serves only the codebase in `root`, for other users over a network: a request that names another one is
-    /// refused, whatever `mcp.allow` says.
+    /// Serves only the codebase in `root`, for other users over a network: a request that names another one
+    /// is refused, whatever `mcp.allow` says.
     pub fn confined(root: PathBuf) -> Codebases {
         Codebases { is_confined: true, ..Codebases::new(root) }
     }

@@ -9,8 +9,8 @@
 //! The command line, the MCP server and the HTTP server parse requests and render answers. Everything that
 //! they have in common is here, so that the same request has the same answer or the same error everywhere:
 //!
-//! * [`codebases`]: open codebases by path, opened at the first request and cached; [`checkout`]: the checkout
-//!   around a directory.
+//! * [`codebases`]: open codebases by path, opened at the first request and cached; [`checkout`]: the
+//!   checkout around a directory.
 //! * [`trust`]: the repositories that a session may use.
 //! * [`gate`]: whether a codebase may answer, and the reason if it may not.
 //! * [`requests`]: runs queries; an index that is lost or damaged is repaired, and the query is run again.

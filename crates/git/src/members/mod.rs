@@ -1,9 +1,9 @@
 //! Members of a catalogue: repositories whose trees make up the tree of another, bare one.
 //!
 //! The tree of a catalogue has the tree of each member under the member's name, without a copy of its
-//! objects, and a file [`MEMBERS_FILE`] that lists the members. This module parses the list, `catalogue` reads
-//! that of a repository, `stores` finds the objects, `probe` looks up the present commit of a member, and
-//! `commit` writes the list with the tree.
+//! objects, and a file [`MEMBERS_FILE`] that lists the members. This module parses the list, `catalogue`
+//! reads that of a repository, `stores` finds the objects, `probe` looks up the present commit of a member,
+//! and `commit` writes the list with the tree.
 //!
 //! A repository is a catalogue because its own configuration says so ([`CATALOGUE_KEY`]). No clone and no
 //! push can set that, so a list of members in a foreign tree opens nothing.

@@ -56,8 +56,8 @@ pub fn missing<'s>(codebase: &Codebase, state: &'s State) -> &'s [SegmentRef] {
     if n_missing as f64 > rows_of(wanted) as f64 * MAX_MISSING_SHARE { wanted } else { &[] }
 }
 
-/// Number of rows that the largest graph over leading segments covers; 0 if it does not open, as one of another
-/// version.
+/// Number of rows that the largest graph over leading segments covers; 0 if it does not open, as one of
+/// another version.
 fn n_covered_rows(store: &StoreLayout, segments: &[SegmentRef]) -> u64 {
     let Some(n) = store.largest_graph(segments) else { return 0 };
 

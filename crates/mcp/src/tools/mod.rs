@@ -13,8 +13,8 @@
 //! * `Output`: the structured content, with `Serialize` and `JsonSchema`. It has the same facts as the text.
 //! * `run`: opens the codebase by [`Call::open`], asks the library by [`Call::run_query`], and builds the
 //!   answer within the limit of [`Call::token_limit`]. The text has one line for each item and one for the
-//!   frame, and says only what is unusual ([`text::unless_fresh`], [`text::state_of`]). The warnings have those
-//!   of [`Call::waits`].
+//!   frame, and says only what is unusual ([`text::unless_fresh`], [`text::state_of`]). The warnings have
+//!   those of [`Call::waits`].
 //! * Pages: items that do not fit are left to the next call.
 //!   [`Cursor::resume`](super::cursor::Cursor::resume) gives the number of items that earlier answers had,
 //!   [`Call::fit`] builds the largest answer within the limit, and the answer ends with [`text::more`] if

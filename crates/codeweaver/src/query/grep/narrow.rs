@@ -1,5 +1,5 @@
-//! Narrowing: a search for the code that has the lines of the exact part of its query, and none of the lines with an
-//! excluded word.
+//! Narrowing: a search for the code that has the lines of the exact part of its query, and none of the lines
+//! with an excluded word.
 
 use std::sync::Arc;
 
@@ -13,8 +13,9 @@ use crate::query::filters::{Filters, LineSet};
 use crate::query::request::Request;
 use crate::query::typed::QueryText;
 
-/// Returns `request` for the code that has the exact part of its query and no excluded word, by the lines that `find`
-/// finds, with warnings; `None` if its query has neither. If no line has the exact part, the request is for all code.
+/// Returns `request` for the code that has the exact part of its query and no excluded word, by the lines
+/// that `find` finds, with warnings; `None` if its query has neither. If no line has the exact part, the
+/// request is for all code.
 pub(in crate::query) fn narrowed<'a>(
     request: &Request,
     find: impl Fn(&GrepRequest) -> Result<Found<'a>, QueryError>,
@@ -47,8 +48,8 @@ pub(in crate::query) fn narrowed<'a>(
     Ok(Some((narrowed, warnings)))
 }
 
-/// The pattern of the lines that code must have for the query `text`, and the words that order it; `None` if code
-/// with any lines is wanted.
+/// The pattern of the lines that code must have for the query `text`, and the words that order it; `None` if
+/// code with any lines is wanted.
 fn exact_part(text: &str) -> Option<(Pattern, String)> {
     match QueryText::parse(text) {
         QueryText::Exact(exact) => Some((Pattern::exact(exact), exact.to_owned())),

@@ -29,8 +29,8 @@ impl MatchState {
         }
     }
 
-    /// The state called `name` that a query may ask for; `None` if there is none. A file that is not readable is
-    /// shown as committed.
+    /// The state called `name` that a query may ask for; `None` if there is none. A file that is not readable
+    /// is shown as committed.
     pub fn by_name(name: &str) -> Option<MatchState> {
         let states = [MatchState::Committed, MatchState::Staged, MatchState::Dirty, MatchState::Untracked];
         states.into_iter().find(|state| state.name().eq_ignore_ascii_case(name))

@@ -124,8 +124,8 @@ impl SimilarRequest {
     }
 }
 
-/// Ranks the code that is nearest to the definition at the line of `request`, or to the chunk there if the line
-/// is in no definition. That definition or chunk itself is left out.
+/// Ranks the code that is nearest to the definition at the line of `request`, or to the chunk there if the
+/// line is in no definition. That definition or chunk itself is left out.
 ///
 /// # Errors
 /// [`QueryError::NotFound`] if no chunk has the line, [`QueryError::Cancelled`], and those of reading blobs.

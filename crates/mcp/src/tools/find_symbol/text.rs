@@ -10,7 +10,8 @@ use codeweaver_xref::about::About;
 use super::output::{AboutOutput, DefinitionOutput, NameOutput, UseOutput};
 use super::{Looked, MAX_SIGNATURE};
 
-/// Writes the answer about one name, in `rev` if there is one; if `is_code_only`, of a definition only its code.
+/// Writes the answer about one name, in `rev` if there is one; if `is_code_only`, of a definition only its
+/// code.
 pub(super) fn write_name(
     text: &mut String,
     looked: &Looked,
