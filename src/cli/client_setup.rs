@@ -81,7 +81,7 @@ fn client_parser() -> impl TypedValueParser<Value = &'static Client> {
 /// A file cannot be read, edited safely or written; the home directory is unknown; there is no repository for
 /// `--scope project`.
 pub fn run(args: &SetupArgs, context: &Context) -> Result<ExitCode, CliError> {
-    let environment = Environment::of_process();
+    let environment = Environment::from_process();
     let command = Command::find(&environment, args.absolute_path)?;
 
     if let Some(client) = args.print {

@@ -66,7 +66,7 @@ impl Context {
         Context {
             paint: paint(args.color, !settings.is_plain),
             err_paint,
-            screen: Screen::of_stdout(),
+            screen: Screen::from_stdout(),
             pager: if args.no_pager { None } else { Pager::choose(&settings) },
             ..plain
         }

@@ -29,7 +29,7 @@ impl Pager {
     /// The pager that environment and configuration name; `None` if stdout is not a terminal of known size,
     /// if paging is switched off, and on Windows, which has no shell to run it.
     pub fn choose(settings: &DisplaySettings) -> Option<Pager> {
-        let screen = Screen::of_stdout();
+        let screen = Screen::from_stdout();
         let is_dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
         let is_off = settings.is_paged == Some(false) || is_pager_in_use() || is_dumb || cfg!(windows);
         if is_off || !io::stdout().is_terminal() || screen.rows.is_none() || screen.columns.is_none() {

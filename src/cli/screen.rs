@@ -23,7 +23,7 @@ impl Screen {
 
     /// The terminal of stdout, also behind a pager that git has started. `COLUMNS` has precedence over the
     /// width of the terminal.
-    pub fn of_stdout() -> Screen {
+    pub fn from_stdout() -> Screen {
         if !is_displayed() {
             return Screen::default();
         }

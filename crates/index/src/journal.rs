@@ -79,7 +79,7 @@ impl Journal {
 
     /// Opens the journal of a query that parses files which are not indexed. Any number of queries run at
     /// once, so each has a locked file of its own; an unlocked file belongs to a query that died.
-    pub(crate) fn of_query(codebase: &Codebase, n_threads: usize) -> Journal {
+    pub(crate) fn from_query(codebase: &Codebase, n_threads: usize) -> Journal {
         static NEXT: AtomicU64 = AtomicU64::new(0);
 
         let mut journal = Journal::empty(codebase);

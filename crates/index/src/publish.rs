@@ -71,7 +71,7 @@ pub fn publish(
 
     let n_known = state.segments.len();
     append_segments(&mut state, publication.segments);
-    let mut reader = StoreReader::of_state(&store, state, files)?;
+    let mut reader = StoreReader::from_state(&store, state, files)?;
 
     let new_entries = resolve(&reader, n_known, publication)?;
     let mut snapshot =
@@ -340,7 +340,7 @@ fn append_entries(
         bytes: bytes.len() as u64,
     });
 
-    *reader = StoreReader::of_state(&store, state, files)?;
+    *reader = StoreReader::from_state(&store, state, files)?;
     Ok(entry_base)
 }
 

@@ -133,7 +133,7 @@ fn verify_graphs(store: &StoreLayout, state: &State) -> Vec<Finding> {
 
 /// Checks that every snapshot reads and that its totals equal a recount.
 fn verify_snapshots(store: &StoreLayout, state: State) -> Result<Vec<Finding>, IndexError> {
-    let reader = StoreReader::of_state(store, state, &OpenFiles::default())?;
+    let reader = StoreReader::from_state(store, state, &OpenFiles::default())?;
     let mut findings = Vec::new();
 
     for (key, reference) in &reader.state.snapshots {

@@ -196,7 +196,7 @@ impl Run<'_> {
 
         let begun =
             State { epoch: old.state.epoch, segments: self.sealed_before.clone(), ..State::default() };
-        let result = self.from(StoreReader::of_state(&self.codebase.store(), begun, self.files)?);
+        let result = self.from(StoreReader::from_state(&self.codebase.store(), begun, self.files)?);
 
         // The run has ended, so its head must not stay in the phase `Indexing`.
         if matches!(result, Err(IndexError::Interrupted { .. } | IndexError::EpochChanged)) {

@@ -86,7 +86,7 @@ impl StoreReader {
         loop {
             let Some(state) = State::read(&layout.state())? else { return Ok(None) };
 
-            match StoreReader::of_state(layout, state, files) {
+            match StoreReader::from_state(layout, state, files) {
                 // The state has been replaced since it was read.
                 Err(e) if e.is_not_found() && attempt < RETRIES => attempt += 1,
                 Ok(reader) => {
@@ -111,14 +111,14 @@ impl StoreReader {
         };
 
         let previous = State::read(&layout.previous_state()).ok().flatten();
-        match previous.map(|state| StoreReader::of_state(layout, state, files)) {
+        match previous.map(|state| StoreReader::from_state(layout, state, files)) {
             Some(Ok(reader)) => Ok(Some(StoreReader { denied: Some(Arc::new(denied)), ..reader })),
             _ => Err(denied),
         }
     }
 
     /// Opens a view of `state`.
-    pub fn of_state(
+    pub fn from_state(
         layout: &StoreLayout,
         state: State,
         files: &OpenFiles,

@@ -192,10 +192,10 @@ impl<'a> Local<'a> {
 fn collection(args: &AskArgs, context: &Context) -> Result<Option<Codebase>, CliError> {
     let (collection, directories) = match (&args.index, args.dir.as_slice()) {
         (None, []) => return Ok(None),
-        (Some(name), _) => (Collections::of_user()?.named(name)?, None),
+        (Some(name), _) => (Collections::from_user()?.named(name)?, None),
         (None, directories) => {
             let directories = absolute(directories);
-            (Collections::of_user()?.of_directories(&directories)?, Some(directories))
+            (Collections::from_user()?.of_directories(&directories)?, Some(directories))
         }
     };
 

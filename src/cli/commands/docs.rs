@@ -60,7 +60,7 @@ enum Action {
 }
 
 pub fn run(args: DocsArgs, context: &Context) -> Result<ExitCode, CliError> {
-    let collections = Collections::of_user()?;
+    let collections = Collections::from_user()?;
 
     match args.action {
         Action::Add { name, directories, json } => {

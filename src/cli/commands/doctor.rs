@@ -327,7 +327,7 @@ fn index(codebase: &Codebase, broken: Option<&Broken>) -> Check {
 
 /// Checks the MCP clients: one check for all that can start the server, and one for each client that cannot.
 fn clients(codebase: &Codebase) -> Vec<Check> {
-    let environment = Environment::of_process();
+    let environment = Environment::from_process();
     let found = registered::find(&environment, codebase.repo.work_dir());
     let (mut good, mut checks) = (Vec::new(), Vec::new());
 

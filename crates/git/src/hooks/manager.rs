@@ -88,7 +88,7 @@ impl Manager {
     }
 
     /// Returns the manager that generated this hook script, if any.
-    pub(super) fn of_script(text: &[u8]) -> Option<Manager> {
+    pub(super) fn from_script(text: &[u8]) -> Option<Manager> {
         let generated = MANAGERS
             .iter()
             .find(|traits| traits.signatures.iter().any(|signature| text.contains_str(signature)));
@@ -252,7 +252,7 @@ mod tests {
             ("#!/bin/sh\necho\n", None),
         ];
         for (text, expected) in table {
-            assert_eq!(Manager::of_script(text.as_bytes()), expected, "{text}");
+            assert_eq!(Manager::from_script(text.as_bytes()), expected, "{text}");
         }
     }
 

@@ -186,7 +186,7 @@ fn decide_unwritten_file(
     reason: Reason,
 ) -> Result<(Outcome, Option<BString>), Reason> {
     let HookFile::Regular { bytes, executable } = &surveyed.file else { return Err(reason) };
-    match Manager::of_script(bytes) {
+    match Manager::from_script(bytes) {
         _ if *executable && matches!(script::find(bytes), Ok(Some(_))) => Ok((Outcome::Unchanged, None)),
         Some(manager) => Err(Reason::Managed(manager)),
         None => Err(reason),
@@ -208,7 +208,7 @@ fn decide_file(
 
     let block = script::find(bytes).map_err(|_| Reason::Damaged)?;
     if block.is_none() {
-        if let Some(manager) = Manager::of_script(bytes) {
+        if let Some(manager) = Manager::from_script(bytes) {
             return Err(Reason::Managed(manager));
         }
         if !script::is_shell_script(bytes) {

@@ -45,7 +45,7 @@ pub(super) fn estimate_with(
     let cache = VectorCache::existing(codebase, context.embedder);
     let vectors = KnownVectors::new(context.reader, context.embedder);
     let n_threads = codebase.settings.index.threads.unwrap_or_else(available_threads).min(jobs.len());
-    let journal = Journal::of_query(codebase, n_threads);
+    let journal = Journal::from_query(codebase, n_threads);
     let next = AtomicUsize::new(0);
 
     let counts = std::thread::scope(|scope| {

@@ -61,7 +61,7 @@ impl Worker<'_> {
 
         let next = AtomicUsize::new(0);
         let n_threads = threads.clamp(1, units.len().max(1));
-        let journal = Journal::of_query(self.context.codebase, n_threads);
+        let journal = Journal::from_query(self.context.codebase, n_threads);
         let mut done = std::thread::scope(|scope| {
             let mut helpers = Vec::with_capacity(n_threads);
             for thread in 0..n_threads {

@@ -75,7 +75,7 @@ impl Place {
 
 impl Environment {
     /// The environment of this process.
-    pub fn of_process() -> Environment {
+    pub fn from_process() -> Environment {
         let os = if cfg!(windows) {
             Os::Windows
         } else if cfg!(target_os = "macos") {

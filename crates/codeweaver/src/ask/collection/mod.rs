@@ -106,7 +106,7 @@ pub struct CollectionReport {
 
 impl Collections {
     /// The folder in the cache of the user, from `XDG_CACHE_HOME` and `HOME`.
-    pub fn of_user() -> Result<Collections, CollectionError> {
+    pub fn from_user() -> Result<Collections, CollectionError> {
         let cache = absolute_path("XDG_CACHE_HOME").or_else(|| Some(absolute_path("HOME")?.join(".cache")));
         let root = cache.ok_or(CollectionError::NoCache)?.join("codeweaver").join("collections");
         Ok(Collections { root })

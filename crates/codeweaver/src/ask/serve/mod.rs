@@ -163,7 +163,7 @@ impl<'a> Server<'a> {
     fn load(&mut self, is_first: bool) -> Result<(), ServeError> {
         self.next_reload = Instant::now() + Duration::from_secs(self.settings.ask.reload_interval);
 
-        let collections = Collections::of_user();
+        let collections = Collections::from_user();
         let own = self.settings.ask.index_name.clone();
         let directories = match self.options.directories.as_slice() {
             [] => self.settings.ask.directories.iter().map(|typed| at_home(typed)).collect(),
@@ -173,7 +173,7 @@ impl<'a> Server<'a> {
         if directories.is_empty() {
             self.load_repository(&own, is_first)?;
         } else {
-            let collection = Collections::of_user()?.named(&format!("served-{own}"))?;
+            let collection = Collections::from_user()?.named(&format!("served-{own}"))?;
             self.load_collection(&own, &collection, Some(&directories), is_first)?;
         }
 
