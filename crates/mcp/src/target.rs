@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use codeweaver::query::{Filters, Resolved, Resolver, Searcher, TypedQuery, ViewRequest};
+use codeweaver::query::{Condition, Filters, Resolved, Resolver, Searcher, TypedQuery, ViewRequest};
 use codeweaver::service::{Codebases, ServiceError};
 use codeweaver_git::{GitError, Prefix};
 use codeweaver_index::{Codebase, IndexError};
@@ -102,17 +102,28 @@ impl CallTarget {
         (!real.is_empty() && !has_parent && !is_same).then(|| real.to_owned())
     }
 
-    /// Adds the conditions of `query` to `filters` and `view`. Its paths are relative to the root.
+    /// Adds the conditions of `query` to `filters` and `view`. Its paths are read as by [`Self::add_paths`].
     pub fn resolve(
         &self,
         query: &TypedQuery,
-        filters: Filters,
+        mut filters: Filters,
         view: ViewRequest,
     ) -> Result<Resolved, CallError> {
+        let mut query = query.clone();
+        let mut paths = Vec::new();
+        query.conditions.retain(|condition| match condition {
+            Condition::Path(path) => {
+                paths.push(path.clone());
+                false
+            }
+            _ => true,
+        });
+        self.add_paths(&mut filters, &paths)?;
+
         let prefix = &Prefix::root(&self.codebase().repo);
         let resolver = Resolver { searcher: &self.searcher, prefix, may_see: None };
         resolver
-            .resolve(query, filters, view)
+            .resolve(&query, filters, view)
             .map_err(|error| CallError::from_service(ServiceError::from(error), None))
     }
 

@@ -224,9 +224,12 @@ fn mode_by_name(name: &str) -> Result<Mode, Failure> {
     })
 }
 
+/// Makes a condition of the value of a parameter.
+type ToCondition = fn(String) -> Condition;
+
 /// The conditions in parameters of their own. Those of a text of several lines can be written nowhere else.
 fn conditions(params: &Params) -> Result<Vec<Condition>, Failure> {
-    let named: [(&str, fn(String) -> Condition); 6] = [
+    let named: [(&str, ToCondition); 6] = [
         ("repo", Condition::Repo),
         ("path", Condition::Path),
         ("exclude", Condition::ExcludedPath),

@@ -204,12 +204,9 @@ pub enum AnnArg {
 pub fn run(args: SearchArgs, context: &Context) -> Result<ExitCode, CliError> {
     let codebase = context.codebase()?;
     let include_tests = codebase.settings.search.include_tests;
-    let typed = query_text(&args.query)?;
+    let is_pattern = matches!(args.mode, ModeArg::Exact | ModeArg::Regex);
 
-    let mut query = match args.mode {
-        ModeArg::Exact | ModeArg::Regex => TypedQuery::verbatim(&typed),
-        _ => TypedQuery::parse(&typed),
-    };
+    let mut query = typed_query(&args.query, is_pattern)?;
     query.conditions.extend(args.scope.conditions());
 
     // A query that is quoted as a whole or written as /regex/ searches lines, too.
@@ -311,15 +308,19 @@ fn run_grep(
     Ok(ExitCode::from(if found.n_files() == 0 { exit::NEGATIVE } else { 0 }))
 }
 
-/// The query as typed, or the contents of standard input if it is `-`.
-fn query_text(typed: &[String]) -> Result<String, CliError> {
-    if typed != ["-"] {
-        return Ok(typed.join(" "));
+/// The query in the arguments, or in standard input if that is `-`.
+fn typed_query(arguments: &[String], is_pattern: bool) -> Result<TypedQuery, CliError> {
+    if arguments == ["-"] {
+        let mut bytes = Vec::new();
+        std::io::stdin().lock().take(MAX_STDIN_BYTES).read_to_end(&mut bytes)?;
+        let text = String::from_utf8_lossy(&text::into_utf8(bytes)).trim_end().to_owned();
+        return Ok(if is_pattern { TypedQuery::verbatim(&text) } else { TypedQuery::parse(&text) });
     }
 
-    let mut bytes = Vec::new();
-    std::io::stdin().lock().take(MAX_STDIN_BYTES).read_to_end(&mut bytes)?;
-    Ok(String::from_utf8_lossy(&text::into_utf8(bytes)).trim_end().to_owned())
+    Ok(match is_pattern {
+        true => TypedQuery::verbatim(&arguments.join(" ")),
+        false => TypedQuery::from_arguments(arguments),
+    })
 }
 
 /// The request of the arguments, for a search that ranks. What is ignored is added to `notes`.

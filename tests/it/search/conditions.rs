@@ -36,7 +36,7 @@ fn code_and_lines_with_an_excluded_word_are_left_out() {
     let without = search(&repo, "send a letter -mock");
     assert!(paths(&without).contains(&"src/send.rs"), "{without:#}");
     assert!(!paths(&without).contains(&"src/mock.rs") && !paths(&without).contains(&"src/flags.rs"));
-    assert_eq!(without["warnings"], json!(["what has \"mock\" is left out (-mock)"]));
+    assert_eq!(without["warnings"], json!(["code with \"mock\" is left out (-mock)"]));
     assert_eq!(without["status"], "ok");
 
     // A text of several words, and another case.

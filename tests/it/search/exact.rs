@@ -327,5 +327,5 @@ fn quotes_and_slashes_in_a_query_ask_for_exact_text() {
     repo.write("Cargo.lock", "name = \"unmistakable-lock\"\n").commit("lock");
     let run = repo.codeweaver(["search", "--files-with-matches", "\"unmistakable-lock\" retry again"]);
     assert_eq!(run.stdout(), "");
-    assert!(run.stderr().contains("no indexed code with the quoted text"), "{}", run.stderr());
+    assert!(run.stderr().contains("no indexed code with such a line"), "{}", run.stderr());
 }

@@ -90,7 +90,7 @@ impl Resolver<'_> {
             Condition::ExcludedPath(typed) => filters.exclude_paths.extend(self.prefix.pathspecs(typed)?),
             Condition::Without(text) => {
                 filters.without.push(text.clone());
-                notes.push(format!("what has \"{text}\" is left out ({condition})"));
+                notes.push(format!("code with \"{text}\" is left out ({condition})"));
             }
             Condition::Repo(_) | Condition::Rev(_) | Condition::State(_) => {}
         }
@@ -105,8 +105,12 @@ impl Resolver<'_> {
             return Ok(());
         }
 
-        let all = ListRequest::all(resolved.view.revision.as_deref());
-        let request = ListRequest { cancel: resolved.view.cancel.clone(), ..all };
+        if resolved.view.revision.is_some() {
+            let must = "`committed` in a revision, which has no working tree";
+            return Err(QueryError::Parameter { name: "state", must, found: state.name().to_owned() });
+        }
+
+        let request = ListRequest { cancel: resolved.view.cancel.clone(), ..ListRequest::all(None) };
         let mut files = self.searcher.list_files(&request)?.files;
         files.retain(|file| file.state.map(MatchState::from) == Some(state));
 

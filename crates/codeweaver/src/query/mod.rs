@@ -23,8 +23,7 @@
 //! [`path_facts`]. [`changes`] and [`listing`] are answered from git, [`symbol_lookup`] from the names of all
 //! definitions, which [`symbol_scan`] reads.
 
-#[doc(hidden)]
-pub mod answer;
+pub(crate) mod answer;
 mod cancel;
 #[doc(hidden)]
 pub mod changes;
@@ -45,16 +44,13 @@ pub mod outline;
 #[doc(hidden)]
 pub mod parse;
 mod part;
-#[doc(hidden)]
-pub mod passages;
-#[doc(hidden)]
-pub mod path_facts;
+pub(crate) mod passages;
+pub(crate) mod path_facts;
 mod pipeline;
 #[doc(hidden)]
 pub mod rank;
 pub mod read;
-#[doc(hidden)]
-pub mod report;
+pub(crate) mod report;
 pub mod request;
 mod rerank;
 mod resources;

@@ -123,7 +123,7 @@ impl Searcher {
             }
             if request.filters.lines.is_some() && response.total_matches == 0 {
                 let all = "exact search shows all lines, in files that are not indexed too";
-                response.warnings.push(format!("no indexed code with the quoted text fits the query: {all}"));
+                response.warnings.push(format!("no indexed code with such a line fits the query: {all}"));
             }
 
             Ok(response)

@@ -24,7 +24,7 @@ pub struct TypedQuery {
 pub enum Condition {
     /// `lang:`, the name of a language.
     Language(String),
-    /// `path:`, a pathspec; `file:` means the same.
+    /// `path:`, a pathspec.
     Path(String),
     /// `-path:`, a pathspec of files that are left out.
     ExcludedPath(String),
@@ -71,6 +71,20 @@ impl TypedQuery {
         query.with_something_to_find()
     }
 
+    /// The query in the arguments of a command. A shell has removed the quotes of `path:"old code"`, so that a
+    /// condition that is one argument keeps its blanks.
+    pub fn from_arguments(arguments: &[String]) -> TypedQuery {
+        let mut words = Vec::new();
+        for argument in arguments {
+            let condition = argument.split_once(':').map(|(name, value)| Condition::named(name, value));
+            words.push(match condition {
+                Some(Ok(Some(condition))) if arguments.len() > 1 => condition.to_string(),
+                _ => argument.clone(),
+            });
+        }
+        TypedQuery::parse(&words.join(" "))
+    }
+
     /// The whole of `typed` as the text: a pattern, or a pasted text.
     pub fn verbatim(typed: &str) -> TypedQuery {
         TypedQuery { text: typed.to_owned(), is_verbatim: true, ..TypedQuery::default() }
@@ -102,13 +116,17 @@ impl TypedQuery {
         })
     }
 
-    /// The pattern of the lines that the query asks for; `None` if it asks for code. With a kind, an exact
-    /// text asks for the code that has it, since lines have no kind.
+    /// The pattern of the lines that the query asks for; `None` if it asks for code. With a kind, it asks for
+    /// the code that has such a line, since lines have no kind.
     pub fn pattern(&self) -> Option<Pattern> {
         let has_kind = self.conditions.iter().any(|condition| matches!(condition, Condition::Kind(_)));
 
+        if has_kind {
+            return None;
+        }
+
         match QueryText::parse(&self.text) {
-            QueryText::Exact(text) if !has_kind => Some(Pattern::exact(text)),
+            QueryText::Exact(text) => Some(Pattern::exact(text)),
             QueryText::Regex { expression, ignore_case } => {
                 Some(Pattern { ignore_case, ..Pattern::regex(expression) })
             }
@@ -139,10 +157,11 @@ impl TypedQuery {
             return true;
         }
         let Some((name, value)) = word.split_once(':') else { return false };
-        let value = unquoted(value);
+        let value = value.replace('"', "");
+        let value = value.as_str();
 
         // `std::vector` and `https://…` are no conditions.
-        let is_about_paths = matches!(name, "path" | "file" | "-path" | "-file");
+        let is_about_paths = matches!(name, "path" | "-path");
         if value.is_empty() || value.starts_with([':', '/']) && !is_about_paths {
             return false;
         }
@@ -186,14 +205,14 @@ impl Condition {
     /// The condition called `name`; `None` if no condition has this name.
     ///
     /// # Errors
-    /// It has a hyphen and cannot exclude, or there is no such state.
+    /// The condition cannot be negated, or the state is unknown.
     fn named(name: &str, value: &str) -> Result<Option<Condition>, CannotBeUsed> {
         let value = value.to_owned();
 
         Ok(Some(match name {
             "lang" => Condition::Language(value),
-            "path" | "file" => Condition::Path(value),
-            "-path" | "-file" => Condition::ExcludedPath(value),
+            "path" => Condition::Path(value),
+            "-path" => Condition::ExcludedPath(value),
             "kind" => Condition::Kind(value),
             "repo" => Condition::Repo(value),
             "rev" => Condition::Rev(value),
@@ -235,13 +254,19 @@ impl Condition {
 impl fmt::Display for Condition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (name, value) = (self.name(), self.value());
-        let colon = if matches!(self, Condition::Without(_)) { "" } else { ":" };
-        let quote = if value.contains(char::is_whitespace) { "\"" } else { "" };
+        let is_excluded = matches!(self, Condition::Without(_));
+        let colon = if is_excluded { "" } else { ":" };
+
+        let is_plain = match is_excluded {
+            true => excluded_text(&format!("-{value}")) == Some(value),
+            false => !value.contains(char::is_whitespace),
+        };
+        let quote = if is_plain { "" } else { "\"" };
         write!(f, "{name}{colon}{quote}{value}{quote}")
     }
 }
 
-/// A word has the form of a condition, and is none.
+/// A word looks like a condition and cannot be used as one.
 struct CannotBeUsed;
 
 /// The kind of answer that the text of a query asks for.
@@ -307,10 +332,6 @@ fn excluded_text(word: &str) -> Option<&str> {
     (is_word && rest.chars().nth(1).is_some()).then_some(rest)
 }
 
-fn unquoted(value: &str) -> &str {
-    value.strip_prefix('"').map_or(value, |value| value.strip_suffix('"').unwrap_or(value))
-}
-
 /// Length of the first word of `text` in bytes: up to the first blank outside of quotes, or a whole regular
 /// expression between slashes if `may_be_regex`.
 fn end_of_word(text: &str, may_be_regex: bool) -> usize {
@@ -319,8 +340,11 @@ fn end_of_word(text: &str, may_be_regex: bool) -> usize {
             let after = text[at + 1..].strip_prefix('i').unwrap_or(&text[at + 1..]);
             (after.is_empty() || after.starts_with(char::is_whitespace)).then(|| text.len() - after.len())
         });
-        if let Some(end) = ends.last() {
-            return end;
+        // Slashes in conditions after an expression do not belong to it, and slashes in it do not end it.
+        let ends: Vec<usize> = ends.collect();
+        let before_conditions = ends.iter().find(|&&end| are_conditions(&text[end..]));
+        if let Some(end) = before_conditions.or(ends.last()) {
+            return *end;
         }
     }
 
@@ -335,6 +359,19 @@ fn end_of_word(text: &str, may_be_regex: bool) -> usize {
 
     // An unpaired quotation mark does not quote anything.
     if is_quoted { text.find(char::is_whitespace).unwrap_or(text.len()) } else { text.len() }
+}
+
+/// Returns whether all words of `text` are conditions.
+fn are_conditions(text: &str) -> bool {
+    let mut rest = text.trim_start();
+    while !rest.is_empty() {
+        let (word, after) = rest.split_at(end_of_word(rest, false));
+        if !TypedQuery::default().take(word) {
+            return false;
+        }
+        rest = after.trim_start();
+    }
+    true
 }
 
 #[cfg(test)]
@@ -363,6 +400,24 @@ mod tests {
             ]
         );
         assert_eq!((query.rev(), query.state()), (Some("v1.2"), Some(MatchState::Dirty)));
+        let quoted = TypedQuery::parse("x path:src/\"old code\"");
+        assert_eq!(quoted.conditions, [Condition::Path("src/old code".into())]);
+    }
+
+    #[test]
+    fn an_argument_that_is_a_condition_keeps_its_blanks() {
+        let arguments = ["retry", "path:old code", "with backoff", "lang:go"].map(str::to_owned);
+        let query = TypedQuery::from_arguments(&arguments);
+        assert_eq!(query.text, "retry with backoff");
+        assert_eq!(query.conditions, [Condition::Path("old code".into()), Condition::Language("go".into())]);
+        assert_eq!(TypedQuery::from_arguments(&["path:src retry".to_owned()]).text, "retry");
+    }
+
+    #[test]
+    fn lines_have_no_kind() {
+        assert!(TypedQuery::parse("/a b/").pattern().is_some());
+        assert_eq!(TypedQuery::parse("/a b/ kind:function").pattern(), None);
+        assert_eq!(TypedQuery::parse("\"a b\" kind:function").pattern(), None);
     }
 
     #[test]
@@ -384,6 +439,8 @@ mod tests {
         }
         assert_eq!(TypedQuery::parse("/a b/ lang:go").text, "/a b/");
         assert_eq!(TypedQuery::parse("lang:go /a b/").text, "/a b/");
+        assert_eq!(TypedQuery::parse("/a b/c/i path:src/ -path:x/").text, "/a b/c/i");
+        assert_eq!(TypedQuery::parse("/a b/ c/").text, "/a b/ c/");
         assert_eq!(TypedQuery::parse("trace\nlang:go -x"), TypedQuery::verbatim("trace\nlang:go -x"));
     }
 
@@ -400,7 +457,7 @@ mod tests {
             "retry with backoff path:src/net -path:\"old code\" lang:rust kind:function rev:v1.2 state:dirty",
             "/a b/i repo:a/* lang:go",
             "\"exact text\" path:src",
-            "words -mock -\"some words\"",
+            "words -mock -\"some words\" -\"x-ray\" -\"v\"",
             "lang:go",
             "trace\nlang:go",
         ] {

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use codeweaver::query::parse::report;
 use codeweaver::query::response::Status;
-use codeweaver::query::{Intent, Request, TypedQuery};
+use codeweaver::query::{Condition, Intent, Request, TypedQuery};
 use codeweaver_chunk::tokens;
 use codeweaver_text as text;
 
@@ -136,7 +136,8 @@ impl Search<'_> {
         let Search { arguments, target, call } = *self;
         let settings = &target.codebase().settings;
 
-        let typed = TypedQuery::parse(query);
+        let mut typed = TypedQuery::parse(query);
+        typed.conditions.extend(arguments.rev.iter().cloned().map(Condition::Rev));
         let mut request = Request::new(&typed.text, settings);
         let mut notes = Vec::new();
         let is_locations_only = arguments.locations_only.unwrap_or(false);
@@ -154,7 +155,6 @@ impl Search<'_> {
 
         let paths = arguments.paths.as_deref().unwrap_or_default();
         target.add_paths(&mut request.filters, paths)?;
-        request.view.revision.clone_from(&arguments.rev);
         request.view.cancel = call.cancel();
 
         let resolved = target.resolve(&typed, request.filters, request.view)?;

@@ -11,6 +11,8 @@ use super::code::safe;
 use crate::params::{Params, encoded};
 use crate::search::Search;
 
+/// Makes a condition of a value, if the value can be asked for.
+type ToCondition = fn(String) -> Option<Condition>;
 /// Values with their numbers.
 type Counts = Vec<(String, usize)>;
 
@@ -85,7 +87,7 @@ pub fn aside<'a>(search: &Search, params: &Params, hits: impl Iterator<Item = Hi
     // The directories of a catalogue are its repositories.
     let directories = if repos.len() > 1 { Vec::new() } else { directories(&hits) };
 
-    let groups: [(&str, fn(String) -> Option<Condition>, Counts); 5] = [
+    let groups: [(&str, ToCondition, Counts); 5] = [
         ("Repository", |name| Some(Condition::Repo(name)), repos),
         ("Language", |name| Some(Condition::Language(name)), languages),
         ("Directory", |path| Some(Condition::Path(path)), counts(directories.into_iter())),

@@ -64,21 +64,21 @@ fn exact_part(text: &str) -> Option<(Pattern, String)> {
 
 /// The literal words in a regular expression; the expression itself if it has none.
 fn words_of(expression: &str) -> String {
-    let mut words = String::new();
+    let mut text = String::new();
     let mut chars = expression.chars();
 
     while let Some(c) = chars.next() {
-        match c {
+        let is_of_word = c.is_alphanumeric() || c == '_';
+        text.push(if is_of_word { c } else { ' ' });
+        if c == '\\' {
             // `\w` is a class and no letter.
-            '\\' => {
-                words.push(chars.next().filter(|c| !c.is_alphanumeric()).unwrap_or(' '));
-            }
-            c if c.is_alphanumeric() || c == '_' => words.push(c),
-            _ => words.push(' '),
+            chars.next();
         }
     }
 
-    let words: Vec<&str> = words.split_whitespace().collect();
+    // Single letters are mostly ends of ranges, and digits are repetitions.
+    let has_letters = |word: &&str| word.chars().filter(|c| c.is_alphabetic()).nth(1).is_some();
+    let words: Vec<&str> = text.split_whitespace().filter(has_letters).collect();
     if words.is_empty() { expression.to_owned() } else { words.join(" ") }
 }
 
@@ -113,8 +113,9 @@ mod tests {
 
     #[test]
     fn the_words_of_an_expression_are_its_literals() {
-        assert_eq!(words_of(r"fn \w+_handler\("), "fn _handler (");
+        assert_eq!(words_of(r"fn \w+_handler\("), "fn _handler");
         assert_eq!(words_of(r"TODO|FIXME"), "TODO FIXME");
+        assert_eq!(words_of(r"[A-Z]{3}_ID"), "_ID");
         assert_eq!(words_of(r"\d+"), r"\d+");
     }
 }

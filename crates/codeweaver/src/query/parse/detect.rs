@@ -129,7 +129,7 @@ pub fn intent(query: &str, given: Option<Intent>, terms: &[String]) -> QueryInte
     let unknown = QueryIntent {
         intent: None,
         confidence: 0.0,
-        reasoning: "no word of the query speaks for an intent".to_owned(),
+        reasoning: "no word of the query suggests an intent".to_owned(),
         focus_areas: terms.iter().take(5).cloned().collect(),
         complexity,
         acts: false,
@@ -167,7 +167,7 @@ pub fn intent(query: &str, given: Option<Intent>, terms: &[String]) -> QueryInte
     QueryIntent {
         intent: Some(rule.intent),
         confidence: (0.3 + 0.2 * weight as f32).min(0.9),
-        reasoning: format!("the words {} speak for it", found.join(", ")),
+        reasoning: format!("suggested by {}", found.join(", ")),
         ..unknown
     }
 }
@@ -363,7 +363,7 @@ mod tests {
         }
         assert!(intent("the router", Some(Intent::Debug), &[]).acts);
         let found = intent("an error, an Error and an IOError", None, &[]);
-        assert_eq!(found.reasoning, "the words error, ioerror speak for it");
+        assert_eq!(found.reasoning, "suggested by error, ioerror");
         assert!(found.confidence > 0.5 && found.confidence <= 0.9);
         assert_eq!(Intent::by_name("DEBUG"), Some(Intent::Debug));
         assert_eq!(Intent::by_name("ponder"), None);
