@@ -106,21 +106,17 @@ impl CallTarget {
     pub fn resolve(
         &self,
         query: &TypedQuery,
-        mut filters: Filters,
+        filters: Filters,
         view: ViewRequest,
     ) -> Result<Resolved, CallError> {
-        let mut query = query.clone();
-        let mut paths = Vec::new();
-        query.conditions.retain(|condition| match condition {
-            Condition::Path(path) => {
-                paths.push(path.clone());
-                false
-            }
-            _ => true,
-        });
-        self.add_paths(&mut filters, &paths)?;
-
         let prefix = &Prefix::root(&self.codebase().repo);
+        let mut query = query.clone();
+        for condition in &mut query.conditions {
+            if let Condition::Path(path) | Condition::ExcludedPath(path) = condition {
+                *path = self.in_repository(prefix, path);
+            }
+        }
+
         let resolver = Resolver { searcher: &self.searcher, prefix, may_see: None };
         resolver
             .resolve(&query, filters, view)
@@ -133,24 +129,27 @@ impl CallTarget {
         let root = Prefix::root(&self.codebase().repo);
 
         for path in paths {
-            let linked = self.behind_links(path.trim_end_matches('/'));
-            let path = linked.as_ref().unwrap_or(path);
-
-            // `/src` means `src` if it exists in the repository, or if no such path exists on this machine.
-            let from_root =
-                path.strip_prefix('/').filter(|rest| exists_in(&root, rest) || !Path::new(path).exists());
-            let pathspecs = root.pathspecs(path).or_else(|error| match from_root {
-                Some(rest) if !rest.is_empty() => root.pathspecs(rest),
-                _ => Err(error),
-            });
-
-            let pathspecs = pathspecs.map_err(|error| {
+            let pathspecs = root.pathspecs(&self.in_repository(&root, path)).map_err(|error| {
                 let must = format!("paths or globs inside the repository ({})", error.why());
                 CallError::parameter("paths", &must, path)
             })?;
             pathspecs.into_iter().for_each(|pathspec| filters.add_path(pathspec));
         }
         Ok(())
+    }
+
+    /// The path filter `path` without symbolic links. `/src` means `src` if it exists in the repository, or if no
+    /// such path exists on this machine.
+    fn in_repository(&self, root: &Prefix, path: &str) -> String {
+        let linked = self.behind_links(path.trim_end_matches('/'));
+        let path = linked.as_deref().unwrap_or(path);
+
+        let from_root =
+            path.strip_prefix('/').filter(|rest| exists_in(root, rest) || !Path::new(path).exists());
+        match from_root {
+            Some(rest) if !rest.is_empty() && root.pathspecs(path).is_err() => rest.to_owned(),
+            _ => path.to_owned(),
+        }
     }
 }
 

@@ -71,8 +71,8 @@ impl TypedQuery {
         query.with_something_to_find()
     }
 
-    /// The query in the arguments of a command. A shell has removed the quotes of `path:"old code"`, so that a
-    /// condition that is one argument keeps its blanks.
+    /// The query in the arguments of a command. A shell has removed the quotes of `path:"old code"`, so that
+    /// a condition that is one argument keeps its blanks.
     pub fn from_arguments(arguments: &[String]) -> TypedQuery {
         let mut words = Vec::new();
         for argument in arguments {
