@@ -57,7 +57,7 @@ use error::CliError;
 
 /// Exit codes other than success. The table of all commands is in `docs/cli.md`.
 pub mod exit {
-    /// Nothing found, refused, or problems found.
+    /// No match, a refused request, or reported problems.
     pub const NEGATIVE: u8 = 1;
     /// An error, or no usable index.
     pub const ERROR: u8 = 2;

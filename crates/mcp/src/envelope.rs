@@ -16,7 +16,7 @@ use codeweaver_index::Codebase;
 pub struct Envelope {
     pub status: GateStatus,
     pub reason: NonOkReason,
-    /// For a person.
+    /// Message for people.
     pub message: String,
     /// The path of the request, as given.
     pub path: PathBuf,

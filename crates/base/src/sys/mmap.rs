@@ -20,7 +20,7 @@ pub struct Mapped(Bytes);
 
 enum Bytes {
     File {
-        /// Before the map, so that it is dropped first.
+        /// Declared before the map, so that it is dropped first.
         guard: Guard,
         map: memmap2::Mmap,
         metadata: Box<Metadata>,

@@ -17,7 +17,7 @@ use super::view::View;
 
 /// A query in the form in which it is searched for.
 pub enum Form {
-    /// As it was typed, with the chunks that may have it verbatim.
+    /// As typed; `copied` are the chunks that may contain it verbatim.
     Typed { part: QueryPart, copied: Verbatim },
     /// In English words.
     Translated { part: QueryPart, translation: Translation },

@@ -10,7 +10,7 @@ pub struct QueryPart {
     pub query: ParsedQuery,
     /// The text that is compared with vectors.
     pub embedded: String,
-    /// Further rows that are candidates.
+    /// Additional candidate rows.
     pub rows: Vec<RowId>,
     /// The strategy by which `rows` were found, if it is reported.
     pub rows_strategy: Option<Strategy>,

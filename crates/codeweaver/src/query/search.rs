@@ -36,7 +36,7 @@ use super::view::View;
 use super::view::freshness::RequestUpdate;
 use super::view::open::{ViewCache, ViewSource};
 
-/// Number of times that an answer is begun because files of the store changed during the one before.
+/// Maximum number of attempts at an answer while files of the store change during it.
 const MAX_CHANGES: usize = 3;
 
 /// The text of a blob that is in memory.

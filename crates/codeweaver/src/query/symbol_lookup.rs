@@ -23,7 +23,7 @@ const MAX_NAME: usize = 100;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum NameFit {
     Exact,
-    /// In another case.
+    /// Equal except for case.
     Case,
     /// The name is a part of the names of the definitions.
     Part,

@@ -63,7 +63,7 @@ pub(super) struct Verbatim {
 impl Verbatim {
     /// Finds the chunks of `scope` that may have the query verbatim. `terms` are those of the query.
     ///
-    /// A query about a fault is mostly a message, in which case and quotation may differ from the code.
+    /// A query about a fault is usually a message; its case and quotes may differ from those in the code.
     pub fn find(
         request: &Request,
         terms: &[QueryTerm],

@@ -90,7 +90,7 @@ impl<'a> Requests<'a> {
     /// Brings the index to HEAD, which mends whatever it lacks.
     ///
     /// # Errors
-    /// It is not done in time.
+    /// The update does not finish in time.
     fn update_head(&self, patience: Duration) -> Result<(), ServiceError> {
         if self.update(&self.head()?, patience) {
             Ok(())

@@ -31,7 +31,7 @@ impl Waits {
         }
     }
 
-    /// Takes the reasons out, as warnings of an answer.
+    /// Returns the reasons as warnings of an answer, and clears them.
     pub fn take(&self) -> Vec<String> {
         sync::lock(&self.0).drain(..).map(|wait| wait.past).collect()
     }

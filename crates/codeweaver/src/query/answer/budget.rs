@@ -87,8 +87,8 @@ impl<'a> Budget<'a> {
     /// Shortens `drafts`, which are best first, to the token limit. `read` returns the text of a match; it is
     /// called for no match that has no room for it.
     ///
-    /// As many as possible keep at least their location. The room that remains goes to the best: each has its
-    /// whole text if it fits, else its signature if that fits.
+    /// Keeps at least the location of as many as possible. The remaining room goes to the best matches: each
+    /// gets its whole text if that fits, else its signature if that fits.
     pub fn fit(
         &self,
         drafts: Vec<Draft>,

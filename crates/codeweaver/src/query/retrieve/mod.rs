@@ -121,7 +121,7 @@ pub struct Retrieval<'a> {
     pub mode: Mode,
     pub ann: Ann,
     pub bm25: Bm25,
-    /// Further rows that are candidates.
+    /// Additional candidate rows.
     pub rows: &'a [RowId],
     /// The strategy by which `rows` were found, if it is reported.
     pub rows_strategy: Option<Strategy>,

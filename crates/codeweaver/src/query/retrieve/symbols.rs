@@ -22,8 +22,8 @@ const MAX_COMPLETIONS: usize = 200;
 /// Returns the rows that define one of `names`, with the fit of the best definition, 0–1: 1 for the name as
 /// written, less for another naming style, another qualifier or a part of the name.
 ///
-/// If `fuzzy`, names are also completed and corrected by one edit. So is a name that is the only one and is
-/// defined nowhere.
+/// With `fuzzy`, names are also completed, and corrected by one edit. A single name that is defined nowhere
+/// always is.
 pub fn find(view: &View, scope: &Scope, names: &[QueryName], fuzzy: bool) -> FxHashMap<RowId, f32> {
     let segments = view.reader.segments.iter();
     let postings: Vec<_> = segments.map(|segment| segment.postings()).collect();
