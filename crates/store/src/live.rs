@@ -1,6 +1,6 @@
 //! The live rows of a segment under a snapshot, with constant-time counting.
 
-/// A set of rows with rank. It is filled by [`Self::insert`], then closed by [`Self::seal`] before it is
+/// A set of rows with rank. It is changed by [`Self::insert`] and [`Self::remove`], then closed by [`Self::seal`] before it is
 /// queried.
 #[derive(Debug, Clone)]
 pub struct LiveRows {
@@ -31,7 +31,14 @@ impl LiveRows {
         }
     }
 
-    /// Computes the counts, after the last row was inserted.
+    /// Makes `row` no longer live.
+    pub fn remove(&mut self, row: u32) {
+        if row < self.n_rows {
+            self.words[row as usize / 64] &= !(1 << (row % 64));
+        }
+    }
+
+    /// Computes the counts, after the last row was inserted or removed.
     pub fn seal(&mut self) {
         self.before.clear();
         let mut n = 0;
@@ -131,6 +138,11 @@ mod tests {
                 let end = rng.u32(start..=n_rows);
                 live.insert(start, end);
                 plain[start as usize..end as usize].fill(true);
+            }
+            for _ in 0..rng.usize(0..6) {
+                let row = rng.u32(0..n_rows + 64);
+                live.remove(row);
+                plain.iter_mut().skip(row as usize).take(1).for_each(|is_live| *is_live = false);
             }
             live.seal();
             let from = rng.u32(0..=n_rows);

@@ -53,10 +53,10 @@ impl Scope {
 
         let mut scope = Scope { rows, n_rows: 0, absent_languages: Vec::new(), absent_paths: Vec::new() };
         if let Some(lines) = &filters.lines {
-            scope.retain_lines(reader, snapshot, lines, true);
+            scope.retain_lines(reader, snapshot, lines);
         }
         if let Some(lines) = &filters.without_lines {
-            scope.retain_lines(reader, snapshot, lines, false);
+            scope.remove_lines(reader, snapshot, lines);
         }
         if !languages.is_empty() || !filters.kinds.is_empty() {
             scope.retain_rows(reader, &languages, &filters.kinds);
@@ -69,18 +69,27 @@ impl Scope {
         scope
     }
 
-    /// Keeps the rows that have one of `lines`, or those that have none.
-    fn retain_lines(&mut self, reader: &StoreReader, snapshot: &Snapshot, lines: &LineSet, has_one: bool) {
-        let mut with_line: Vec<LiveRows> =
+    /// Keeps the rows that have one of `lines`.
+    fn retain_lines(&mut self, reader: &StoreReader, snapshot: &Snapshot, lines: &LineSet) {
+        let mut passing: Vec<LiveRows> =
             reader.segments.iter().map(|segment| LiveRows::empty(segment.n_rows())).collect();
-        for (segment, row) in rows_with(reader, snapshot, lines) {
-            with_line[segment].insert(row, row + 1);
-        }
-        with_line.iter_mut().for_each(LiveRows::seal);
 
-        for (rows, with_line) in self.rows.iter_mut().zip(&with_line) {
-            rows.retain(|row| with_line.contains(row) == has_one);
+        for (segment, row) in rows_with(reader, snapshot, lines) {
+            if self.rows[segment].contains(row) {
+                passing[segment].insert(row, row + 1);
+            }
         }
+
+        passing.iter_mut().for_each(LiveRows::seal);
+        self.rows = passing;
+    }
+
+    /// Removes the rows that have one of `lines`.
+    fn remove_lines(&mut self, reader: &StoreReader, snapshot: &Snapshot, lines: &LineSet) {
+        for (segment, row) in rows_with(reader, snapshot, lines) {
+            self.rows[segment].remove(row);
+        }
+        self.rows.iter_mut().for_each(LiveRows::seal);
     }
 
     /// Keeps the rows in one of `languages` and of one of `kinds`; an empty list keeps all.
