@@ -34,6 +34,7 @@ pub struct Search {
     pub query: TypedQuery,
     pub filters: Filters,
     pub view: ViewRequest,
+    pub intent: Option<Intent>,
     /// Remarks for the user on parts of the request.
     pub notes: Vec<String>,
 }
@@ -85,8 +86,8 @@ impl Search {
         let resolved = resolver.resolve(&query, filters, view(work, None)).map_err(ServiceError::from)?;
 
         let mut notes = resolved.notes;
-        Intent::named(params.text("intent"), &mut notes);
-        Ok(Search { query, filters: resolved.filters, view: resolved.view, notes })
+        let intent = Intent::named(params.text("intent"), &mut notes);
+        Ok(Search { query, filters: resolved.filters, view: resolved.view, intent, notes })
     }
 
     /// Answers the search.
@@ -175,7 +176,7 @@ impl Search {
         request.filters = self.filters.clone();
         request.view = self.view.clone();
         request.mode = params.text("mode").map_or(Ok(Mode::Hybrid), mode_by_name)?;
-        request.intent = params.text("intent").and_then(Intent::by_name);
+        request.intent = self.intent;
 
         request.limit = params.number("limit", MAX_LIMIT)?.unwrap_or(request.limit).max(1);
         request.offset = params.number("offset", MAX_OFFSET)?.unwrap_or(0);

@@ -149,6 +149,7 @@ fn exit_codes_are_those_of_the_table() {
         (&["search", "--token-limit", "0", "x"], 2),
         (&["search", ""], 2),
         (&["search", "--ann", "signs", "x"], 2),
+        (&["search", "--task", "DEBUG", "parse_header"], 0),
         (&["search", "x lang:pyhton"], 2),
         (&["search", "lang:rust"], 2),
         (&["search", "--rev", "nonsense", "x"], 2),

@@ -120,6 +120,12 @@ fn a_stage_acts_under_its_name_unless_it_is_switched_off() {
     let is_apart = |stages| ranking(trace, stages).files[0].explanation.parts.is_some();
     assert!(is_apart(Stages::default()));
     assert!(!is_apart(Stages::default().without(Stage::Report)));
+
+    // Chunks have a similarity, and nothing of their files.
+    let is_of_files =
+        |stages| ranking("authenticate a user", stages).files.iter().any(|it| it.explanation.file_sum > 0.0);
+    assert!(is_of_files(Stages::default()));
+    assert!(!is_of_files(Stages::default().without(Stage::Files)));
 }
 
 #[test]
