@@ -24,11 +24,13 @@ LIMITS = [
     ("named closures", 3.0, False, "named closures for each 1,000 lines of code"),
     ("long closures", 0, False, "named closures have more than five lines"),
     ("std imports first", 0, False, "files do not import the standard library before everything else"),
+    ("unrun examples", 0, False, "examples in documentation are not run (`doctest = false` in Cargo.toml)"),
 ]
 
 RELATIVE = re.compile(r"^\s*//[/!] (What|How|Which|Of|By|Who|Whom|Where|That) ")
 FUNCTION = re.compile(r"^(\s*)(?:pub(?:\([a-z: ]+\))? )?(?:default |const |async |unsafe |extern \"C\" )*fn (\w+)")
 CLOSURE = re.compile(r"^(\s*)let (?:mut )?(\w+)(?:: [^=]+)? = (?:move )?\|")
+FENCE = re.compile(r"^\s*//[/!] ?```(.*)$")
 IMPORT = re.compile(r"^(?:pub(?:\([a-z: ]+\))? )?use ([a-z_0-9]+)")
 
 
@@ -67,6 +69,23 @@ def function_bodies(lines):
                 break
 
 
+def examples(lines):
+    """Yields the numbers of the lines, from 1, at which examples of Rust begin in documentation."""
+    is_open = False
+    for number, line in enumerate(lines):
+        if match := FENCE.match(line):
+            if not is_open and match.group(1) not in ("text", "ignore"):
+                yield number + 1
+            is_open = not is_open
+
+
+def runs_examples(path):
+    """Whether `cargo test` runs the examples of a source file: not those of programs and where it is switched off."""
+    manifest = ROOT / "Cargo.toml" if path.is_relative_to(ROOT / "src") else (
+        ROOT.joinpath(*path.relative_to(ROOT).parts[:2]) / "Cargo.toml")
+    return manifest.parent != ROOT and "doctest = false" not in manifest.read_text(encoding="utf-8")
+
+
 class Count:
     def __init__(self):
         self.places = {name: [] for name, *_ in LIMITS}
@@ -95,6 +114,8 @@ class Count:
         private = [is_std for is_std, is_pub, _ in imports if not is_pub]
         if True in private and sorted(private, reverse=True) != private:
             self.places["std imports first"].append(f"{where}")
+        if not runs_examples(path):
+            self.places["unrun examples"] += [f"{where}:{number}" for number in examples(lines)]
         inside = set()
         for first, last, name in function_bodies(lines):
             body = range(first + 1, last)
