@@ -122,6 +122,7 @@ impl Repo {
         {
             return Err(GitError::Unsupported { path: git_dir, feature: "the reftable reference format" });
         }
+        check_rule_files(&repo, &common_dir)?;
 
         let members = members::is_catalogue(&repo).then(Arc::default);
         Ok(Repo {
@@ -298,6 +299,26 @@ fn canonical(path: &Path) -> Result<PathBuf, GitError> {
     })
 }
 
+/// Refuses files of rules that may have no end, such as devices and pipes: gix reads them whole. The files of
+/// the working tree are not among them, as links there are not followed.
+fn check_rule_files(repo: &gix::Repository, common_dir: &Path) -> Result<(), GitError> {
+    let config = repo.config_snapshot();
+    let configured = ["core.attributesFile", "core.excludesFile"];
+    let configured = configured.into_iter().filter_map(|key| config.trusted_path(key).ok().flatten());
+    let info = common_dir.join("info");
+
+    for path in configured.chain([info.join("attributes"), info.join("exclude")]) {
+        let is_endless = |meta: std::fs::Metadata| !meta.is_file() && !meta.is_dir();
+        // Users name the empty device to have no rules.
+        if std::fs::metadata(&path).is_ok_and(is_endless) && canonical(&path)? != Path::new("/dev/null") {
+            let source = std::io::Error::other("it is neither a regular file nor /dev/null");
+            return Err(GitError::Io { action: "use the rules in", path, source });
+        }
+    }
+
+    Ok(())
+}
+
 /// Turns a failure to open into the most helpful error, by inspecting `dir` and its parents.
 fn open_error(dir: &Path, is_named: bool, error: &dyn std::fmt::Display) -> GitError {
     let start = std::fs::canonicalize(dir).unwrap_or_else(|_| dir.to_owned());
@@ -367,6 +388,23 @@ mod tests {
         let dir = TestRepo::empty_dir();
         let error = dir.try_open().unwrap_err();
         assert!(matches!(&error, GitError::NotARepository { path } if path == dir.root()), "{error}");
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn rules_without_an_end_are_refused() {
+        let repo = one_commit();
+        for key in ["core.attributesFile", "core.excludesFile"] {
+            repo.git(["config", key, "/dev/zero"]);
+            let error = repo.try_open().unwrap_err();
+            assert!(error.to_string().contains("/dev/zero"), "{key}: {error}");
+            repo.git(["config", key, "/dev/null"]);
+            repo.open();
+        }
+
+        let _ = std::fs::remove_file(repo.path(".git/info/exclude"));
+        repo.symlink(".git/info/exclude", "/dev/zero");
+        assert!(matches!(repo.try_open().unwrap_err(), GitError::Io { .. }));
     }
 
     #[test]
