@@ -74,7 +74,8 @@ fn comes_true_within(patience: Duration, mut condition: impl FnMut() -> bool) ->
 /// Sleeps until all files that have been written are older than a tick of the clock of the file system.
 ///
 /// A file that has changed within the last tick may change again without other stat data, so that what is
-/// remembered about it is not used. No look at the file tells when the program stops to think so.
+/// remembered about it is not used. No look at the file tells when the program stops to think so: after 20 ms
+/// by its own clock, to which a tick of up to 16 ms comes.
 pub fn outlast_clock_tick() {
-    std::thread::sleep(Duration::from_millis(100));
+    std::thread::sleep(Duration::from_millis(60));
 }

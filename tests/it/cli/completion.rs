@@ -1,12 +1,15 @@
 //! Completion in real shells, and the manual pages.
 
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::process::Stdio;
-use std::time::Duration;
+use std::sync::{Arc, Mutex};
 
-use codeweaver_testkit::{FILES, Run, TestRepo, Tool, copy_program, program};
+use codeweaver_testkit::{FILES, Run, TestRepo, Tool, copy_program, program, wait_for};
 
 const BASH_COMPLETION: &str = "/usr/share/bash-completion/bash_completion";
+
+/// The prompt of all shells.
+const PROMPT: &str = "$ ";
 
 /// A repository with a branch and a tag, where the script of `shell` is installed.
 fn with_completions(shell: &str) -> TestRepo {
@@ -20,27 +23,39 @@ fn with_completions(shell: &str) -> TestRepo {
             ".zshrc",
             "PS1='$ '\nfpath=(~/.local/share/zsh/site-functions $fpath)\nautoload -Uz compinit\ncompinit -u -D\n",
         ),
-        _ => &home,
+        _ => home.write(".config/fish/config.fish", "function fish_prompt\n    echo -n '$ '\nend\n"),
     };
     repo
 }
 
-/// What an interactive `shell` on a terminal prints after these keys. `$` is typed when the prompt is there.
-fn typed(repo: &TestRepo, shell: &str, keys: &str) -> String {
+/// Types `keys` at the prompt of an interactive `shell` on a terminal, and waits until it prints `wanted` and
+/// its next prompt: a shell that is not ready may drop what is typed.
+fn type_until(repo: &TestRepo, shell: &str, keys: &str, wanted: &str) {
     let mut command = repo.command("script");
     command.args(["-qfec", shell, "/dev/null"]).env("TERM", "dumb").env("SHELL", "/bin/sh");
     let mut child =
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let mut stdin = child.stdin.take().unwrap();
-    // A shell that is still starting may drop what is typed, and the prompts of three shells have no sign in
-    // common that could be waited for.
-    for part in [keys, "exit\r"] {
-        std::thread::sleep(Duration::from_millis(1500));
-        stdin.write_all(part.as_bytes()).unwrap();
+    let (mut stdin, mut stdout) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+    let printed = Arc::new(Mutex::new(Vec::new()));
+    let sink = printed.clone();
+    std::thread::spawn(move || {
+        let mut part = [0; 4096];
+        while let Ok(n @ 1..) = stdout.read(&mut part) {
+            sink.lock().unwrap().extend_from_slice(&part[..n]);
+        }
+    });
+
+    for (keys, wanted) in [("", ""), (keys, wanted)] {
+        stdin.write_all(keys.as_bytes()).unwrap();
         stdin.flush().unwrap();
+        wait_for(&format!("{shell} prints {wanted:?} and a prompt"), || {
+            let text = String::from_utf8_lossy(&printed.lock().unwrap()).into_owned();
+            let is_there = text.split_once(wanted).is_some_and(|(_, rest)| rest.contains(PROMPT));
+            is_there.then_some(()).ok_or(text)
+        });
     }
-    let output = child.wait_with_output().unwrap();
-    String::from_utf8_lossy(&output.stdout).into_owned()
+    stdin.write_all(b"exit\r").unwrap();
+    child.wait().unwrap();
 }
 
 /// A command line that is complete only after TAB, in a real terminal. The start of the zsh script shows that
@@ -50,8 +65,7 @@ fn completes_on_a_terminal(repo: &TestRepo, shell: &str) {
         return;
     }
     for name in ["git-codeweaver", "git codeweaver"] {
-        let printed = typed(repo, shell, &format!("{name} compl\tz\t | head -1\r"));
-        assert!(printed.contains("#compdef git-codeweaver"), "{shell}, {name}: {printed}");
+        type_until(repo, shell, &format!("{name} compl\tz\t | head -1\r"), "#compdef git-codeweaver");
     }
 }
 

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use codeweaver_index::progress::Silent;
 use codeweaver_index::{Codebase, Target, UpdateOptions, updater};
-use codeweaver_testkit::TestRepo;
+use codeweaver_testkit::{TestRepo, outlast_clock_tick};
 
 use super::answer::Ranking;
 use super::{Mode, QueryError, Request, Searcher, Stage, Stages, Tuning, ViewRequest, WorktreeMode};
@@ -147,6 +147,7 @@ fn waiting_for_the_index_leaves_time_to_search() {
         request.min_score = 0.0;
         request.view.timeout = Duration::from_millis(1000);
         let response = searcher.search(&request, &|target, _| {
+            // An update that takes longer than the request may.
             std::thread::sleep(Duration::from_millis(1050));
             is_indexed && updater::run(&searcher.codebase, target, UpdateOptions::default(), &Silent).is_ok()
         });
@@ -163,7 +164,7 @@ fn a_working_tree_that_cannot_be_compared_in_time_is_compared_by_an_update() {
     let fixture = Fixture::new();
     let root = fixture._repo.root();
     // The stat data of what was just written would not be stored.
-    std::thread::sleep(Duration::from_millis(60));
+    outlast_clock_tick();
     let info = |budget| {
         let searcher = Searcher::new(Codebase::open(root, &[]).unwrap());
         let mut request = Request::new("how are routes registered", &searcher.codebase.settings);

@@ -212,8 +212,11 @@ fn cited(bytes: &[u8]) -> String {
 
 #[cfg(all(test, unix))]
 mod tests {
-    use super::*;
     use serde_json::{Value, json};
+
+    use codeweaver_testkit::wait_until;
+
+    use super::*;
 
     fn answer(command: &str, timeout_ms: u64) -> Result<Value, String> {
         let (timeout, stop) = (Duration::from_millis(timeout_ms), Arc::default());
@@ -247,8 +250,12 @@ mod tests {
         let stop = Arc::new(AtomicBool::new(false));
         let limits = Limits { timeout: Duration::from_secs(60), pass_env: Vec::new(), stop: stop.clone() };
         let started = Instant::now();
-        let run = thread::spawn(move || run::<Value>("sleep 60", Path::new("/"), &json!(1), &limits));
-        thread::sleep(Duration::from_millis(50));
+        let dir = tempfile::tempdir().unwrap();
+        let begun = dir.path().join("begun");
+        let command = format!("touch '{}'; sleep 60", begun.display());
+        let run = thread::spawn(move || run::<Value>(&command, Path::new("/"), &json!(1), &limits));
+
+        wait_until("the command runs", || begun.exists());
         stop.store(true, Ordering::Relaxed);
         assert!(matches!(run.join().unwrap(), Err(EvalError::Interrupted)));
         assert!(started.elapsed() < Duration::from_secs(30));

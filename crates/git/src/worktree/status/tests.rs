@@ -1,5 +1,7 @@
 use std::path::PathBuf;
 
+use codeweaver_testkit::outlast_clock_tick;
+
 use super::*;
 use crate::BString;
 use crate::testing::{OpenRepo as _, TestRepo};
@@ -129,7 +131,7 @@ fn the_status_cache_covers_all_pattern_files() {
             repo.git(*command);
         }
         for round in 0..3 {
-            std::thread::sleep(Duration::from_millis(50));
+            outlast_clock_tick();
             let open = repo.open();
             let found = changes(&open, &cache(&repo), AMPLE);
             assert_eq!(found, uncached_changes(&open), "{path}, round {round}");
@@ -148,7 +150,7 @@ fn the_status_cache_is_used_beside_a_linked_directory() {
     let repo = with_tracked_ignored_files();
     std::fs::rename(repo.root().join("d1"), repo.root().parent().unwrap().join("elsewhere")).unwrap();
     std::os::unix::fs::symlink("../elsewhere", repo.root().join("d1")).unwrap();
-    std::thread::sleep(Duration::from_millis(50));
+    outlast_clock_tick();
     let open = repo.open();
     let found = changes(&open, &cache(&repo), AMPLE);
     assert_eq!(found, uncached_changes(&open));
@@ -163,7 +165,7 @@ fn the_status_cache_is_used_beside_a_linked_directory() {
 fn a_forged_status_cache_does_no_harm() {
     let repo = with_tracked_ignored_files();
     std::fs::remove_file(repo.root().join("d0/f0")).unwrap();
-    std::thread::sleep(Duration::from_millis(50));
+    outlast_clock_tick();
     let open = repo.open();
     changes(&open, &cache(&repo), AMPLE);
     let path = PathBuf::from(format!("{}-seen", cache(&repo).display()));
@@ -185,7 +187,7 @@ fn a_forged_status_cache_does_no_harm() {
 fn a_damaged_status_cache_is_ignored() {
     let repo = with_tracked_ignored_files();
     repo.write("untracked", "u\n").write("d0/f0", "changed\n");
-    std::thread::sleep(Duration::from_millis(50));
+    outlast_clock_tick();
     let open = repo.open();
     let expected = uncached_changes(&open);
     changes(&open, &cache(&repo), AMPLE);
@@ -274,7 +276,8 @@ fn a_file_with_two_hard_links_is_checked_in_each_run() {
             found.is_incremental,
         )
     };
-    // As long as the stat data of the index is racy, the index is read in each run.
+    // As long as the stat data of the index is racy, the index is read in each run. No look at it tells until
+    // when.
     let is_incremental = (0..100).any(|_| {
         std::thread::sleep(Duration::from_millis(10));
         run().1
@@ -309,7 +312,7 @@ fn a_working_tree_of_hard_links_is_compared_once() {
     }
     repo.git(["add", "-A"]).git(["commit", "-qm", "links"]);
     let cache = cache(&repo);
-    settle();
+    outlast_clock_tick();
     assert!(touched_again(&repo, &cache).1.is_clean());
     assert_eq!(touched_again(&repo, &cache).0, Some(Vec::new()));
     std::fs::write(outside.join("7.txt"), "other\n").unwrap();
@@ -319,19 +322,14 @@ fn a_working_tree_of_hard_links_is_compared_once() {
     assert_eq!(found.changes.len(), 1);
 }
 
-/// Longer than stat data is racy.
-fn settle() {
-    std::thread::sleep(Duration::from_millis(60));
-}
-
 #[test]
 fn a_file_that_stays_edited_is_compared_once() {
     let repo = with_tracked_ignored_files();
     let cache = cache(&repo);
-    settle();
+    outlast_clock_tick();
     assert!(touched_again(&repo, &cache).1.is_clean());
     repo.write("d0/f0", "edited\n");
-    settle();
+    outlast_clock_tick();
     let (touched, found) = touched_again(&repo, &cache);
     assert_eq!(touched, Some(vec!["d0/f0".into()]));
     assert_eq!(found, uncached_changes(&repo.open()));
@@ -345,14 +343,14 @@ fn a_file_that_stays_edited_is_compared_once() {
     for (text, n_changes) in [("edited again\n", 1), ("0\n", 0)] {
         repo.write("d0/f0", text);
         assert!(engine().expected(&open, tree.as_ref(), &cache).is_none());
-        settle();
+        outlast_clock_tick();
         let (touched, found) = touched_again(&repo, &cache);
         assert_eq!(touched, Some(vec!["d0/f0".into()]));
         assert_eq!((found.changes.len(), &found), (n_changes, &uncached_changes(&repo.open())));
     }
     // A new status cache makes the difference to the old one void.
     repo.write("d0/new", "new\n");
-    settle();
+    outlast_clock_tick();
     assert_eq!(touched_again(&repo, &cache), (None, uncached_changes(&repo.open())));
     assert_eq!(touched_again(&repo, &cache).0, Some(Vec::new()));
 }
@@ -400,11 +398,11 @@ fn the_answer_of_gits_fsmonitor_is_used() {
     let repo = with_tracked_ignored_files();
     let cache = cache(&repo);
     let monitor = FakeMonitor::start(&repo);
-    settle();
+    outlast_clock_tick();
     assert!(touched_again(&repo, &cache).1.is_clean());
     // What it does not report is not looked at.
     std::fs::write(repo.root().join("d0/f0"), "edited\n").unwrap();
-    settle();
+    outlast_clock_tick();
     let (touched, found) = touched_again(&repo, &cache);
     assert_eq!((touched, found.is_clean()), (Some(Vec::new()), true));
     // What it reports is, also beside the store and files that are gone again.
@@ -416,7 +414,7 @@ fn the_answer_of_gits_fsmonitor_is_used() {
     // For everything else, all paths are looked at.
     std::fs::write(repo.root().join("d1/sub/f1"), "edited\n").unwrap();
     std::fs::write(repo.root().join("d0/new"), "new\n").unwrap();
-    settle();
+    outlast_clock_tick();
     for report in [&["/"][..], &["d0/"], &["d0/new"], &[".gitignore"], &[".git/x"]] {
         monitor.report(report);
         let open = repo.open();
@@ -433,12 +431,12 @@ fn without_an_answer_of_gits_fsmonitor_all_files_are_looked_at() {
     let repo = with_tracked_ignored_files();
     let cache = cache(&repo);
     let monitor = FakeMonitor::start(&repo);
-    settle();
+    outlast_clock_tick();
     assert!(touched_again(&repo, &cache).1.is_clean());
     std::fs::remove_file(repo.root().join(".git/fsmonitor--daemon.ipc")).unwrap();
     monitor.report(&[]);
     std::fs::write(repo.root().join("d0/f0"), "edited\n").unwrap();
-    settle();
+    outlast_clock_tick();
     let (touched, found) = touched_again(&repo, &cache);
     assert_eq!((touched, found.changes.len()), (Some(vec!["d0/f0".into()]), 1));
 }
