@@ -4,7 +4,7 @@ use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 
-use codeweaver_testkit::http::{LiteLlm, Request, free_port};
+use codeweaver_testkit::http::Request;
 use codeweaver_testkit::{Run, TestRepo, Tool};
 
 const GUIDE: &str = "# Guide\n\n## Hooks\n\nTo turn hooks off, run `program hooks disable`. The index is then updated by \
@@ -93,7 +93,8 @@ fn write_reply(mut stream: TcpStream, reply: &Reply) -> std::io::Result<()> {
     Ok(())
 }
 
-fn repo(url: &str) -> TestRepo {
+/// An indexed repository with a guide, whose questions the API at `url` answers.
+pub fn repo(url: &str) -> TestRepo {
     let repo = TestRepo::with_files(&[("docs/guide.md", GUIDE)])
         .env("MARKDOWN_QA_API_BASE_URL", url)
         .env("MARKDOWN_QA_API_KEY", "sk-very-secret");
@@ -101,7 +102,7 @@ fn repo(url: &str) -> TestRepo {
     repo
 }
 
-fn ask(repo: &TestRepo) -> Run {
+pub fn ask(repo: &TestRepo) -> Run {
     repo.codeweaver(["ask", "how do I turn hooks off"])
 }
 
@@ -278,17 +279,4 @@ fn the_client_of_openai_understands_the_test_server() {
         "{}",
         String::from_utf8_lossy(&output.stderr)
     );
-}
-
-/// A proxy that many use as the API answers the program.
-#[test]
-fn litellm_is_an_api() {
-    let Some(litellm) = Tool::LITELLM.find() else { return };
-    let port = free_port();
-    let repo = repo(&format!("http://127.0.0.1:{port}/v1"));
-    let config = "model_list:\n  - model_name: qwen-flash\n    litellm_params:\n      model: openai/fake\n      \
-                  api_key: x\n      mock_response: \"Run `program hooks disable` [1].\"\n";
-    let _proxy = LiteLlm::start(&litellm, repo.root(), port, config);
-    let run = ask(&repo);
-    run.success().says(&["Run `program hooks disable` [1].", "[1] docs/guide.md"]);
 }

@@ -1,7 +1,7 @@
 //! `ask`, its server, its collections, and what may go wrong in them.
 
 mod answers;
-mod api;
+pub mod api;
 mod collections;
 mod faults;
 mod interactive;

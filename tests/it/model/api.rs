@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use codeweaver_testkit::http::{LiteLlm, Request, Response, Server, free_port};
-use codeweaver_testkit::{FILES, Run, TestRepo, Tool};
+use codeweaver_testkit::http::{Request, Response, Server};
+use codeweaver_testkit::{FILES, TestRepo};
 
 const DIM: usize = 64;
 const WARNING: &str = "Dense embedding service unavailable, using sparse search only";
@@ -45,7 +45,8 @@ fn embeddings(request: &Request) -> Response {
     Response::json(&json!({ "object": "list", "data": data, "model": "m", "usage": { "total_tokens": 1 } }))
 }
 
-fn good() -> Server {
+/// A server of embeddings.
+pub fn good() -> Server {
     Server::start(|_, request| embeddings(request))
 }
 
@@ -56,7 +57,8 @@ fn with(repo: TestRepo, server: &Server) -> TestRepo {
         .env("CODEWEAVER_EMBEDDING_KEY", "sk-very-secret")
 }
 
-fn repo(server: &Server) -> TestRepo {
+/// A repository whose model is at `server`.
+pub fn repo(server: &Server) -> TestRepo {
     with(TestRepo::with_files(FILES), server)
 }
 
@@ -295,31 +297,4 @@ fn vectors_of_matryoshka_models_are_cut() {
     let estimate = repo.codeweaver(["index", "--dry-run", "--reindex", "--json"]).success().json();
     assert_eq!(estimate["vector_bytes"].as_u64(), estimate["chunks"].as_u64().map(|n| n * 16));
     assert!(similar_to(&repo, "reconnect")["search_strategy"].to_string().contains("dense"));
-}
-
-/// A proxy that many use, before the server of these tests.
-#[test]
-fn litellm_passes_embeddings_on() {
-    let Some(litellm) = Tool::LITELLM.find() else { return };
-    let server = good();
-    let port = free_port();
-    let repo = repo(&server).env("CODEWEAVER_MODEL_API_BASE_URL", &format!("http://127.0.0.1:{port}/v1"));
-    let config = format!(
-        "model_list:\n  - model_name: team-model\n    litellm_params:\n      model: openai/inner\n      \
-         api_base: {}/v1\n      api_key: x\n",
-        server.url
-    );
-    let proxy = LiteLlm::start(&litellm, repo.root(), port, &config);
-    let runs: [Run; 2] = [
-        repo.codeweaver(["init", "--no-hooks"]),
-        repo.codeweaver(["search", "--mode", "semantic", "-o", "json", "reconnect"]),
-    ];
-    drop(proxy);
-    runs[0].success();
-    let answer = runs[1].success().json();
-    assert_eq!(
-        (&answer["matches"][0]["file"]["path"], &answer["warnings"]),
-        (&json!("src/retry.py"), &json!([]))
-    );
-    assert!(server.requests().iter().any(|request| request.json()["model"] == "inner"));
 }

@@ -1,6 +1,7 @@
 //! Embedding models: from a folder, a hub or an API, and models that are gone.
 
-mod api;
+pub mod api;
 mod hub;
+mod litellm;
 mod missing;
 mod model2vec;

@@ -183,9 +183,10 @@ fn random_bits_of_searched_files_never_show_wrong_text() {
 /// Damage that an update meets without a requested repair.
 #[test]
 fn an_update_repairs_damage_that_it_meets() {
+    let whole = indexed();
     for kind in ["state", "segment", "entries", "snapshot", "shard"] {
         for damage in [Damage::Delete, Damage::Empty, Damage::Cut] {
-            let sandbox = indexed();
+            let sandbox = whole.copy_with_index();
             let wanted = answers(sandbox.root());
             let mut rng = fastrand::Rng::with_seed(7);
             for (of, path) in named_files(sandbox.root()) {

@@ -156,10 +156,11 @@ fn check_next_update(name: &str, sandbox: &Sandbox, fault: &str, wanted: &[Value
 }
 
 fn every_step(kind: &str, name: &str) {
-    let wanted = fresh_answers(&scene(name));
+    let scene = scene(name);
+    let wanted = fresh_answers(&scene);
     for n in 1..MOST_STEPS {
         let fault = format!("{kind}:{n}");
-        let sandbox = scene(name);
+        let sandbox = scene.copy_with_index();
         let out = program(sandbox.root(), words(name), &fault);
         if kind == "abort" && out.status.success() {
             // Every step has been the last one in one of the runs.
@@ -176,16 +177,17 @@ fn every_step(kind: &str, name: &str) {
         }
         check_after(name, &sandbox, &fault, &wanted);
         check_next_update(name, &sandbox, &fault, &wanted);
-        if kind != "abort" && n > 1 && said.is_empty() && out.status.success() && beyond_last_step(name, n) {
+        let is_quiet = kind != "abort" && n > 1 && said.is_empty() && out.status.success();
+        if is_quiet && beyond_last_step(&scene, name, n) {
             return;
         }
     }
     panic!("{name}: more than {MOST_STEPS} steps");
 }
 
-/// True if a run of `name` has fewer than `n` steps.
-fn beyond_last_step(name: &str, n: u32) -> bool {
-    program(scene(name).root(), words(name), &format!("abort:{n}")).status.success()
+/// True if a run of `name` in a copy of `scene` has fewer than `n` steps.
+fn beyond_last_step(scene: &Sandbox, name: &str, n: u32) -> bool {
+    program(scene.copy_with_index().root(), words(name), &format!("abort:{n}")).status.success()
 }
 
 #[test]
@@ -285,9 +287,10 @@ fn a_killed_writer_loses_nothing() {
 /// A `deinit` that dies leaves a valid store: it can be removed or used again.
 #[test]
 fn a_removal_may_die_at_any_step() {
-    let wanted = fresh_answers(&behind());
+    let scene = behind();
+    let wanted = fresh_answers(&scene);
     for n in 1..MOST_STEPS {
-        let sandbox = behind();
+        let sandbox = scene.copy_with_index();
         let out = program(sandbox.root(), &["deinit"], &format!("abort:{n}"));
         if out.status.success() {
             assert!(n > 4, "deinit has only {n} steps");

@@ -112,15 +112,21 @@ fn lines_of(found: &Value) -> Lines {
     lines
 }
 
-/// A part of a line of one of the files, without control characters.
-fn random_text(repo: &TestRepo, rng: &mut Rng) -> String {
+/// The lines of all files of the working tree, without empty ones; files that cannot be read have none.
+fn lines_of_files(repo: &TestRepo) -> Vec<Vec<String>> {
     let files = repo.git_text(["-c", "core.quotePath=false", "ls-files", "-c", "-o", "--exclude-standard"]);
-    let files: Vec<&str> = files.lines().collect();
-    loop {
-        let path = repo.path(files[rng.usize(..files.len())]);
-        let Ok(bytes) = std::fs::read(path) else { continue };
+    let read = |path: &str| {
+        let bytes = std::fs::read(repo.path(path)).unwrap_or_default();
         let text = String::from_utf8_lossy(&bytes).into_owned();
-        let lines: Vec<&str> = text.lines().filter(|line| !line.is_empty()).collect();
+        text.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect()
+    };
+    files.lines().map(read).collect()
+}
+
+/// A part of a line of one of the files, without control characters.
+fn random_text(files: &[Vec<String>], rng: &mut Rng) -> String {
+    loop {
+        let lines = &files[rng.usize(..files.len())];
         if lines.is_empty() {
             continue;
         }
@@ -134,7 +140,7 @@ fn random_text(repo: &TestRepo, rng: &mut Rng) -> String {
 }
 
 /// A regular expression that is the same in Rust and in Perl.
-fn random_regex(repo: &TestRepo, rng: &mut Rng) -> String {
+fn random_regex(files: &[Vec<String>], rng: &mut Rng) -> String {
     let escaped = |text: &str| -> String {
         text.chars()
             .map(|c| match c {
@@ -146,7 +152,7 @@ fn random_regex(repo: &TestRepo, rng: &mut Rng) -> String {
             })
             .collect()
     };
-    let (a, b) = (escaped(&random_text(repo, rng)), escaped(&random_text(repo, rng)));
+    let (a, b) = (escaped(&random_text(files, rng)), escaped(&random_text(files, rng)));
     match rng.u8(..10) {
         0 => format!("{a}|{b}"),
         1 => format!("({a}|{b})+"),
@@ -162,10 +168,11 @@ fn random_regex(repo: &TestRepo, rng: &mut Rng) -> String {
 }
 
 fn compare_random_patterns(repo: &TestRepo, rng: &mut Rng, n: usize) {
+    let files = lines_of_files(repo);
     let mut n_found = 0;
     for _ in 0..n {
         let is_regex = rng.bool();
-        let pattern = if is_regex { random_regex(repo, rng) } else { random_text(repo, rng) };
+        let pattern = if is_regex { random_regex(&files, rng) } else { random_text(&files, rng) };
         let mut ours = vec!["--mode", if is_regex { "regex" } else { "exact" }];
         let mut gits = vec![if is_regex { "-P" } else { "-F" }];
         if pattern.is_ascii() && rng.u8(..3) == 0 {

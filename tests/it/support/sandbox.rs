@@ -64,9 +64,15 @@ impl Sandbox {
 
     /// A copy of this repository and its working tree, without an index.
     pub fn copy(&self) -> Sandbox {
+        let copy = self.copy_with_index();
+        copy.remove(".codeweaver").remove(".git/codeweaver-nonce");
+        copy
+    }
+
+    /// A copy of this repository, its working tree and its index. All its stat data is that of new files.
+    pub fn copy_with_index(&self) -> Sandbox {
         let repo = TestRepo::empty_dir_in_memory();
         Run::new(Command::new("cp").arg("-a").arg(self.path(".")).arg(repo.root())).success();
-        repo.remove(".codeweaver").remove(".git/codeweaver-nonce");
         Sandbox { repo }
     }
 
