@@ -38,9 +38,13 @@ impl Places {
     }
 
     /// A repository path, as an editor opens it from the current directory: absolute with `--project`. A file
-    /// of a revision is `REV:PATH`, as `git show` takes it.
+    /// of a revision is `REV:PATH`, as `git show` takes it, and so is one outside of a sparse checkout.
     pub fn editor_path(&self, path: &str) -> String {
-        match (&self.rev, self.prefix.on_disk(path).filter(|_| self.is_elsewhere)) {
+        let file = self.prefix.on_disk(path);
+        let is_missing = file.as_ref().is_some_and(|file| file.symlink_metadata().is_err());
+        let rev = self.rev.as_deref().or(is_missing.then_some("HEAD"));
+
+        match (rev, file.filter(|_| self.is_elsewhere)) {
             (Some(rev), _) => safe(&format!("{rev}:{path}")).into_owned(),
             (None, Some(file)) => safe(&file.to_string_lossy()).into_owned(),
             (None, None) => self.path(path),

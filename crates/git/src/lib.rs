@@ -20,6 +20,7 @@ mod operation;
 mod pathspec;
 pub mod quoting;
 mod renames;
+mod replaced;
 mod repo;
 mod revision;
 mod sharing;

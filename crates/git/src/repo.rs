@@ -208,7 +208,12 @@ impl Repo {
         }
 
         let main = self.local().main_repo().ok()?;
-        std::fs::canonicalize(main.workdir()?).ok()
+        let is_main = std::fs::canonicalize(main.git_dir()).is_ok_and(|dir| dir == self.common_dir());
+        match is_main {
+            true => std::fs::canonicalize(main.workdir()?).ok(),
+            // A linked worktree of a submodule, which gix takes for a repository of its own.
+            false => configured_root(self.common_dir()),
+        }
     }
 
     /// A stable name of this worktree that is safe as a file name: `main`, or the name of the linked
@@ -264,6 +269,15 @@ impl Repo {
     pub fn unreadable(&self, error: &dyn std::fmt::Display) -> GitError {
         GitError::Unreadable { path: self.git_dir().to_owned(), reason: one_line(error) }
     }
+}
+
+/// The root of the working tree that the configuration of the repository with this git directory names, as
+/// that of a submodule does.
+fn configured_root(common_dir: &Path) -> Option<PathBuf> {
+    let file = common_dir.join("config");
+    let config = gix::config::File::from_path_no_includes(file, gix::config::Source::Local).ok()?;
+    let root = config.raw_value("core.worktree").ok()?;
+    std::fs::canonicalize(common_dir.join(gix::path::from_bstr(root).ok()?)).ok()
 }
 
 /// The key of the linked worktree with this git directory.
@@ -450,6 +464,12 @@ mod tests {
         assert_eq!(sub.main_root(), Some(outer.root().join("lib")));
         assert_eq!(sub.common_dir(), outer.root().join(".git/modules/lib"));
         assert_eq!(sub.worktree_key(), "main");
+
+        outer.git(["-C", "lib", "worktree", "add", "-q", "--detach", "../../lib-side"]);
+        let side = outer.open_at("../lib-side");
+        assert_eq!(side.work_dir().map(|dir| dir.ends_with("lib-side")), Some(true));
+        assert_eq!(side.common_dir(), sub.common_dir());
+        assert_eq!(side.main_root(), sub.main_root());
     }
 
     #[test]

@@ -16,7 +16,7 @@ use super::index::{CommittedFile, HeadDiff, LazyIndex};
 use super::inputs::{SYSTEM_ATTRIBUTES, user_config_file};
 use super::scan::WorktreeScan;
 use super::stat::{CachedBlob, FileStat, Kind, StatCache, Time, is_absent};
-use super::to_git::{Conversion, WorktreeReader};
+use super::to_git::{Conversion, WorktreeReader, configured_drivers};
 use super::tracked::{SymlinkCheck, TrackedScan};
 use crate::{BStr, BString, ByteSlice as _, GitError, Mode, Oid, Repo, hash_blob};
 
@@ -122,6 +122,10 @@ impl ConversionInputs {
                 self.converts = true;
                 self.hasher.update(key.as_bytes()).update(&value).update(b"\0");
             }
+        }
+
+        for driver in configured_drivers(&local) {
+            self.hasher.update(b"filter ").update(&driver).update(b"\0");
         }
     }
 
@@ -238,9 +242,7 @@ impl Classifier<'_> {
 
         for position in staged {
             let entry = &index.entries()[position];
-            if entry.flags.intersects(Flags::SKIP_WORKTREE | Flags::ASSUME_VALID)
-                || entry.mode == EntryMode::DIR
-            {
+            if entry.flags.contains(Flags::SKIP_WORKTREE) || entry.mode == EntryMode::DIR {
                 continue;
             }
 

@@ -64,7 +64,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::{BStr, GitError, Oid, Repo};
+use crate::{BStr, GitError, Oid, Repo, entry_at};
 
 pub use changes::{FileState, WorktreeBlob, WorktreeChange, WorktreeChanges};
 pub use status::{StatusEngine, WorktreeStatus};
@@ -73,9 +73,9 @@ pub use to_git::{WorktreeFile, WorktreeReader};
 /// Finds the differences between `head_tree` and the working tree.
 ///
 /// Content decides: a touched file, a changed mode or an edit that was undone is no change. Paths marked
-/// skip-worktree (sparse checkout) or assume-unchanged count as committed, and so do submodules. `cache_file`
-/// and two caches beside it are read and, best effort, replaced. When `budget` is used up, remaining paths
-/// are counted in [`unchecked`](WorktreeChanges::unchecked); tracked files come before untracked ones. Writes
+/// skip-worktree or assume-unchanged count as committed where they do not exist, and so do submodules.
+/// `cache_file` and two caches beside it are read and, best effort, replaced. When `budget` is used up,
+/// remaining paths are counted in [`unchecked`](WorktreeChanges::unchecked); tracked files come before untracked ones. Writes
 /// nothing else and starts no program.
 pub fn worktree_changes(
     repo: &Repo,
@@ -87,13 +87,29 @@ pub fn worktree_changes(
     Ok(Arc::unwrap_or_clone(status.changes))
 }
 
-/// Reads the converted bytes of a file of the working tree, or the target of a link. `None` if there is
-/// neither, if the path has a filter driver, or if the file exceeds 64 MiB.
+/// Reads the converted bytes of a file of the working tree, or the target of a link. Where git takes the file
+/// as committed or is to filter it, as [`WorktreeFile::Unknown`] says, these are the bytes that HEAD has.
+/// `None` if there is no such file.
 ///
 /// Cost: parsing git's index. For several files use one [`WorktreeReader`].
 ///
 /// # Errors
 /// [`GitError::PathEscapes`] for paths that are absolute, contain `..` or `.git`, or lead through a link.
 pub fn read_worktree_file(repo: &Repo, path: &BStr) -> Result<Option<Vec<u8>>, GitError> {
-    WorktreeReader::open(repo)?.read(path)
+    match WorktreeReader::open(repo)?.file(path)? {
+        WorktreeFile::Blob { bytes, .. } => Ok(Some(bytes)),
+        WorktreeFile::Absent => Ok(None),
+        WorktreeFile::Unknown => Ok(read_committed_file(repo, path)?.map(|(bytes, _)| bytes)),
+    }
+}
+
+/// Reads the bytes that HEAD has at `path`, with their oid; `None` if it has no such file, or not in this
+/// clone.
+///
+/// # Errors
+/// HEAD or its tree cannot be read.
+pub fn read_committed_file(repo: &Repo, path: &BStr) -> Result<Option<(Vec<u8>, Oid)>, GitError> {
+    let Some(tree) = repo.head()?.tree else { return Ok(None) };
+    let Some(file) = entry_at(repo, &tree, path)? else { return Ok(None) };
+    Ok(repo.blobs().read(&file.oid)?.map(|bytes| (bytes.to_vec(), file.oid)))
 }

@@ -29,7 +29,7 @@ use super::stat::Time;
 use super::status_delta::StatusDelta;
 use super::stored_run::{MAX_TOUCHED, fits, put_outcome, put_path, take_outcome};
 use super::to_git::is_inside;
-use super::tracked::is_checked;
+use super::tracked::{is_checked, is_sparse};
 use super::untracked::folds_case;
 use crate::{BStr, BString, ByteSlice as _, ByteVec as _, Repo, STORE_DIR};
 
@@ -374,8 +374,9 @@ fn encode_blocks(
         blocks.put(prefix.as_ref(), ExpectedStat::Exactly(*stat))?;
     }
 
-    // Pattern files apply even if they are sparse or assumed unchanged.
-    let unchecked = index.entries().iter().filter(|entry| !is_checked(entry));
+    // Pattern files apply even if they are outside of a sparse checkout.
+    let is_sparse = is_sparse(context.repo);
+    let unchecked = index.entries().iter().filter(|entry| !is_checked(entry, is_sparse));
     let pattern_files =
         unchecked.map(|entry| entry.path(index)).filter(|path| is_pattern_file(name_of(path)));
     for path in pattern_files.chain(run.scan.untracked.pattern_files.iter().map(|path| path.as_ref())) {

@@ -316,10 +316,12 @@ fn filter_drivers_are_never_run_and_their_files_never_read() {
     let found = changes_within(&repo, AMPLE);
     assert_eq!(
         found.changes.iter().map(line).collect::<Vec<_>>(),
-        ["untracked .gitattributes", "dirty b.txt"]
+        // For git, a driver that is not configured is none.
+        ["untracked .gitattributes", "dirty b.txt", "dirty c.lfs"]
     );
-    assert_eq!(found.filtered, ["a.secret", "c.lfs", "new.secret"]);
-    assert_eq!(read_worktree_file(&repo.open(), "a.secret".into()).unwrap(), None);
+    assert_eq!(found.filtered, ["a.secret", "new.secret"]);
+    assert_eq!(read_worktree_file(&repo.open(), "a.secret".into()).unwrap().unwrap(), b"committed\n");
+    assert_eq!(read_worktree_file(&repo.open(), "new.secret".into()).unwrap(), None);
     assert!(!mark.exists());
 }
 
@@ -337,7 +339,7 @@ fn conflicts_show_the_bytes_on_disk() {
 }
 
 #[test]
-fn sparse_and_assumed_files_are_as_committed() {
+fn sparse_files_are_as_committed_and_marked_ones_as_on_disk() {
     let repo = TestRepo::with_files(&[
         ("in/a.txt", "a\n"),
         ("out/b.txt", "b\n"),
@@ -354,8 +356,17 @@ fn sparse_and_assumed_files_are_as_committed() {
         assert_eq!(changes(&repo), ["staged in/a.txt"], "{sparse_index}");
         repo.git(["reset", "-q", "--hard"]);
     }
-    repo.git(["update-index", "--assume-unchanged", "top.txt"]).write("top.txt", "not checked\n");
-    assert_eq!(changes(&repo), [""; 0]);
+    repo.git(["sparse-checkout", "disable"]);
+    for mark in ["assume-unchanged", "skip-worktree"] {
+        repo.git(["update-index", &format!("--{mark}"), "top.txt"]);
+        assert_eq!(changes(&repo), [""; 0], "{mark}");
+        repo.write("top.txt", "git hides it\n");
+        assert_eq!(repo.git_text(["status", "--porcelain"]), "", "{mark}");
+        assert_eq!(changes(&repo), ["dirty top.txt"], "{mark}");
+        repo.remove("top.txt");
+        assert_eq!(changes(&repo), [""; 0], "{mark}: as committed where it does not exist");
+        repo.write("top.txt", "t\n").git(["update-index", &format!("--no-{mark}"), "top.txt"]);
+    }
 }
 
 #[test]

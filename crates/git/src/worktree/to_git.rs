@@ -1,5 +1,6 @@
 //! To-git conversion: the content of a working-tree file in the form that git would store.
 
+use std::collections::BTreeSet;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,7 +14,7 @@ use super::changes::WorktreeBlob;
 use super::index::LazyIndex;
 use super::stat::{FileStat, Kind, is_absent};
 use super::untracked::Excludes;
-use crate::{BStr, ByteSlice as _, ByteVec as _, GitError, Mode, Oid, Repo, hash_blob};
+use crate::{BStr, BString, ByteSlice as _, ByteVec as _, GitError, Mode, Oid, Repo, hash_blob};
 
 /// Maximum size of files that are read. Larger ones get the null oid; no setting of the index admits them.
 pub(super) const MAX_READ_BYTES: u64 = 64 << 20;
@@ -23,7 +24,7 @@ pub(super) const MAX_READ_BYTES: u64 = 64 << 20;
 ///
 /// Line endings, `ident` and `working-tree-encoding` are converted in this process. Filter drivers are never
 /// run, since a repository could make them execute any program: the list of drivers is empty, and files that
-/// have one are not opened. Symlinks are not followed, whether they are the last component of a path or a
+/// have one are not opened. As for git, a `filter` attribute without a driver in the configuration is none. Symlinks are not followed, whether they are the last component of a path or a
 /// parent directory, so that no file outside of the working tree is read.
 pub struct WorktreeReader {
     repo: Repo,
@@ -38,6 +39,8 @@ struct Converter {
     index: Arc<gix::index::State>,
     attributes: gix::worktree::Stack,
     filter: gix::attrs::search::Outcome,
+    /// Names of the filter drivers in git's configuration.
+    drivers: BTreeSet<BString>,
     pipeline: Pipeline,
 }
 
@@ -48,8 +51,8 @@ pub enum WorktreeFile {
     Blob { bytes: Vec<u8>, mode: Mode },
     /// There is no file and no link.
     Absent,
-    /// A file that is not read: the path has a filter driver, the file exceeds 64 MiB, or git is configured
-    /// to take it as committed (sparse checkout, `assume-unchanged`).
+    /// A file that is not read: the path has a filter driver, the file exceeds 64 MiB, or it does not exist and
+    /// git is configured to take it as committed (sparse checkout, `skip-worktree`, `assume-unchanged`).
     Unknown,
 }
 
@@ -132,12 +135,10 @@ impl WorktreeReader {
 
     /// As [`read`](Self::read), but distinguishes a file that is not read from one that does not exist.
     pub fn file(&mut self, path: &BStr) -> Result<WorktreeFile, GitError> {
-        if self.converter()?.counts_as_committed(path) {
-            return Ok(WorktreeFile::Unknown);
-        }
         Ok(match self.convert(path)? {
             Conversion::Blob { bytes, mode } => WorktreeFile::Blob { bytes, mode },
             Conversion::TooLarge { .. } | Conversion::Filtered => WorktreeFile::Unknown,
+            Conversion::Absent if self.converter()?.counts_as_committed(path) => WorktreeFile::Unknown,
             Conversion::Absent => WorktreeFile::Absent,
         })
     }
@@ -232,6 +233,7 @@ impl Converter {
             .detach();
         let filter = attributes.selected_attribute_matches(["filter"]);
 
+        let drivers = configured_drivers(&local);
         let mut options = gix::filter::Pipeline::options(&local).map_err(|error| repo.unreadable(&error))?;
         options.drivers.clear();
         // Round-trip checks warn about commits; nothing is committed here.
@@ -239,11 +241,11 @@ impl Converter {
         options.encodings_with_roundtrip_check.clear();
         let pipeline = Pipeline::new(Default::default(), local.object_hash(), options);
 
-        Ok(Converter { repo: local, index, attributes, filter, pipeline })
+        Ok(Converter { repo: local, index, attributes, filter, drivers, pipeline })
     }
 
-    /// Returns whether git does not look at the file at `path`, or at the directory that stands for it in a
-    /// sparse index.
+    /// Returns whether git takes the file at `path` as committed where it does not exist, or the directory that
+    /// stands for it in a sparse index.
     fn counts_as_committed(&self, path: &BStr) -> bool {
         self.is_unseen(path)
             || self.index.is_sparse()
@@ -255,12 +257,13 @@ impl Converter {
         self.index.entry_by_path(path).is_some_and(|entry| entry.flags.intersects(unseen))
     }
 
-    /// Returns whether a filter driver is named for `path`, configured or not.
+    /// Returns whether `path` has a filter driver that is configured.
     fn is_filtered(&mut self, path: &BStr) -> bool {
         self.filter.reset();
         let Ok(platform) = self.attributes.at_entry(path, None, &self.repo.objects) else { return false };
         platform.matching_attributes(&mut self.filter);
-        self.filter.iter_selected().any(|found| found.assignment.state.as_bstr().is_some())
+        let is_configured = |name: &BStr| self.drivers.contains(name);
+        self.filter.iter_selected().any(|found| found.assignment.state.as_bstr().is_some_and(is_configured))
     }
 
     /// Converts the bytes of a file.
@@ -302,6 +305,18 @@ impl Converter {
     fn has_symlinks(&self) -> bool {
         self.repo.config_snapshot().boolean("core.symlinks").unwrap_or(true)
     }
+}
+
+/// The names of the filter drivers that git would run when a file is added, or without which it would refuse
+/// to add it.
+pub(super) fn configured_drivers(repo: &gix::Repository) -> BTreeSet<BString> {
+    let config = repo.config_snapshot();
+    let sections = config.plumbing().sections_by_name("filter").into_iter().flatten();
+    let drivers = sections.filter(|section| {
+        let has = |key: &str| section.value(key).is_some();
+        has("clean") || has("process") || has("required")
+    });
+    drivers.filter_map(|section| section.header().subsection_name().map(ToOwned::to_owned)).collect()
 }
 
 impl std::fmt::Debug for WorktreeReader {

@@ -67,7 +67,8 @@ impl TrackedScan {
             positions.retain(|known| *known != position);
         }
 
-        self.checked = self.checked.saturating_sub(usize::from(is_checked(&index.entries()[position])));
+        let is_checked = is_checked(&index.entries()[position], is_sparse(context.repo));
+        self.checked = self.checked.saturating_sub(usize::from(is_checked));
         let part = position..position + 1;
         self.append(scan_part(context.repo, context.root, index, part, context.deadline));
     }
@@ -113,7 +114,7 @@ pub(super) fn is_unmodified(repo: &Repo, root: &Path, index: &gix::index::State,
     /// More time than one `lstat` takes.
     const AMPLE: Duration = Duration::from_secs(60);
 
-    if !is_checked(&index.entries()[position]) {
+    if !is_checked(&index.entries()[position], is_sparse(repo)) {
         return true;
     }
 
@@ -125,10 +126,25 @@ pub(super) fn is_unmodified(repo: &Repo, root: &Path, index: &gix::index::State,
 }
 
 /// Returns whether the working tree matters for this entry. It does not for submodules, sparse directories,
-/// and entries marked skip-worktree or assume-unchanged.
-pub(super) fn is_checked(entry: &gix::index::Entry) -> bool {
-    !entry.flags.intersects(Flags::SKIP_WORKTREE | Flags::ASSUME_VALID)
+/// and, in a sparse checkout, files outside of it: there may be millions, and git itself looks for those that
+/// exist.
+///
+/// Entries that are marked otherwise, by `update-index --skip-worktree` or `--assume-unchanged`, are compared:
+/// git hides edits of them, but who searches them sees them. Only where the file does not exist they count as
+/// committed.
+pub(super) fn is_checked(entry: &gix::index::Entry, is_sparse: bool) -> bool {
+    !(is_sparse && entry.flags.contains(Flags::SKIP_WORKTREE))
         && !matches!(entry.mode, EntryMode::COMMIT | EntryMode::DIR)
+}
+
+/// Returns whether the working tree is a sparse checkout.
+pub(super) fn is_sparse(repo: &Repo) -> bool {
+    repo.local().config_snapshot().boolean("core.sparseCheckout").unwrap_or(false)
+}
+
+/// Returns whether git takes the file of an entry as committed without a look at it.
+fn is_assumed(entry: &gix::index::Entry) -> bool {
+    entry.flags.intersects(Flags::SKIP_WORKTREE | Flags::ASSUME_VALID)
 }
 
 /// Stats all tracked files, on all cores.
@@ -175,6 +191,7 @@ fn scan_part(
     const CLOCK_EVERY: usize = 64;
 
     let trust_ctime = repo.local().config_snapshot().boolean("core.trustCtime").unwrap_or(true);
+    let is_sparse = is_sparse(repo);
     let timestamp = index.timestamp();
     let index_written = Time {
         seconds: u64::try_from(timestamp.unix_seconds()).unwrap_or(0),
@@ -190,7 +207,7 @@ fn scan_part(
     for position in part {
         let entry = &index.entries()[position];
         let path = entry.path(index);
-        if !is_checked(entry) {
+        if !is_checked(entry, is_sparse) {
             continue;
         }
         is_late = is_late || position % CLOCK_EVERY == 0 && Instant::now() > deadline;
@@ -217,7 +234,9 @@ fn scan_part(
                 continue;
             }
             Some(Err(_)) | None => {
-                tracked.deleted.push(position);
+                if !is_assumed(entry) {
+                    tracked.deleted.push(position);
+                }
                 tracked.observe(position, None);
                 continue;
             }
