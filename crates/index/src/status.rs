@@ -12,6 +12,7 @@ use codeweaver_store::state::{RunRecord, State};
 use codeweaver_store::{StoreReader, time};
 
 use super::arrivals;
+use super::catalogue::{self, Behind};
 use super::checkpoint::Checkpoint;
 use super::codebase::Codebase;
 use super::error::IndexError;
@@ -40,6 +41,9 @@ pub struct StatusReport {
     pub current: bool,
     /// Number of files whose blobs have arrived in this clone since. The next update indexes them.
     pub arrived_files: usize,
+    /// Members of a catalogue with a newer commit, which the next query reads.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub members_behind: Vec<String>,
     /// Whether the index was built with other settings for what is indexed and how it is chunked.
     pub settings_changed: bool,
     /// Root of this worktree.
@@ -213,19 +217,26 @@ pub fn status(codebase: &Codebase, with_files: bool) -> Result<StatusReport, Ind
     warnings.extend(snapshot.as_ref().and_then(|snapshot| missing_warning(snapshot, arrived_files)));
     let settings_changed = snapshot.is_some() && totals.settings != codebase.settings_fingerprint;
 
+    let lag = lag(codebase, &head, indexed.as_ref().filter(|_| totals.complete));
+    let Behind { moved, unchecked } = catalogue::behind(&codebase.repo)?;
+    if !unchecked.is_empty() {
+        warnings.push(format!("{} repositories were not looked at in time for new commits", unchecked.len()));
+    }
+
     let lock_holder = codebase.lease_holder();
     Ok(StatusReport {
         state: if unreadable.is_some() { "unreadable" } else { lifecycle.name() },
         fix: unreadable.as_ref().map(|_| "git codeweaver doctor").or_else(|| codebase.remedy(&lifecycle)),
         reason: unreadable.or_else(|| lifecycle.reason()),
         initialised: codebase.layout.was_initialised(),
-        current: is_of_head && arrived_files == 0,
+        current: is_of_head && arrived_files == 0 && moved.is_empty() && unchecked.is_empty(),
         arrived_files,
         settings_changed,
         codebase: codebase.root(),
         worktree: codebase.worktree_key.clone(),
         store: codebase.layout.root().to_path_buf(),
-        lag: lag(codebase, &head, indexed.as_ref().filter(|_| totals.complete)),
+        lag: Lag { behind: lag.behind || !moved.is_empty(), ..lag },
+        members_behind: moved,
         head: Place {
             commit: head.commit.map(|oid| oid.to_string()),
             tree: head.tree.map(|oid| oid.to_string()),

@@ -300,7 +300,9 @@ impl Run<'_> {
 
     /// Refuses or announces a first index of very many files.
     fn check_size(&self, plan: &Plan) -> Result<(), IndexError> {
-        if plan.n_files > REFUSE_FILES && !self.options.allow_huge {
+        // Hundreds of repositories may have more files in all than are allowed for one.
+        let is_allowed = self.options.allow_huge || self.codebase.repo.is_catalogue();
+        if plan.n_files > REFUSE_FILES && !is_allowed {
             return Err(IndexError::TooManyFiles { n_files: plan.n_files, limit: REFUSE_FILES });
         }
 

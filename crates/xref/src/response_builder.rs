@@ -359,6 +359,7 @@ impl<'a, 'v> ResponseBuilder<'a, 'v> {
         warnings.extend(notes_truncated.then(|| NOTES_TRUNCATED.to_owned()));
         warnings.extend(self.view.warnings.iter().cloned());
         warnings.extend(self.view.missing_warning(None));
+        warnings.extend(self.view.members_warnings(None));
         warnings
     }
 
@@ -376,7 +377,8 @@ impl<'a, 'v> ResponseBuilder<'a, 'v> {
             bytes_read: self.sources.bytes_read(),
             complete: self.sources.limits_reached().is_empty()
                 && self.view.coverage.is_none()
-                && self.view.missing_warning(None).is_none(),
+                && self.view.missing_warning(None).is_none()
+                && self.view.members_warnings(None).is_empty(),
         }
     }
 

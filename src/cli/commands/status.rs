@@ -159,6 +159,10 @@ fn state(report: &StatusReport, context: &Context) -> String {
         ("indexed", false) if report.arrived_files > 0 => {
             paint.warning("indexed; files that have arrived in this clone are not indexed yet")
         }
+        ("indexed", false) if !report.members_behind.is_empty() => {
+            let moved = plural(report.members_behind.len() as u64, "repository");
+            paint.warning(format!("indexed; the next search reads new commits of {moved}"))
+        }
         ("indexed", false) => paint.warning(match (report.settings_changed, report.lag.behind) {
             (true, false) => "indexed with other settings; `git codeweaver index` applies the present ones",
             (true, true) => "indexed, behind HEAD and with other settings; `git codeweaver index` updates it",

@@ -1,6 +1,7 @@
 //! Git as the program meets it: hooks, worktrees, revisions, clones, users.
 
 mod conformance;
+mod hidden_files;
 mod hook_managers;
 mod hooks;
 mod moved;

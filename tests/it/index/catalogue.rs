@@ -208,6 +208,40 @@ fn a_push_is_found_after_a_sync() {
 }
 
 #[test]
+fn a_commit_of_a_member_is_found_at_once() {
+    let site = Site::new();
+    let member = site.base.at("src/alpha");
+    member.write("src/queue.rs", "pub fn flush_queue() {}\n").commit("queue");
+    let status = || site.base.codeweaver(["status", "--json", "--catalogue", "all.git"]).success().json();
+    let behind: Value = status();
+    assert_eq!((&behind["current"], &behind["members_behind"]), (&json!(false), &json!(["alpha"])));
+
+    // Who does not ask about a member does not look at it.
+    site.search(&["--repos", "payments", "parse_invoice"]);
+    assert_eq!(site.state("alpha"), "behind");
+    let found = site.search(&["flush_queue"]);
+    assert_eq!((&found["status"], &found["absent_words"]), (&json!("ok"), &Value::Null), "{found:#}");
+    assert_eq!(paths(&found)[0], "alpha/src/queue.rs");
+    assert_eq!(found["matches"][0]["file"]["commit"], member.git_text(["rev-parse", "HEAD"]).trim());
+    assert_eq!(site.state("alpha"), "current");
+
+    // The catalogue cannot be written.
+    std::fs::remove_file(site.base.path("all.git/codeweaver-catalogue.lock")).unwrap();
+    std::fs::create_dir(site.base.path("all.git/codeweaver-catalogue.lock")).unwrap();
+    member.write("src/drain.rs", "pub fn drain_queue() {}\n").commit("drain");
+    let newer = "a repository has newer commits than this answer: alpha";
+    let found = site.search(&["drain_queue"]);
+    assert_eq!((&found["status"], &found["index"]["freshness"]), (&json!("degraded"), &json!("stale")));
+    assert!(found["warnings"].as_array().unwrap().contains(&json!(newer)), "{found:#}");
+    assert_eq!(site.search(&["--repos", "payments", "parse_invoice"])["status"], "ok");
+    let lines = site.search(&["--mode", "exact", "drain_queue"]);
+    assert!(lines["warnings"].as_array().unwrap().contains(&json!(newer)), "{lines:#}");
+    let graph = ["graph", "callers", "flush_queue", "--json", "--catalogue", "all.git"];
+    let graph: Value = site.base.codeweaver(graph).json();
+    assert_eq!(graph["coverage"]["complete"], false, "{graph:#}");
+}
+
+#[test]
 fn rules_of_a_member_apply_in_it_alone() {
     let site = Site::new();
     let member = site.base.at("src/alpha");

@@ -11,16 +11,19 @@ use codeweaver_chunk::{LanguageId, language};
 use codeweaver_git::worktree::FileState;
 use codeweaver_git::{self as git, BString, History, Mode, Oid, TreeComparer, quoting};
 use codeweaver_index::Target;
+use codeweaver_index::catalogue::Behind;
 use codeweaver_index::policy::{PathDecision, PathFlags, Policy, SkipReason, skip_reason};
 
 use super::cancel::Cancel;
 use super::error::QueryError;
 use super::filters::Filters;
+use super::members;
 use super::names;
 use super::request::ViewRequest;
 use super::view::View;
 use super::view::open::{Opened, ViewSource, ViewTarget, WorktreeInput};
 use super::view::scope::canonical_language;
+use super::view::warnings::replaced_warning;
 
 /// Time limit for finding the last changes of files.
 const TIME_LIMIT: Duration = Duration::from_secs(4);
@@ -121,15 +124,22 @@ struct Lister<'a> {
 impl Lister<'_> {
     fn list(&self) -> Result<Listing, QueryError> {
         let repo = &self.source.codebase.repo;
+        let mut behind = Behind::default();
         let target = match &self.request.rev {
             Some(rev) => {
                 let revision = repo.resolve(rev)?;
                 Target { tree: Some(revision.tree), commit: revision.commit, reference: None, is_head: false }
             }
-            None => Target::head(self.source.codebase)?,
+            None => {
+                behind = members::follow(repo, self.request.filters.repos.as_ref())?;
+                Target::head(self.source.codebase)?
+            }
         };
 
         let mut listing = Listing { rev: self.request.rev.clone(), ..Listing::default() };
+        let catalogue = target.tree.map(|tree| repo.members_of(&tree)).transpose()?.unwrap_or_default();
+        listing.warnings.extend(replaced_warning(repo)?);
+        listing.warnings.extend(members::warnings(&catalogue, &behind, Some(&self.request.filters)));
         let (known, deleted) = self.known(&target, &mut listing)?;
         self.request.cancel.check()?;
 
@@ -263,6 +273,8 @@ impl Lister<'_> {
             target: target.clone(),
             worktree: WorktreeInput::Exclude,
             files: BTreeSet::new(),
+            behind: Behind::default(),
+            warnings: Vec::new(),
             cancel: self.request.cancel.clone(),
         };
 

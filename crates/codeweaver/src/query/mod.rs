@@ -38,6 +38,7 @@ mod intent;
 pub mod listing;
 #[doc(hidden)]
 pub mod locate;
+mod members;
 mod model;
 mod names;
 pub mod outline;

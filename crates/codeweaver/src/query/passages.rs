@@ -134,6 +134,7 @@ pub(super) fn gather(
     list.sort_by(by_score);
     let mut warnings = view.warnings.clone();
     warnings.extend(view.missing_warning(Some(&request.filters)));
+    warnings.extend(view.members_warnings(Some(&request.filters)));
     warnings.extend(ranking.warnings.iter().cloned());
 
     Ok(Passages {

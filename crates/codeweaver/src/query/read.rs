@@ -1,8 +1,9 @@
 //! Reading a file, or some of its lines, from the working tree or a revision. Needs no index.
 
 use codeweaver_chunk::language;
-use codeweaver_git::worktree::WorktreeReader;
+use codeweaver_git::worktree::{self, WorktreeFile, WorktreeReader};
 use codeweaver_git::{self as git, BStr, ByteSlice, Oid, quoting};
+use codeweaver_index::catalogue;
 use codeweaver_index::policy::{Exempt, PathDecision, Policy, SkipReason};
 use codeweaver_index::{Codebase, IndexError};
 use codeweaver_text as text;
@@ -85,10 +86,17 @@ impl FileReader<'_> {
         }
 
         let repo = &self.codebase.repo;
-        let rev = if repo.work_dir().is_none() { Some(rev.unwrap_or("HEAD")) } else { rev };
+        let mut rev = if repo.work_dir().is_none() { Some(rev.unwrap_or("HEAD")) } else { rev };
         let (bytes, oid, state) = match rev {
-            None => self.read_worktree(path)?,
+            None => {
+                let (bytes, oid, state) = self.read_worktree(path)?;
+                rev = state.is_none().then_some("HEAD");
+                (bytes, oid, state.unwrap_or(MatchState::Committed))
+            }
             Some(rev) => {
+                if rev == "HEAD" {
+                    catalogue::follow(repo, &|name| is_within(path, name))?;
+                }
                 let (bytes, oid) = self.read_revision(path, rev)?;
                 (bytes, oid, MatchState::Committed)
             }
@@ -147,11 +155,20 @@ impl FileReader<'_> {
         Ok(())
     }
 
-    /// Reads a file of the working tree, with its oid and its state.
-    fn read_worktree(&self, path: &BStr) -> Result<(Vec<u8>, Oid, MatchState), QueryError> {
+    /// Reads a file of the working tree, with its oid and its state. A file that search shows as committed,
+    /// because git takes it as such without a look or filters it, is that of HEAD and has no state.
+    fn read_worktree(&self, path: &BStr) -> Result<(Vec<u8>, Oid, Option<MatchState>), QueryError> {
         let repo = &self.codebase.repo;
         let mut files = WorktreeReader::open(repo)?;
-        let bytes = files.read(path)?.ok_or_else(|| QueryError::NotFound {
+        let bytes = match files.file(path)? {
+            WorktreeFile::Blob { bytes, .. } => Some(bytes),
+            WorktreeFile::Absent => None,
+            WorktreeFile::Unknown => match worktree::read_committed_file(repo, path)? {
+                Some((bytes, oid)) => return Ok((bytes, oid, None)),
+                None => None,
+            },
+        };
+        let bytes = bytes.ok_or_else(|| QueryError::NotFound {
             what: format!("{} is not a file of the working tree", shown(path)),
         })?;
 
@@ -169,7 +186,7 @@ impl FileReader<'_> {
             None => MatchState::Untracked,
         };
 
-        Ok((bytes, oid, state))
+        Ok((bytes, oid, Some(state)))
     }
 
     /// Reads a file of a revision, with its oid.
@@ -186,6 +203,11 @@ impl FileReader<'_> {
 
         Ok((bytes, file.oid))
     }
+}
+
+/// Returns whether a path of a catalogue is in the member called `name`.
+fn is_within(path: &BStr, name: &str) -> bool {
+    path.strip_prefix(name.as_bytes()).is_some_and(|rest| rest.starts_with(b"/"))
 }
 
 /// A path for a message.

@@ -362,8 +362,10 @@ impl Searcher {
     ) -> Result<(View, Answer), QueryError> {
         let budget = Budget::new(request);
 
-        answer_verified(&self.views(), &request.view, update, |view, deadline| {
-            let ranking = rank(view, deadline)?;
+        let repos = request.filters.repos.as_ref();
+        answer_verified(&self.views(), &request.view, repos, update, |view, deadline| {
+            let mut ranking = rank(view, deadline)?;
+            left_out::note(request, view, &mut ranking, |lines| grep::find(&self.views(), lines))?;
             request.view.cancel.check()?;
 
             let min_parallel_rows = self.tuning.min_parallel_rows;

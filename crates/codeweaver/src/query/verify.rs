@@ -13,7 +13,7 @@ use codeweaver_git::{self as git, BStr, BString, ByteSlice, GitError, quoting};
 
 use super::answer::Answer;
 use super::error::QueryError;
-use super::request::ViewRequest;
+use super::request::{RepoSet, ViewRequest};
 use super::response::Match;
 use super::view::freshness::RequestUpdate;
 use super::view::open::{Opened, ViewSource, ViewTarget, WorktreeInput};
@@ -35,18 +35,20 @@ enum Speculation {
     Skipped,
 }
 
-/// Calls `answer` with the view of `request` and the time at which it should end, and verifies its result.
+/// Calls `answer` with the view of `request` and the time at which it should end, and verifies its result. In a
+/// catalogue, the view has the members in `repos`, `None` for all, as they are.
 ///
 /// Each attempt has the full timeout of the request once its view is open: neither a repeated attempt nor an
 /// update of the index leaves less time to search.
 pub fn answer_verified(
     source: &ViewSource<'_>,
     request: &ViewRequest,
+    repos: Option<&RepoSet>,
     update: RequestUpdate<'_>,
     answer: impl Fn(&View, Instant) -> Result<Answer, QueryError>,
 ) -> Result<(View, Answer), QueryError> {
     let answer = |view: &View| answer(view, Instant::now() + request.timeout);
-    let wanted = source.resolve(request)?;
+    let wanted = source.resolve(request, repos)?;
 
     let worktree = match answer_as_expected(source, &wanted, answer)? {
         Speculation::Confirmed(view, first) => {

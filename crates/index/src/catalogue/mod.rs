@@ -2,9 +2,10 @@
 //!
 //! A catalogue is a bare repository whose tree has the tree of every member under its name
 //! ([`codeweaver_git::Members`]), with an index like any other. In this module, `add` finds and adds members,
-//! `sync` brings them up to date, and `list` returns their states.
+//! `sync` brings them up to date, `follow` does so for a query, and `list` returns their states.
 
 mod add;
+mod follow;
 mod list;
 mod sync;
 
@@ -19,6 +20,7 @@ use codeweaver_store::lock::Lock;
 use crate::{Codebase, IndexError};
 
 pub use add::{AddOptions, AddReport, Refused};
+pub use follow::{Asked, Behind, behind, follow};
 pub use list::{Listed, ListedState};
 pub use sync::{Problem, SyncReport, Which};
 
@@ -199,7 +201,11 @@ impl Catalogue {
 
     /// Takes the lock that is held while the list of members is changed.
     fn lock(&self) -> Result<Lock, CatalogueError> {
-        Ok(Lock::acquire(&self.git_dir().join("codeweaver-catalogue.lock"))?)
+        Ok(Lock::acquire(&self.lock_file())?)
+    }
+
+    fn lock_file(&self) -> PathBuf {
+        self.git_dir().join("codeweaver-catalogue.lock")
     }
 }
 

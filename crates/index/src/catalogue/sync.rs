@@ -12,11 +12,11 @@ use crate::progress::Progress;
 use crate::{Codebase, IndexError, Target, UpdateOptions, UpdateReport, updater};
 
 /// Number of members below which one thread probes them all.
-const FEW: usize = 32;
+pub(super) const FEW: usize = 32;
 /// Number of loose objects of a catalogue above which they are packed. A sync makes about four.
 const MAX_LOOSE: usize = 1_000;
 /// Number of threads that probe members. Most of the time they wait for the file system.
-const MAX_THREADS: usize = 8;
+pub(super) const MAX_THREADS: usize = 8;
 
 /// The members that [`Catalogue::sync`] looks at.
 #[derive(Debug, Clone, Default)]
@@ -153,7 +153,7 @@ impl Catalogue {
     }
 
     /// A member with its current state.
-    fn look(&self, member: &Member) -> Member {
+    pub(super) fn look(&self, member: &Member) -> Member {
         let mut found = match probe(member) {
             Found::Unchanged => return member.clone(),
             Found::Commit { commit, tree } => Member {
@@ -203,7 +203,7 @@ impl Catalogue {
     }
 
     /// Commits the list of members if something changed.
-    fn commit(&self, all: Vec<Member>, report: &mut SyncReport) -> Result<(), CatalogueError> {
+    pub(super) fn commit(&self, all: Vec<Member>, report: &mut SyncReport) -> Result<(), CatalogueError> {
         if report.changed.is_empty() {
             return Ok(());
         }

@@ -353,7 +353,9 @@ fn summary(codebase: &Codebase, report: &StatusReport) -> Result<Summary, CallEr
     let has_index = report.indexed.is_some() || report.state == "indexing";
     let freshness = match has_index.then(|| freshness::decide(codebase)).transpose() {
         // Blobs that were missing from the clone have arrived since the index was built.
-        Ok(Some(Freshness::Fresh)) if report.arrived_files > 0 => Ok(Some(Freshness::Stale)),
+        Ok(Some(Freshness::Fresh)) if report.arrived_files > 0 || !report.members_behind.is_empty() => {
+            Ok(Some(Freshness::Stale))
+        }
         freshness => freshness,
     };
 

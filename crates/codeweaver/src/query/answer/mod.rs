@@ -93,7 +93,7 @@ pub fn respond(request: &Request, view: &View, answer: Answer, index: IndexInfo,
 
     let mut warnings = view.warnings.clone();
     warnings.extend(view.missing_warning(Some(&request.filters)));
-    warnings.extend(view.members_warning(Some(&request.filters)));
+    warnings.extend(view.members_warnings(Some(&request.filters)));
 
     if !unread_repos.is_empty() {
         warnings.push(format!(

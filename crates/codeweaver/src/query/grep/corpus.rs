@@ -15,6 +15,7 @@ use codeweaver_store::words::DocSet;
 use super::needles::Requirement;
 use super::request::GrepRequest;
 use crate::query::error::QueryError;
+use crate::query::members;
 use crate::query::request::Filters;
 use crate::query::retrieve::parallel;
 use crate::query::view::open::{ViewSource, ViewTarget, WorktreeInput};
@@ -87,7 +88,7 @@ impl Corpus {
     /// Collects the files that may have a match.
     pub fn open(source: &ViewSource<'_>, request: &GrepRequest) -> Result<Corpus, QueryError> {
         let codebase = source.codebase;
-        let wanted = source.resolve(&request.view)?;
+        let wanted = source.resolve(&request.view, request.filters.repos.as_ref())?;
         codebase.check_trust()?;
         let reader = source.store()?;
         let lifecycle = codebase.lifecycle(reader.as_ref());
@@ -309,6 +310,11 @@ impl Gathering<'_> {
     /// Completes the facts about the corpus, after all files were added.
     fn finish(self, wanted: &ViewTarget) -> Corpus {
         let Gathering { source, filters, is_path_seen, mut corpus, .. } = self;
+        let tree = wanted.target.tree;
+        let catalogue = tree.and_then(|tree| source.codebase.repo.members_of(&tree).ok()).unwrap_or_default();
+        corpus.info.warnings.extend_from_slice(&wanted.warnings);
+        corpus.info.warnings.extend(members::warnings(&catalogue, &wanted.behind, Some(filters)));
+
         let absent = filters.paths.iter().zip(&is_path_seen).filter(|(_, is_seen)| !**is_seen);
         corpus.info.absent_paths = absent.map(|(pathspec, _)| pathspec.to_string()).collect();
 

@@ -3,6 +3,7 @@
 //! * [`open`]: from a [`ViewRequest`](super::request::ViewRequest) to a view.
 //! * `members`: the rows and entries of a view.
 //! * [`scope`]: the rows of a view that pass the filters of a request.
+//! * `warnings`: sentences about the revision that is shown.
 //! * [`freshness`]: the age of the index, and the update of an index that is behind.
 
 pub mod blob_cache;
@@ -11,12 +12,14 @@ pub(super) mod members;
 pub mod open;
 mod parts;
 pub mod scope;
+pub(super) mod warnings;
 
 use std::sync::{Arc, Mutex};
 
 use codeweaver_base::sync;
 use codeweaver_git::worktree::{WorktreeFile, WorktreeReader, WorktreeStatus};
 use codeweaver_git::{self as git, BStr, BString, BlobReader, ByteSlice as _, GitError, Oid, quoting};
+use codeweaver_index::catalogue::Behind;
 use codeweaver_index::overlay::OverlaidFiles;
 use codeweaver_index::policy::{PathFlags, SkipReason, skipped_number};
 use codeweaver_index::{Codebase, arrivals};
@@ -28,6 +31,7 @@ use codeweaver_store::snapshot::Snapshot;
 use codeweaver_text as text;
 
 use super::error::QueryError;
+use super::members as catalogue_members;
 use super::request::Filters;
 use crate::query::response::RepoPath;
 use blob_cache::BlobCache;
@@ -77,6 +81,8 @@ pub struct View {
     pub coverage: Option<(u64, u64)>,
     /// In a catalogue, its members in this tree.
     pub catalogue: Arc<git::Members>,
+    /// The members of a catalogue that this tree has an older commit of.
+    pub behind: Behind,
     members: Arc<Members>,
     /// The files that come from the working tree.
     worktree: OverlaidFiles,
@@ -258,29 +264,10 @@ impl View {
         })
     }
 
-    /// A sentence for the user on the members of a catalogue that are not part of an answer under `filters`;
-    /// `None` if all are.
-    pub fn members_warning(&self, filters: Option<&Filters>) -> Option<String> {
-        /// Number of members that are named.
-        const MAX_NAMED: usize = 5;
-
-        let repos = filters.and_then(|filters| filters.repos.as_ref());
-        let mut missing: Vec<_> = self.catalogue.all().iter().collect();
-        missing.retain(|member| {
-            member.state.is_problem() && repos.is_none_or(|repos| repos.contains(member.name.as_bytes()))
-        });
-
-        let first = missing.iter().take(MAX_NAMED).map(|it| format!("{} ({})", it.name, it.state.name()));
-        let names = first.collect::<Vec<_>>().join(", ");
-
-        match missing.len() {
-            0 => None,
-            1 => Some(format!("a repository is not part of this answer: {names}")),
-            n if n > MAX_NAMED => {
-                Some(format!("{n} repositories are not part of this answer: {names} and others"))
-            }
-            n => Some(format!("{n} repositories are not part of this answer: {names}")),
-        }
+    /// Sentences for the user on the members of a catalogue that an answer under `filters` lacks, or shows as
+    /// they were.
+    pub fn members_warnings(&self, filters: Option<&Filters>) -> Vec<String> {
+        catalogue_members::warnings(&self.catalogue, &self.behind, filters)
     }
 
     /// Number of files that an answer lacks because their contents are not in this clone, of those that pass

@@ -11,6 +11,7 @@ use std::time::Duration;
 use codeweaver_embed::Embedder;
 use codeweaver_git::worktree::{StatusEngine, WorktreeChanges, WorktreeStatus};
 use codeweaver_git::{BString, GitError, Oid, quoting};
+use codeweaver_index::catalogue::Behind;
 use codeweaver_index::overlay::{OverlaidFiles, Overlay, OverlayContext};
 use codeweaver_index::policy::Policy;
 use codeweaver_index::{Codebase, IndexError, Lifecycle, Target, arrivals};
@@ -22,10 +23,12 @@ use codeweaver_store::{StoreLayout, StoreReader};
 use super::blob_cache::BlobCache;
 use super::freshness::{self, RequestUpdate};
 use super::members::MembersCache;
+use super::warnings::{newer_members, replaced_warning};
 use super::{Freshness, View, short};
 use crate::query::cancel::Cancel;
 use crate::query::error::QueryError;
-use crate::query::request::{ViewRequest, WorktreeMode};
+use crate::query::members;
+use crate::query::request::{RepoSet, ViewRequest, WorktreeMode};
 
 /// Maximum number of times that the state is read again because a snapshot that it names was collected
 /// meanwhile.
@@ -43,13 +46,18 @@ pub struct ViewTarget {
     /// Files that are shown as they are on disk, whatever the status run reports. Without effect if the
     /// working tree is excluded.
     pub files: BTreeSet<BString>,
+    /// The members of a catalogue that the tree of `target` has an older commit of.
+    pub behind: Behind,
+    /// Sentences for the user on this revision as a whole.
+    pub warnings: Vec<String>,
     pub cancel: Cancel,
 }
 
 /// The source of the overlay of the working tree.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub enum WorktreeInput {
     /// The view has no overlay of the working tree.
+    #[default]
     Exclude,
     /// A status run that takes at most this time.
     Run(Duration),
@@ -101,18 +109,23 @@ pub struct ViewSource<'a> {
 }
 
 impl<'a> ViewSource<'a> {
-    /// Resolves the revision of `request`.
-    pub fn resolve(&self, request: &ViewRequest) -> Result<ViewTarget, QueryError> {
+    /// Resolves the revision of `request`. HEAD of a catalogue has the members in `repos`, `None` for all, as
+    /// they are.
+    pub fn resolve(&self, request: &ViewRequest, repos: Option<&RepoSet>) -> Result<ViewTarget, QueryError> {
         let cancel = request.cancel.clone();
+        let warnings: Vec<String> = replaced_warning(&self.codebase.repo)?.into_iter().collect();
+
         match request.revision.as_deref() {
             None => {
                 let worktree = match request.worktree {
                     WorktreeMode::Include => WorktreeInput::Run(request.budget),
                     WorktreeMode::Exclude => WorktreeInput::Exclude,
                 };
+                let behind = members::follow(&self.codebase.repo, repos)?;
                 let target = Target::head(self.codebase)?;
                 let files = request.files.iter().map(|path| quoting::bytes(path)).collect();
-                Ok(ViewTarget { spec: "HEAD".to_owned(), target, worktree, files, cancel })
+                let spec = "HEAD".to_owned();
+                Ok(ViewTarget { spec, target, worktree, files, behind, warnings, cancel })
             }
 
             Some(spec) => {
@@ -124,15 +137,16 @@ impl<'a> ViewSource<'a> {
                     is_head: false,
                 };
                 // A named revision is shown as committed.
-                let (worktree, files) = (WorktreeInput::Exclude, BTreeSet::new());
-                Ok(ViewTarget { spec: spec.to_owned(), target, worktree, files, cancel })
+                let (worktree, files, behind) = Default::default();
+                let spec = spec.to_owned();
+                Ok(ViewTarget { spec, target, worktree, files, behind, warnings, cancel })
             }
         }
     }
 
     /// Opens the view of `request`, as [`Self::open_or_update`] does.
     pub fn view(&self, request: &ViewRequest, update: RequestUpdate<'_>) -> Result<View, QueryError> {
-        self.open_or_update(&self.resolve(request)?, request.timeout, update)
+        self.open_or_update(&self.resolve(request, None)?, request.timeout, update)
     }
 
     /// Opens the view of `wanted`. If its tree is not indexed, requests an update and waits: at most
@@ -400,7 +414,8 @@ impl<'a> Builder<'a> {
         });
 
         let overlay = Overlay::new(context, reader, snapshot);
-        Builder { source, wanted, overlay, status: None, warnings: denied.into_iter().collect() }
+        let warnings = wanted.warnings.iter().cloned().chain(denied).collect();
+        Builder { source, wanted, overlay, status: None, warnings }
     }
 
     /// Lays the difference to the wanted tree over the snapshot. Returns false if it is too large.
@@ -445,10 +460,11 @@ impl<'a> Builder<'a> {
     /// that the wanted tree is indexed without files that have arrived in this clone since.
     fn finish_behind(mut self, has_arrivals: bool) -> Result<View, QueryError> {
         self.add_worktree(None)?;
-        let wanted = self.wanted;
+        let (source, wanted) = (self.source, self.wanted);
         let mut view = self.finish();
         view.freshness = Freshness::Stale;
         view.needs_update |= has_arrivals && wanted.target.is_head;
+        view.behind.moved.extend(newer_members(&view, &source.codebase.repo, &wanted.target));
 
         let has_tree = view.tree_oid == wanted.target.tree_oid();
         view.warnings.push(match (has_arrivals, has_tree) {
@@ -483,11 +499,12 @@ impl<'a> Builder<'a> {
             catalogue: catalogue.unwrap_or_default(),
             members: source.cache.members.get(&reader, &snapshot.entries),
             blobs: source.cache.blobs.clone(),
-            freshness: if is_applied || !worktree.pending.is_empty() {
-                Freshness::Overlaid
-            } else {
-                Freshness::Fresh
+            freshness: match is_applied || !worktree.pending.is_empty() {
+                _ if !wanted.behind.moved.is_empty() => Freshness::Stale,
+                true => Freshness::Overlaid,
+                false => Freshness::Fresh,
             },
+            behind: wanted.behind.clone(),
             tree_oid: snapshot.totals.tree_oid.clone(),
             spec: wanted.spec.clone(),
             commit: wanted.target.commit.map(|oid| oid.to_string()),

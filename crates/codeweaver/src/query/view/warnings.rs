@@ -1,0 +1,24 @@
+//! Warnings about the revision that a view shows.
+
+use codeweaver_git::{GitError, Repo};
+use codeweaver_index::Target;
+
+use super::View;
+
+/// A sentence for the user on what git shows otherwise than it is committed; `None` if there is nothing.
+pub fn replaced_warning(repo: &Repo) -> Result<Option<String>, GitError> {
+    let objects = match repo.n_replaced()? {
+        0 => return Ok(None),
+        1 => "1 object that `git replace` replaces is".to_owned(),
+        n => format!("{n} objects that `git replace` replaces are"),
+    };
+    Ok(Some(format!("{objects} shown as committed")))
+}
+
+/// The names of the members of a catalogue that `target` has another commit of than `view` shows.
+pub fn newer_members(view: &View, repo: &Repo, target: &Target) -> Vec<String> {
+    let newer = target.tree.and_then(|tree| repo.members_of(&tree).ok()).unwrap_or_default();
+    let shown = |name: &str| view.catalogue.get(name).and_then(|member| member.tree_oid());
+    let moved = newer.all().iter().filter(|member| member.tree_oid() != shown(&member.name));
+    moved.map(|member| member.name.clone()).collect()
+}
