@@ -24,6 +24,7 @@ mod replaced;
 mod repo;
 mod revision;
 mod sharing;
+mod stash;
 mod store_dir;
 #[cfg(test)]
 mod testing;
@@ -52,6 +53,7 @@ pub use renames::{RenameSide, find_renames, shown_rename};
 pub use repo::Repo;
 pub use revision::{Head, Revision};
 pub use sharing::directory_mode;
+pub use stash::is_store_stashed;
 pub use store_dir::{STORE_DIR, tracked_store};
 pub use tree::{
     Mode, TreeChange, TreeComparer, TreeFile, diff_trees, entry_at, is_in_tree, walk_directory, walk_tree,

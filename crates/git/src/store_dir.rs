@@ -58,7 +58,8 @@ fn store_in_tree(repo: &gix::Repository, tree: &Oid) -> Result<Option<BString>, 
     Ok(None)
 }
 
-fn is_store(name: &[u8]) -> bool {
+/// Returns whether this is the name of the store directory, in any case.
+pub(super) fn is_store(name: &[u8]) -> bool {
     name.eq_ignore_ascii_case(STORE_DIR.as_bytes())
 }
 

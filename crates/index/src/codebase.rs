@@ -200,9 +200,18 @@ impl Codebase {
         }
     }
 
-    /// Refuses a `.codeweaver` that git tracks or that was made for another repository.
+    /// Refuses a `.codeweaver` that git tracks or that was made for another repository. Makes git ignore it
+    /// again if it no longer does.
     pub fn check_trust(&self) -> Result<Trust, IndexError> {
-        Ok(self.layout.trust()?)
+        let trust = self.layout.trust()?;
+
+        // A reader may not be allowed to write; `doctor` reports that.
+        if trust == Trust::Ours
+            && let Err(error) = self.layout.ignore()
+        {
+            tracing::debug!(component = "index", operation = "ignore the store", %error);
+        }
+        Ok(trust)
     }
 }
 

@@ -9,7 +9,7 @@ use codeweaver_git::{self as git, Head, Oid};
 use codeweaver_store::reader::OpenFiles;
 use codeweaver_store::snapshot::{Snapshot, Totals};
 use codeweaver_store::state::{RunRecord, State};
-use codeweaver_store::{StoreReader, time};
+use codeweaver_store::{StoreError, StoreReader, time};
 
 use super::arrivals;
 use super::catalogue::{self, Behind};
@@ -26,7 +26,7 @@ const MAX_LAG: usize = 1000;
 #[derive(Debug, Clone, schemars::JsonSchema, serde::Serialize)]
 pub struct StatusReport {
     /// `not_indexed`, `indexing`, `indexed`, `index_failed`, `requires_reindex`, or `unreadable` if this user
-    /// may not read the store.
+    /// may not read the store, or if it is in a stash.
     pub state: &'static str,
     /// The reason, for states that have one.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -273,7 +273,7 @@ struct Opened {
     state: Option<State>,
     /// `None` if the store is missing or damaged.
     reader: Option<StoreReader>,
-    /// The error, if this user may not read the store.
+    /// The error, if this user may not read the store, or if it is in a stash.
     unreadable: Option<String>,
 }
 
@@ -290,7 +290,7 @@ fn open(codebase: &Codebase, files: &OpenFiles, warnings: &mut Vec<String>) -> O
             let state = reader.as_ref().map(|reader| (*reader.state).clone());
             Opened { state, reader, unreadable: None }
         }
-        Err(IndexError::Store(e)) if e.is_denied() => {
+        Err(IndexError::Store(e)) if e.is_denied() || matches!(e, StoreError::Stashed { .. }) => {
             Opened { unreadable: Some(e.to_string()), ..Opened::default() }
         }
         Err(e) => {

@@ -17,6 +17,8 @@ pub enum StoreError {
     Parquet { path: PathBuf, source: parquet::errors::ParquetError },
     #[error("{path} must not be used: {why}", path = path.display())]
     Untrusted { path: PathBuf, why: String },
+    #[error("{path} is in the stash of git", path = path.display())]
+    Stashed { path: PathBuf },
     #[error("indexing already in progress ({holder})")]
     Locked { holder: String },
 }
@@ -69,6 +71,11 @@ impl StoreError {
             }
             StoreError::Untrusted { path, .. } => {
                 format!("remove it (`rm -rf {}`) and run `git codeweaver init`", path.display())
+            }
+            StoreError::Stashed { .. } => {
+                "`git stash pop` brings it back; to index anew, run `git codeweaver deinit` \
+                and `git codeweaver init`, after which that stash can no longer be applied as a whole"
+                    .to_owned()
             }
         }
     }

@@ -107,7 +107,8 @@ fn remove(path: &Path) -> std::io::Result<()> {
     }
 }
 
-fn exclude_file(common_dir: &Path) -> PathBuf {
+/// The file in which git looks for patterns of ignored files besides `.gitignore`.
+pub(super) fn exclude_file(common_dir: &Path) -> PathBuf {
     common_dir.join("info/exclude")
 }
 

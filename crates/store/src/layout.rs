@@ -4,6 +4,7 @@
 //! .codeweaver/                  at the root of the main worktree, shared by all linked worktrees; 0700
 //!                               unless `core.sharedRepository` says otherwise
 //!   nonce                       must equal `codeweaver-nonce` in the common git directory
+//!   .gitignore                  keeps the directory out of commits if `info/exclude` is overwritten
 //!   locks/  wanted/  cache/     leases, update requests, status caches and logs
 //!   v1/<vector space>/          one store for each vector space, so that vectors of two models never mix
 //!     state                     the names of everything current
@@ -23,13 +24,16 @@ use codeweaver_base::random;
 use codeweaver_git::{self as git, Repo, STORE_DIR};
 
 use super::error::StoreError;
-use super::exclude::{ExcludeError, add_exclude};
+use super::exclude::{ExcludeError, add_exclude, exclude_file};
 use super::fault;
 use super::references::SegmentRef;
 use super::trust::{Inputs, TrustMemo};
 
 /// Prefix of the names of files that are being written.
 pub const TEMPORARY_PREFIX: &str = ".tmp-";
+/// Name of the file with which git ignores the directory and everything in it, and its text.
+const IGNORE_FILE: &str = ".gitignore";
+const IGNORE_ALL: &str = "*\n";
 /// Name of the file that binds the directory to the repository, and of its copy in the git directory.
 const NONCE: &str = "nonce";
 const NONCE_IN_GIT: &str = "codeweaver-nonce";
@@ -45,6 +49,7 @@ pub struct Layout {
     /// Permission bits of new files, from which those of the directory are derived when it is created.
     file_mode: u32,
     trusted: Arc<TrustMemo>,
+    ignored: Arc<TrustMemo>,
 }
 
 impl Layout {
@@ -58,6 +63,7 @@ impl Layout {
             linked_dir: repo.is_linked().then(|| repo.git_dir().to_path_buf()),
             file_mode: repo.file_mode(),
             trusted: Arc::default(),
+            ignored: Arc::default(),
         }
     }
 
@@ -132,6 +138,11 @@ impl Layout {
     pub fn create(&self) -> Result<bool, StoreError> {
         match self.trust()? {
             Trust::Ours => {
+                match self.ignore() {
+                    // The owner of the directory mends it.
+                    Err(error) if !error.is_denied() => return Err(error),
+                    Err(_) | Ok(_) => {}
+                }
                 self.create_subdirs()?;
                 return Ok(false);
             }
@@ -140,11 +151,7 @@ impl Layout {
 
         // Before the directory exists: the next `git add -A` would add a directory that git does not ignore,
         // even if this process is killed in between.
-        add_exclude(&self.common_dir).map_err(|ExcludeError { action, path, source }| StoreError::Io {
-            action,
-            path,
-            source,
-        })?;
+        self.add_exclude()?;
 
         self.create_root()?;
         let nonce = match std::fs::read_to_string(self.common_dir.join(NONCE_IN_GIT)) {
@@ -154,12 +161,47 @@ impl Layout {
 
         // The first file in the directory, which is trusted from now on.
         write_atomically(&self.root.join(NONCE), nonce.as_bytes())?;
+        self.ignore()?;
         self.create_subdirs()?;
         Ok(true)
     }
 
+    /// Makes git ignore the directory, which is ours, where it no longer does: another program may have
+    /// written `info/exclude` anew. Returns whether something was missing.
+    ///
+    /// Git ignores the directory twice. The line in `info/exclude` is there before the first file, and the
+    /// file in the directory goes where the directory goes. Cost: two looks at files if nothing has changed.
+    pub fn ignore(&self) -> Result<bool, StoreError> {
+        if self.ignored.holds() {
+            return Ok(false);
+        }
+
+        let file = self.root.join(IGNORE_FILE);
+        let inputs = Inputs::observe(vec![exclude_file(&self.common_dir), file.clone()]);
+        let was_excluded = !self.add_exclude()?;
+        let has_file = std::fs::read(&file).is_ok_and(|text| text == IGNORE_ALL.as_bytes());
+        if !has_file {
+            write_atomically(&file, IGNORE_ALL.as_bytes())?;
+        }
+
+        let was_ignored = was_excluded && has_file;
+        if was_ignored {
+            self.ignored.keep(inputs);
+        }
+        Ok(!was_ignored)
+    }
+
+    fn add_exclude(&self) -> Result<bool, StoreError> {
+        add_exclude(&self.common_dir).map_err(|ExcludeError { action, path, source }| StoreError::Io {
+            action,
+            path,
+            source,
+        })
+    }
+
     /// Returns whether the directory exists and belongs to this repository. Fails if it belongs to another
-    /// one.
+    /// one, or if `git stash --all` has moved it: until the stash is applied, the directory must not exist, or
+    /// git restores only a part of the stash.
     pub fn trust(&self) -> Result<Trust, StoreError> {
         if self.trusted.holds() {
             return Ok(Trust::Ours);
@@ -188,7 +230,12 @@ impl Layout {
     fn check_trust(&self) -> Result<Trust, StoreError> {
         let metadata = match std::fs::symlink_metadata(&self.root) {
             Ok(metadata) => metadata,
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Trust::Absent),
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
+                return match self.was_initialised() && git::is_store_stashed(&self.common_dir) {
+                    true => Err(StoreError::Stashed { path: self.root.clone() }),
+                    false => Ok(Trust::Absent),
+                };
+            }
             Err(e) => return Err(StoreError::io("inspect", &self.root)(e)),
         };
 
@@ -241,8 +288,11 @@ impl Layout {
 
     /// Removes the directory, if it is ours, and the nonces.
     pub fn remove(&self) -> Result<(), StoreError> {
-        if self.trust()? == Trust::Ours {
-            self.remove_all().map_err(StoreError::io("remove", &self.root))?;
+        match self.trust() {
+            Ok(Trust::Ours) => self.remove_all().map_err(StoreError::io("remove", &self.root))?,
+            // The stash keeps it, unbound.
+            Ok(Trust::Absent) | Err(StoreError::Stashed { .. }) => {}
+            Err(error) => return Err(error),
         }
         self.forget()
     }

@@ -13,6 +13,7 @@ use codeweaver_index::{Codebase, IndexError, Lifecycle};
 use codeweaver_mcp::clients::Scope;
 use codeweaver_mcp::clients::places::Environment;
 use codeweaver_mcp::clients::registered;
+use codeweaver_store::layout::Trust;
 use codeweaver_store::permission::{self, Unusable};
 use codeweaver_store::{StoreReader, lock, mend_command};
 
@@ -88,7 +89,9 @@ pub fn run(args: DoctorArgs, context: &Context) -> Result<ExitCode, CliError> {
     let broken = problem.map(Broken::from);
     let broken = broken.as_ref();
 
-    let mut checks = vec![git(), repository(&codebase), path()];
+    // Before the other checks: reading the store mends it.
+    let ignored = ignored(&codebase);
+    let mut checks = vec![git(), repository(&codebase), ignored, path()];
     checks.extend([hooks(&codebase, broken), hook_log(&codebase)]);
     checks.extend([settings(&codebase, broken), model(&codebase, broken), index(&codebase, broken)]);
     checks.extend([lease(&codebase), write_permission(&codebase), disk(&codebase)]);
@@ -146,6 +149,24 @@ fn repository(codebase: &Codebase) -> Check {
             Some(operation) => Check::ok("repository", format!("{text}, {operation:?} in progress")),
             None => Check::ok("repository", text),
         },
+    }
+}
+
+/// Checks that git ignores the store, and mends it.
+fn ignored(codebase: &Codebase) -> Check {
+    let dir = shown_path(codebase.layout.root());
+    if !matches!(codebase.layout.trust(), Ok(Trust::Ours)) {
+        return Check::ok("ignored", format!("there is no {dir} that git could add"));
+    }
+
+    match codebase.layout.ignore() {
+        Ok(false) => Check::ok("ignored", format!("git ignores {dir}")),
+        Ok(true) => Check::warn(
+            "ignored",
+            format!("git no longer ignored {dir} in all ways; mended"),
+            "keep other programs from replacing .git/info/exclude",
+        ),
+        Err(error) => Check::fail("ignored", error.to_string(), error.fix()),
     }
 }
 

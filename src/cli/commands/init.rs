@@ -6,13 +6,12 @@ use std::process::ExitCode;
 use clap::Args;
 
 use codeweaver_config::HooksMode;
+use codeweaver_git as git;
 use codeweaver_git::hooks::{
     self, Advice, HookMode, InstallOptions, InstallReport, Method, Outcome, Reason, Scope,
 };
-use codeweaver_git::{self as git, GitError};
 use codeweaver_index::status::hook_site;
 use codeweaver_index::{Codebase, IndexError, Target, UpdateOptions};
-use codeweaver_store::exclude;
 
 use super::{completions, index, man};
 use crate::cli::checkpoint;
@@ -72,7 +71,6 @@ pub fn run(args: InitArgs, context: &Context) -> Result<ExitCode, CliError> {
     }
 
     let is_new = codebase.layout.create().map_err(CliError::from)?;
-    exclude::add_exclude(codebase.repo.common_dir()).map_err(GitError::from)?;
     let dir = shown_path(codebase.layout.root());
 
     let mut out = context.out();

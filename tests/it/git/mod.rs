@@ -7,4 +7,5 @@ mod hooks;
 mod moved;
 mod other_users;
 mod partial_clones;
+mod store_directory;
 pub mod unreadable;

@@ -194,6 +194,12 @@ impl From<StoreError> for ServiceError {
             StoreError::Untrusted { path, why } => {
                 (format!("{} must not be used", path.display()), why.clone())
             }
+            StoreError::Stashed { path } => (
+                format!("{} is in the stash", path.display()),
+                "`git stash --all` moves ignored files too; a new index in its place would keep git from \
+                 bringing the stash back"
+                    .to_owned(),
+            ),
         };
 
         failed(what, why, "").with_fix(fix)
