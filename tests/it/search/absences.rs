@@ -1,6 +1,8 @@
 //! What a query names and the index lacks is said: names with the nearest that exist, languages, files and
 //! directories.
 
+use serde_json::Value;
+
 use codeweaver_testkit::TestRepo;
 
 fn repo() -> TestRepo {
@@ -17,9 +19,23 @@ fn repo() -> TestRepo {
             "src/session.py",
             "class Session:\n    \"\"\"The session of a user.\"\"\"\n\n    def load(self):\n        return {}\n",
         ),
+        ("src/bundle.js", &format!("/* x */\n{}function zapWidgetAll(){{}}", "var a=1;".repeat(2_000))),
     ]);
     repo.codeweaver(["init", "--no-hooks"]).success();
     repo
+}
+
+#[test]
+fn a_name_in_a_file_that_is_left_out_is_not_nowhere() {
+    let repo = repo();
+    let note = "`zapWidgetAll` is only in 1 file that the index leaves out: src/bundle.js";
+    for query in ["zapWidgetAll", "zapwidgetall", "where does zapWidgetAll render the template of a page"] {
+        let answer: Value = repo.codeweaver(["search", "--json", query]).json();
+        let note = note.replace("zapWidgetAll", if query == "zapwidgetall" { query } else { "zapWidgetAll" });
+        assert!(answer["warnings"].to_string().contains(&note), "{query}: {answer:#}");
+        assert!(answer["absent_words"].is_null(), "{query}: {answer:#}");
+        assert!(!answer["summary"].to_string().contains("nowhere"), "{query}: {answer:#}");
+    }
 }
 
 #[test]

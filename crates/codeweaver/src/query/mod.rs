@@ -13,6 +13,7 @@
 //!   index, or taken apart as a [`report`].
 //! * `verbatim`, `rerank`: the stages after ranking.
 //! * `pipeline`: the sequence of form, retrieval, ranking and later stages.
+//! * `left_out`: names of the query that only files have which are not indexed.
 //! * `verify`: the comparison of the shown files with the disk.
 //! * [`search`]: all requests about one codebase.
 //! * [`conditions`]: filters and view of a request from a [`typed`] query, the one language of the
@@ -34,6 +35,7 @@ mod filters;
 mod form;
 pub mod grep;
 mod intent;
+mod left_out;
 #[doc(hidden)]
 pub mod listing;
 #[doc(hidden)]

@@ -15,6 +15,7 @@ use super::answer::{self, Answer, Ranking, content};
 use super::changes::{self, Changes, ChangesRequest};
 use super::error::{QueryError, guarded};
 use super::grep::{self, Found, GrepRequest, Pattern};
+use super::left_out;
 use super::listing::{self, ListRequest, Listing};
 use super::model::QueryModel;
 use super::outline::{self, Outline};

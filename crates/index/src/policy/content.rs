@@ -12,14 +12,21 @@ const LFS_PREFIX: &[u8] = b"version https://git-lfs.github.com/spec/v1";
 const LFS_MAX_BYTES: usize = 1_024;
 /// Minimum size of minified files. Shorter blobs with long lines are tables and licences.
 const MINIFIED_MIN_BYTES: usize = 8_192;
-/// Average line length above which a file is minified. Hand-written code averages 30 to 50 bytes per line,
+/// Average line length above which a file may be minified. Hand-written code averages 30 to 50 bytes per line,
 /// prose with one line per paragraph less than 400.
 const MINIFIED_LINE_BYTES: usize = 500;
+/// Maximum length of an ordinary line, as people write them.
+const ORDINARY_LINE_BYTES: usize = 200;
+/// Number of ordinary lines of code with which a file with a few long lines, such as tables, fixtures and
+/// images, is one that people write. A minified file has a licence and a line or two of glue.
+const MIN_ORDINARY_LINES: usize = 4;
+/// Number of ordinary lines for each long one, at least.
+const ORDINARY_PER_LONG: usize = 2;
 /// Maximum size of files with credentials.
 const SECRET_MAX_BYTES: usize = 65_536;
 
 /// Version of the rules, without the table of [`generated_docs`].
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 /// The first reason that applies to the content, except those that `exempt` names.
 pub(super) fn skip(bytes: &[u8], exempt: Exempt) -> Option<SkipReason> {
@@ -55,6 +62,29 @@ fn is_binary(bytes: &[u8]) -> bool {
 fn is_minified(bytes: &[u8]) -> bool {
     bytes.len() >= MINIFIED_MIN_BYTES
         && bytes.len() / (bytes.find_iter("\n").count() + 1) > MINIFIED_LINE_BYTES
+        && !is_mostly_ordinary(bytes)
+}
+
+/// Returns whether most lines are ordinary lines of code, besides which a few long ones have most of the
+/// bytes.
+fn is_mostly_ordinary(bytes: &[u8]) -> bool {
+    let (mut n_ordinary, mut n_long) = (0, 0);
+
+    for line in bytes.lines() {
+        match line.len() {
+            n if n > MINIFIED_LINE_BYTES => n_long += 1,
+            n if n <= ORDINARY_LINE_BYTES => n_ordinary += usize::from(is_code(line)),
+            _ => {}
+        }
+    }
+    n_ordinary >= MIN_ORDINARY_LINES.max(ORDINARY_PER_LONG * n_long)
+}
+
+/// Returns whether a line has a word, and is not a comment in one of the usual forms, as licences are.
+fn is_code(line: &[u8]) -> bool {
+    let line = line.trim_ascii_start();
+    let is_comment = [&b"//"[..], b"/*", b"*", b"#", b"--", b";", b"<!--"];
+    line.iter().any(u8::is_ascii_alphanumeric) && !is_comment.iter().any(|mark| line.starts_with(mark))
 }
 
 /// Returns whether a file is a credential. Code that contains an example of one is not.
@@ -129,6 +159,13 @@ mod tests {
         let code = "fn main() { println!(\"hello\") }\n".repeat(1_000);
         let mentions = format!("{code}const HEADER: &str = \"-----{} RSA PRIVATE KEY-----\";\n", "BEGIN");
         let embeds = format!("{code}{}{code}", key("RSA "));
+        let blob = "x9Yq".repeat(5_000);
+        let go = "func f() int {\n\treturn 1\n}\n".repeat(3);
+        let fixture = format!("package a\n\nconst table = `{blob}`\n\n{go}").into();
+        let jsx = "export function Logo() {\n  const size = 16\n  const alt = 'logo'\n  return (\n";
+        let component = format!("{jsx}    <img src=\"data:image/png;base64,{blob}\" />\n  )\n}}\n").into();
+        let lines = format!("var a=1;\n{}\n", "b();".repeat(150)).repeat(40).into();
+        let glue = format!("/*!\n * x\n */\n'use strict';\n(function(){{\n{blob}\n}})();\n").into();
         let cases: Vec<(&str, Vec<u8>, Option<SkipReason>)> = vec![
             ("empty", b"".to_vec(), Some(SkipReason::Empty)),
             ("blank", b" \n\n\t".to_vec(), Some(SkipReason::Empty)),
@@ -167,6 +204,10 @@ mod tests {
                 Some(SkipReason::Minified),
             ),
             ("short long line", "a=1;".repeat(200).into(), None),
+            ("code with a fixture of one line", fixture, None),
+            ("component with an image", component, None),
+            ("lines as of a compressor", lines, Some(SkipReason::Minified)),
+            ("licence and glue", glue, Some(SkipReason::Minified)),
         ];
         for (name, bytes, expected) in cases {
             assert_eq!(skip(&bytes, Exempt::default()), expected, "{name}");

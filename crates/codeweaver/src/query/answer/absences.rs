@@ -105,7 +105,7 @@ fn absent_name(name: &str, near: &[String]) -> String {
 }
 
 /// Returns whether a word is written like a name: with an underscore or a capital inside.
-fn is_name(word: &str) -> bool {
+pub fn is_name(word: &str) -> bool {
     let inner = word.trim_matches('_');
     let has_hump =
         inner.chars().zip(inner.chars().skip(1)).any(|(a, b)| a.is_lowercase() && b.is_uppercase());

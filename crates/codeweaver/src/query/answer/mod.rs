@@ -7,7 +7,7 @@
 //! * [`texts`]: the texts of chunks.
 //! * [`budget`]: the limits of an answer, and how matches are shortened to fit.
 
-mod absences;
+pub mod absences;
 pub mod budget;
 pub mod content;
 pub mod evidence;

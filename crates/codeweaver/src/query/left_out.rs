@@ -1,0 +1,133 @@
+//! Left-out files: the names of a query that are in no indexed file, but in a file that the index leaves out
+//! because it is generated, vendored, minified, too large or a lock file. Such a name is not "nowhere".
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use codeweaver_git::BString;
+use codeweaver_index::policy::{SkipReason, skip_reason};
+use codeweaver_text::plural;
+
+use super::answer::Ranking;
+use super::answer::absences::is_name;
+use super::cancel::Cancel;
+use super::error::QueryError;
+use super::grep::{Found, GrepRequest, Pattern};
+use super::request::{Filters, Request};
+use super::view::View;
+
+/// Time in which left-out files are searched for one request.
+const BUDGET: Duration = Duration::from_millis(200);
+/// Maximum number of names that are looked up.
+const MAX_NAMES: usize = 3;
+/// Maximum number of files that a note names.
+const MAX_FILES: usize = 3;
+
+/// Moves the names among the absent words of `ranking` that a left-out file of `view` has to its notes.
+/// `find` searches lines.
+///
+/// # Errors
+/// Those of `find`.
+pub fn note<'a>(
+    request: &Request,
+    view: &View,
+    ranking: &mut Ranking,
+    find: impl Fn(&GrepRequest) -> Result<Found<'a>, QueryError>,
+) -> Result<(), QueryError> {
+    let is_only = request.query.split_whitespace().count() == 1;
+    let names = ranking.absent_words.iter().filter(|word| is_only || is_name(word));
+    let names: Vec<String> = names.take(MAX_NAMES).cloned().collect();
+    let files = match names.is_empty() {
+        true => BTreeSet::new(),
+        false => left_out(view),
+    };
+    if files.is_empty() {
+        return Ok(());
+    }
+
+    let deadline = Instant::now() + BUDGET;
+    let asked = request.view.cancel.clone();
+    let mut lines = GrepRequest {
+        pattern: Pattern::default(),
+        filters: Filters {
+            include_tests: true,
+            repos: request.filters.repos.clone(),
+            files: Some(Arc::new(files)),
+            ..Filters::default()
+        },
+        view: request.view.clone(),
+        context: 0,
+    };
+    lines.view.cancel = Cancel::when(move || Instant::now() >= deadline || asked.is_cancelled());
+
+    for name in names {
+        lines.pattern = Pattern::any_word(std::slice::from_ref(&name));
+        let note = match find(&lines) {
+            Ok(found) if found.n_files() == 0 => continue,
+            Ok(found) => note_of(&name, &found),
+            Err(QueryError::Cancelled) => {
+                request.view.cancel.check()?;
+                format!(
+                    "`{name}` is in no indexed file; those that are left out were not all searched in time"
+                )
+            }
+            Err(error) => return Err(error),
+        };
+
+        ranking.absent_words.retain(|word| *word != name);
+        ranking.notes.push(note);
+    }
+    Ok(())
+}
+
+/// The note on a name that the files of `found` have.
+fn note_of(name: &str, found: &Found<'_>) -> String {
+    let paths: Vec<String> = found.files().take(MAX_FILES).map(|file| file.path).collect();
+    let others = match found.n_files() - paths.len() {
+        0 => String::new(),
+        n => format!(" and {n} more"),
+    };
+    let files = plural(found.n_files() as u64, "file");
+    format!(
+        "`{name}` is only in {files} that the index leaves out: {}{others}; exact search shows the lines",
+        paths.join(", ")
+    )
+}
+
+/// The paths of the files of `view` with text that the index leaves out by itself. What the user excludes and
+/// what has credentials is not searched by anything.
+fn left_out(view: &View) -> BTreeSet<BString> {
+    let mut counts = view.snapshot.totals.skipped.iter();
+    if !counts.any(|(number, count)| *count > 0 && skip_reason(*number).is_some_and(is_text)) {
+        return BTreeSet::new();
+    }
+
+    let entries = view.reader.live_entries(&view.snapshot.entries);
+    let skipped = entries.filter(|(_, record, _)| {
+        // A path is skipped by its entry, or by the doc of its blob.
+        let reason = skip_reason(record.skipped).or_else(|| doc_reason(view, record.doc));
+        reason.is_some_and(is_text)
+    });
+    skipped.map(|(_, _, path)| path.into()).collect()
+}
+
+/// Returns whether files that are left out for this reason have text that exact search covers.
+fn is_text(reason: SkipReason) -> bool {
+    matches!(
+        reason,
+        SkipReason::TooLarge
+            | SkipReason::Generated
+            | SkipReason::GeneratedDocs
+            | SkipReason::Vendored
+            | SkipReason::Minified
+            | SkipReason::LockFile
+            | SkipReason::Crashed
+    )
+}
+
+/// The reason for which the content of a doc is not indexed.
+fn doc_reason(view: &View, doc: u32) -> Option<SkipReason> {
+    let (segment, ordinal) = view.reader.locate_doc(doc)?;
+    skip_reason(view.reader.segments[segment].docs().get(ordinal as usize)?.skipped)
+}
