@@ -80,7 +80,13 @@ fn languages_files_and_directories_that_are_missing_are_told_with_results() {
         assert!(!answer["matches"].as_array().unwrap().is_empty(), "{query}");
         assert!(answer["warnings"].to_string().contains(note), "{query}: {}", answer["warnings"]);
     }
-    for query in ["session of a user in python", "session of a user in src/session.py", "session in src/"] {
+    for query in [
+        "session of a user in python",
+        "session of a user in src/session.py",
+        "session in src/",
+        "load basic session of self",
+        "clean processing of a user session",
+    ] {
         let answer = repo.codeweaver(["search", "--json", query]).success().json();
         assert_eq!(answer["warnings"].to_string(), "[]", "{query}");
     }

@@ -12,11 +12,42 @@ use crate::query::view::scope::{self, AbsentPath, canonical_language};
 
 /// Maximum number of names, of languages and of paths of a query that are looked up.
 const MAX_NAMED: usize = 3;
-/// Minimum length of the name of a language that the query mentions. Shorter ones are everyday words, except
-/// [`SHORT_LANGUAGES`].
-const MIN_LANGUAGE_BYTES: usize = 4;
-/// Short names of languages that mean nothing else.
-const SHORT_LANGUAGES: &[&str] = &["c#", "c++", "f#", "lua", "php"];
+/// Names of languages that mean nothing else in a query about code. Most names of languages are everyday
+/// words: `basic`, `clean`, `processing`, `self`.
+const UNMISTAKABLE: &[&str] = &[
+    "c#",
+    "c++",
+    "clojure",
+    "cobol",
+    "coffeescript",
+    "erlang",
+    "f#",
+    "fortran",
+    "golang",
+    "haskell",
+    "java",
+    "javascript",
+    "kotlin",
+    "lua",
+    "matlab",
+    "ocaml",
+    "perl",
+    "php",
+    "powershell",
+    "prolog",
+    "python",
+    "typescript",
+    "verilog",
+    "vhdl",
+];
+/// Names of languages that are also words, but not as the last word after `in`: `retry in go`.
+const MEANT_AFTER_IN: &[&str] = &[
+    "ada", "bash", "c", "dart", "elixir", "go", "groovy", "julia", "nim", "r", "ruby", "rust", "scala",
+    "solidity", "swift", "zig",
+];
+/// Words between which and a language stands `in`: `written in Processing`.
+const MADE: &[&str] =
+    &["coded", "code", "implemented", "programmed", "reimplemented", "rewritten", "written"];
 /// Words that announce a directory.
 const PLACES: &[&str] = &["under", "below", "inside", "within"];
 
@@ -173,8 +204,8 @@ fn code_languages(query: &str) -> Vec<&'static str> {
     found
 }
 
-/// Words of `query`, in lower case, that may be names of languages: long ones, [`SHORT_LANGUAGES`], and any
-/// last word after `in` (`retry in go`).
+/// Words of `query`, in lower case, that stand where only a language can: [`UNMISTAKABLE`] ones, one of
+/// [`MEANT_AFTER_IN`] at the end, any after `written in`, and any before `language`.
 fn languages(query: &str) -> Vec<String> {
     let words: Vec<String> = query
         .split(|c: char| !(c.is_alphanumeric() || matches!(c, '+' | '#')))
@@ -184,8 +215,13 @@ fn languages(query: &str) -> Vec<String> {
 
     let mut found = Vec::new();
     for (i, word) in words.iter().enumerate() {
-        let is_last_in = i + 1 == words.len() && i > 0 && words[i - 1] == "in";
-        if word.len() >= MIN_LANGUAGE_BYTES || SHORT_LANGUAGES.contains(&word.as_str()) || is_last_in {
+        let before = |n: usize| i.checked_sub(n).map_or("", |at| words[at].as_str());
+        let after = words.get(i + 1).map_or("", String::as_str);
+        let is_any_of = |names: &[&str]| names.contains(&word.as_str());
+
+        let is_meant = before(1) == "in" && after.is_empty() && is_any_of(MEANT_AFTER_IN);
+        let is_made_in = before(1) == "in" && MADE.contains(&before(2));
+        if is_any_of(UNMISTAKABLE) || is_meant || is_made_in || after == "language" {
             found.push(word.clone());
         }
     }
@@ -242,10 +278,29 @@ mod tests {
     }
 
     #[test]
-    fn short_names_of_languages_are_told_from_everyday_words() {
-        assert_eq!(languages("C# storage or PHP"), ["c#", "storage", "php"]);
-        assert_eq!(languages("retry in Go"), ["retry", "go"]);
-        assert_eq!(languages("go to a line in r mode"), ["line", "mode"]);
+    fn languages_are_told_from_everyday_words() {
+        let cases: [(&str, &[&str]); 10] = [
+            ("C# storage or PHP", &["c#", "php"]),
+            ("retry in Go", &["go"]),
+            ("python retry decorator", &["python"]),
+            ("sketch written in Processing", &["processing"]),
+            ("the Clean language", &["clean"]),
+            ("clean form data", &[]),
+            ("basic auth of self", &[]),
+            ("an error in processing", &[]),
+            ("go to a line in r mode", &[]),
+            ("rust on a swift crystal", &[]),
+        ];
+        for (query, named) in cases {
+            assert_eq!(languages(query), named, "{query}");
+        }
+    }
+
+    #[test]
+    fn every_name_of_a_language_is_in_the_table() {
+        for name in UNMISTAKABLE.iter().chain(MEANT_AFTER_IN) {
+            assert!(LanguageId::by_name(name).is_some(), "{name}");
+        }
     }
 
     #[test]
