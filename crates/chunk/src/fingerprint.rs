@@ -41,7 +41,13 @@ fn shared_fingerprint(settings: &ChunkerSettings) -> String {
     });
 
     let (languages, families) = (language::table_fingerprint(), families::table_fingerprint());
-    format!("{VERSION}|{}|{}|{languages}|{families}|{}", tokens::NAME, *DATA, settings_key(settings))
+    let encodings = codeweaver_text::ENCODING_VERSION;
+    format!(
+        "{VERSION}|{encodings}|{}|{}|{languages}|{families}|{}",
+        tokens::NAME,
+        *DATA,
+        settings_key(settings)
+    )
 }
 
 /// Returns the canonical text of the settings that decide how blobs are chunked.

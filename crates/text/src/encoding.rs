@@ -1,37 +1,97 @@
-//! Decodes text in encodings other than UTF-8, recognised by its byte order mark.
+//! Decodes text in encodings other than UTF-8: those with a byte order mark, and legacy ones, which are guessed
+//! from the bytes as browsers do.
 
 use std::borrow::Cow;
 
-/// Returns the UTF-8 form of UTF-16 or UTF-32 with a byte order mark, without the mark, as git stores a file
-/// with `working-tree-encoding`. Other bytes, and bytes that are invalid in that encoding, are returned
-/// unchanged.
+use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
+
+/// Version of the decoder. Raised whenever the same bytes would give another text.
+pub const VERSION: u32 = 2;
+
+/// Number of bytes in which a NUL makes a file binary, as in git.
+const BINARY_PROBE_BYTES: usize = 8_192;
+
+/// A text in UTF-8.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Decoded<'a> {
+    /// The text without a byte order mark, or bytes that no encoding explains.
+    pub text: Cow<'a, [u8]>,
+    /// The label of the encoding that the bytes had; `None` for UTF-8 and for unexplained bytes.
+    pub encoding: Option<&'static str>,
+}
+
+/// Decodes the bytes of a file: UTF-16 and UTF-32 with a byte order mark, as git stores a file with
+/// `working-tree-encoding`, and text that is not UTF-8 but in a legacy encoding.
 ///
-/// Line ends are kept, so lines have the same numbers in both forms.
-pub fn to_utf8(bytes: &[u8]) -> Cow<'_, [u8]> {
-    match decode(bytes) {
-        Some(text) => Cow::Owned(text.into_bytes()),
-        None => Cow::Borrowed(bytes),
+/// UTF-8, binary files, and bytes that are invalid in the encoding that is most likely are returned unchanged,
+/// so is UTF-8 with a few invalid bytes. Line ends are kept, so lines have the same numbers in both forms.
+pub fn decode(bytes: &[u8]) -> Decoded<'_> {
+    match marked(bytes).or_else(|| legacy(bytes)) {
+        Some((text, encoding)) => Decoded { text: Cow::Owned(text.into_bytes()), encoding: Some(encoding) },
+        None => Decoded { text: Cow::Borrowed(bytes), encoding: None },
     }
+}
+
+/// Does the same as [`decode`] for bytes that are owned.
+pub fn decode_owned(bytes: Vec<u8>) -> Decoded<'static> {
+    match decode(&bytes) {
+        Decoded { text: Cow::Owned(text), encoding } => Decoded { text: Cow::Owned(text), encoding },
+        Decoded { text: Cow::Borrowed(_), encoding } => Decoded { text: Cow::Owned(bytes), encoding },
+    }
+}
+
+/// Returns the text of [`decode`].
+pub fn to_utf8(bytes: &[u8]) -> Cow<'_, [u8]> {
+    decode(bytes).text
 }
 
 /// Does the same as [`to_utf8`] for bytes that are owned.
 pub fn into_utf8(bytes: Vec<u8>) -> Vec<u8> {
-    match decode(&bytes) {
-        Some(text) => text.into_bytes(),
-        None => bytes,
-    }
+    decode_owned(bytes).text.into_owned()
 }
 
 /// Decodes text with a byte order mark; `None` without a mark or if the text is invalid.
-fn decode(bytes: &[u8]) -> Option<String> {
+fn marked(bytes: &[u8]) -> Option<(String, &'static str)> {
     // The mark of UTF-32 begins with the mark of UTF-16.
-    match bytes {
-        [0xff, 0xfe, 0, 0, rest @ ..] => utf32(rest, u32::from_le_bytes),
-        [0, 0, 0xfe, 0xff, rest @ ..] => utf32(rest, u32::from_be_bytes),
-        [0xff, 0xfe, rest @ ..] => utf16(rest, u16::from_le_bytes),
-        [0xfe, 0xff, rest @ ..] => utf16(rest, u16::from_be_bytes),
-        _ => None,
+    let (text, encoding) = match bytes {
+        [0xff, 0xfe, 0, 0, rest @ ..] => (utf32(rest, u32::from_le_bytes), "UTF-32LE"),
+        [0, 0, 0xfe, 0xff, rest @ ..] => (utf32(rest, u32::from_be_bytes), "UTF-32BE"),
+        [0xff, 0xfe, rest @ ..] => (utf16(rest, u16::from_le_bytes), "UTF-16LE"),
+        [0xfe, 0xff, rest @ ..] => (utf16(rest, u16::from_be_bytes), "UTF-16BE"),
+        _ => return None,
+    };
+    Some((text?, encoding))
+}
+
+/// Decodes text that is not UTF-8 in the legacy encoding that is most likely; `None` if there is no such text.
+fn legacy(bytes: &[u8]) -> Option<(String, &'static str)> {
+    let is_binary = || bytes[..bytes.len().min(BINARY_PROBE_BYTES)].contains(&0);
+    if std::str::from_utf8(bytes).is_ok() || is_binary() || is_damaged_utf8(bytes) {
+        return None;
     }
+    // A cut or damaged file in UTF-16.
+    if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") {
+        return None;
+    }
+
+    let mut detector = EncodingDetector::new(Iso2022JpDetection::Deny);
+    detector.feed(bytes, true);
+    let encoding = detector.guess(None, Utf8Detection::Deny);
+    let text = encoding.decode_without_bom_handling_and_without_replacement(bytes)?;
+
+    // No text has such characters; a wrong guess does.
+    let is_text = !text.chars().any(|c| matches!(c, '\u{80}'..='\u{9f}'));
+    is_text.then(|| (text.into_owned(), encoding.name()))
+}
+
+/// Returns whether bytes are UTF-8 in which some characters are invalid: most of those beyond ASCII are valid.
+fn is_damaged_utf8(bytes: &[u8]) -> bool {
+    let (mut n_valid, mut n_invalid) = (0, 0);
+    for chunk in bytes.utf8_chunks() {
+        n_valid += chunk.valid().chars().filter(|c| !c.is_ascii()).count();
+        n_invalid += usize::from(!chunk.invalid().is_empty());
+    }
+    n_valid > n_invalid
 }
 
 fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Option<String> {
@@ -73,8 +133,33 @@ mod tests {
 
     #[test]
     fn other_bytes_are_unchanged() {
-        for bytes in [&b""[..], b"plain", b"\xef\xbb\xbfmarked", b"\xff\xfe\x00\xd8", b"\xff", b"\xff\xfea"] {
+        for bytes in [&b""[..], b"plain", b"\xef\xbb\xbfmarked", b"\xff\xfe\x00\xd8", b"\xff\xfea"] {
             assert_eq!(to_utf8(bytes), bytes, "{bytes:?}");
+        }
+    }
+
+    #[test]
+    fn legacy_encodings_are_guessed() {
+        let texts: [(&encoding_rs::Encoding, &str); 6] = [
+            (encoding_rs::WINDOWS_1252, "// Größe prüfen und zurückgeben, für später\nint groesse;\n"),
+            (encoding_rs::WINDOWS_1251, "# Вычисляет размер файла и возвращает его\n"),
+            (encoding_rs::SHIFT_JIS, "// ファイルの大きさを計算して返します。\n"),
+            (encoding_rs::EUC_JP, "/* 設定ファイルを読み込みます。*/\n"),
+            (encoding_rs::GBK, "// 计算文件的大小并返回结果，然后写入数据库\n"),
+            (encoding_rs::EUC_KR, "// 파일의 크기를 계산하여 반환합니다\n"),
+        ];
+        for (encoding, text) in texts {
+            let (bytes, _, has_errors) = encoding.encode(text);
+            assert!(!has_errors);
+            let decoded = decode(&bytes);
+            assert_eq!((decoded.encoding, &*decoded.text), (Some(encoding.name()), text.as_bytes()));
+        }
+    }
+
+    #[test]
+    fn damaged_utf8_and_binary_files_are_no_legacy_text() {
+        for bytes in [&b"\xc3\xa4\xc3\xb6 \xff \xc3\xbc"[..], b"caf\xe9\0", b"plain ascii"] {
+            assert_eq!(decode(bytes), Decoded { text: Cow::Borrowed(bytes), encoding: None }, "{bytes:?}");
         }
     }
 }

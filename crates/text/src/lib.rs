@@ -12,7 +12,7 @@
 //! * [`entropy`]: keeps keys and hashes out of the terms.
 //! * `affinity`: similarity of two terms.
 //! * `edits`: words one edit apart.
-//! * `encoding`: UTF-16 and UTF-32 as UTF-8.
+//! * `encoding`: UTF-16, UTF-32 and legacy encodings as UTF-8.
 //! * `highlight`: the words of a query in a line.
 //! * [`lines`]: the starts of the lines of a text.
 //! * `mentions`: paths and lines in a query, as in stack traces.
@@ -40,7 +40,7 @@ mod window;
 
 pub use affinity::affinity;
 pub use edits::{is_one_edit_apart, one_edit_away};
-pub use encoding::{into_utf8, to_utf8};
+pub use encoding::{Decoded, VERSION as ENCODING_VERSION, decode, decode_owned, into_utf8, to_utf8};
 pub use highlight::Highlighter;
 pub use lines::LineIndex;
 pub use mentions::{Mention, mentions};

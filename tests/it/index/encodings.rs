@@ -1,4 +1,4 @@
-//! Files in UTF-16 and UTF-32: indexed, shown and read as text.
+//! Files in UTF-16, UTF-32 and legacy encodings: indexed, searched, shown and read as text.
 
 use serde_json::json;
 
@@ -40,6 +40,16 @@ fn marked_encodings_are_indexed_with_their_lines() {
         let mut client = McpClient::start(&repo);
         let file = client.ask("read_file", json!({ "file": "wide.py", "start_line": 2, "end_line": 2 }));
         assert_eq!(file["text"], "def first():\r\n");
+        for args in
+            [&["--mode", "exact", "ünïcode"][..], &["--mode", "regex", "^def unm.*er"], &["\"# ünïcode\""]]
+        {
+            let lines = repo.codeweaver([&["search", "-o", "json"], args].concat()).success().json();
+            let file = lines.pointer("/files/0").or(lines.pointer("/matches/0/file")).unwrap();
+            assert_eq!(file["path"], "wide.py", "{args:?}: {lines:#}");
+        }
+        let lines = client.ask("find_text", json!({ "text": "ünïcode" }));
+        assert_eq!(lines["files"][0]["path"], "wide.py", "{lines:#}");
+        assert!(lines["files"][0]["encoding"].as_str().unwrap().starts_with("UTF-"), "{lines:#}");
         assert_eq!(skipped(&repo, "binary"), 0);
     }
 }
@@ -60,6 +70,38 @@ fn uncommitted_files_are_decoded_and_unmarked_ones_stay_binary() {
     repo.codeweaver(["index"]).success();
     assert_eq!(repo.found(&["unmistakable_marker"])[0], "wide.py");
     assert_eq!(skipped(&repo, "binary"), 1);
+}
+
+#[test]
+fn legacy_encodings_are_decoded_and_named() {
+    let repo = TestRepo::with_files(&[("plain.py", "x = 1\n")]);
+    let german = "# Größe der Datei in Bytes, für später\ndef groesse():\n    return 'Überlauf'\n";
+    let latin: Vec<u8> = german.chars().map(|c| u8::try_from(u32::from(c)).unwrap()).collect();
+    repo.write("latin.py", &latin).commit("latin");
+    repo.codeweaver(["init", "--no-hooks"]).success();
+
+    let found = repo.codeweaver(["search", "-o", "json", "Überlauf"]).success().json();
+    assert_eq!(found["matches"][0]["file"]["path"], "latin.py", "{found:#}");
+    assert!(
+        found["matches"][0]["content"]["text"].as_str().unwrap().contains("Größe der Datei"),
+        "{found:#}"
+    );
+    let lines = repo.codeweaver(["search", "-o", "json", "--mode", "exact", "Größe"]).success().json();
+    let file = &lines["files"][0];
+    assert_eq!((&file["path"], &file["encoding"]), (&json!("latin.py"), &json!("windows-1252")), "{lines:#}");
+    let read = repo.codeweaver(["read", "-o", "json", "latin.py"]).success().json();
+    assert_eq!((&read["text"], &read["encoding"]), (&json!(german), &json!("windows-1252")));
+
+    // Uncommitted, and declared in the attributes.
+    repo.write("new.py", latin.repeat(2));
+    assert_eq!(
+        repo.codeweaver(["search", "--mode", "exact", "Größe"]).success().stdout().matches("new.py").count(),
+        1
+    );
+    repo.write(".gitattributes", "declared.txt working-tree-encoding=ISO-8859-15\n")
+        .write("declared.txt", b"\xa4\n");
+    repo.commit("declared");
+    repo.codeweaver(["search", "--mode", "exact", "€"]).success().says(&["declared.txt"]);
 }
 
 #[test]

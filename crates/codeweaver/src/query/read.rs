@@ -6,7 +6,7 @@ use codeweaver_git::{self as git, BStr, ByteSlice, Oid, quoting};
 use codeweaver_index::catalogue;
 use codeweaver_index::policy::{Exempt, PathDecision, Policy, SkipReason};
 use codeweaver_index::{Codebase, IndexError};
-use codeweaver_text as text;
+use codeweaver_text::{self as text, Decoded};
 
 use super::error::QueryError;
 use super::locate;
@@ -22,8 +22,11 @@ pub struct FileText {
     pub path: String,
     /// Name in the language table.
     pub language: String,
-    /// The lines, decoded by the byte order mark, else lossily as UTF-8.
+    /// The lines, decoded by the byte order mark or a guess, else lossily as UTF-8.
     pub text: String,
+    /// The encoding that they were decoded from; absent for UTF-8.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub encoding: Option<&'static str>,
     /// First and last line of `text`, 1-based, inclusive; `(0, 0)` if it has none.
     pub span: (u32, u32),
     /// Number of lines of the file.
@@ -106,7 +109,7 @@ impl FileReader<'_> {
             self.check_shared(path, &bytes, state)?;
         }
 
-        Ok(FileText { state, ..cut(path, rev.unwrap_or("worktree"), &text::to_utf8(&bytes), oid, lines) })
+        Ok(FileText { state, ..cut(path, rev.unwrap_or("worktree"), &text::decode(&bytes), oid, lines) })
     }
 
     /// Reads the blob `oid` as the contents of `path`, in whichever revision it is.
@@ -125,7 +128,7 @@ impl FileReader<'_> {
             self.check_shared(path, &bytes, MatchState::Committed)?;
         }
 
-        Ok(cut(path, oid, &text::to_utf8(&bytes), id, None))
+        Ok(cut(path, oid, &text::decode(&bytes), id, None))
     }
 
     /// Returns an error for credentials and for files that git ignores.
@@ -220,8 +223,9 @@ fn withheld(path: &BStr, why: &'static str) -> Result<(), QueryError> {
     Err(QueryError::Withheld { path: shown(path), why })
 }
 
-/// Cuts `lines` out of `bytes`. The state of the result is that of a committed file.
-fn cut(path: &BStr, rev: &str, bytes: &[u8], oid: Oid, lines: Option<(u32, u32)>) -> FileText {
+/// Cuts `lines` out of `decoded`. The state of the result is that of a committed file.
+fn cut(path: &BStr, rev: &str, decoded: &Decoded<'_>, oid: Oid, lines: Option<(u32, u32)>) -> FileText {
+    let Decoded { text: bytes, encoding } = decoded;
     let all: Vec<&[u8]> = bytes.split_inclusive(|&b| b == b'\n').collect();
     let total = all.len() as u32;
     let (first, last) = lines.unwrap_or((1, total));
@@ -246,6 +250,7 @@ fn cut(path: &BStr, rev: &str, bytes: &[u8], oid: Oid, lines: Option<(u32, u32)>
         path: quoting::text(path),
         language: language.unwrap_or(language::TEXT).name().to_owned(),
         text: String::from_utf8_lossy(&text).into_owned(),
+        encoding: *encoding,
         span: if end < first { (0, 0) } else { (first, end) },
         total_lines: total,
         blob: oid.to_string(),
@@ -262,7 +267,7 @@ mod tests {
     #[test]
     fn lines_are_selected_and_counted() {
         let oid = Oid::null(gix::hash::Kind::Sha1);
-        let read = |bytes: &[u8], lines| cut("a.rs".into(), "HEAD", bytes, oid, lines);
+        let read = |bytes: &[u8], lines| cut("a.rs".into(), "HEAD", &text::decode(bytes), oid, lines);
         let all = read(b"one\ntwo\nthree", None);
         assert_eq!(
             (all.text.as_str(), all.span, all.total_lines, all.truncated),

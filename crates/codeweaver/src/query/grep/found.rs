@@ -37,6 +37,9 @@ pub struct GrepFile {
     pub path: String,
     /// Name in the language table.
     pub language: String,
+    /// The encoding that the lines were decoded from; absent for UTF-8. Columns count bytes of UTF-8.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub encoding: Option<&'static str>,
     /// Whether the file is committed.
     pub state: MatchState,
     /// A binary file: it matches, and its lines are not shown.
@@ -221,6 +224,7 @@ impl<'a> Found<'a> {
         GrepFile {
             path: corpus::shown(&file.path),
             language: hit.language.clone(),
+            encoding: hit.encoding,
             state: file.state,
             binary: hit.is_binary,
             count: hit.n_matches,

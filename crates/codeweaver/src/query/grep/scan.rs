@@ -8,7 +8,7 @@ use codeweaver_git::worktree::WorktreeFile;
 use codeweaver_git::{BlobReader, ByteSlice as _, Oid};
 use codeweaver_index::Codebase;
 use codeweaver_index::policy::SkipReason;
-use codeweaver_text as text;
+use codeweaver_text::{self as text, Decoded};
 
 use super::corpus::{Corpus, CorpusFile};
 use super::lines::{FileLines, LineSearch};
@@ -26,6 +26,8 @@ pub(super) struct Hit {
     /// Position in the corpus.
     pub file: usize,
     pub language: String,
+    /// The encoding that the text was decoded from; `None` for UTF-8.
+    pub encoding: Option<&'static str>,
     pub n_matches: u64,
     pub is_binary: bool,
     pub has_definition: bool,
@@ -103,7 +105,9 @@ impl Scan<'_> {
     pub fn again(&self, hit: &Hit) -> Result<FileLines, QueryError> {
         let file = &self.corpus.files[hit.file];
         let mut blobs = self.codebase.repo.blobs();
-        let Some(bytes) = self.read(file, &mut blobs)? else { return Ok(FileLines::default()) };
+        let Some(Decoded { text: bytes, .. }) = self.read(file, &mut blobs)? else {
+            return Ok(FileLines::default());
+        };
         Ok(LineSearch::new(self.matchers, self.context, &self.corpus.reader).run(file, &bytes))
     }
 
@@ -117,7 +121,7 @@ impl Scan<'_> {
         scanned: &mut Scanned,
     ) -> Result<(), QueryError> {
         let file = &self.corpus.files[at];
-        let Some(bytes) = self.read(file, blobs)? else {
+        let Some(Decoded { text: bytes, encoding }) = self.read(file, blobs)? else {
             scanned.n_unread += 1;
             return Ok(());
         };
@@ -141,12 +145,25 @@ impl Scan<'_> {
         let FileLines { n_matches, is_binary, has_definition, .. } = found;
         let has_room = n_kept_bytes.fetch_add(n_bytes, Relaxed) + n_bytes <= MAX_KEPT;
         let lines = has_room.then_some(found);
-        scanned.hits.push(Hit { file: at, language, n_matches, is_binary, has_definition, lines });
+        scanned.hits.push(Hit { file: at, language, encoding, n_matches, is_binary, has_definition, lines });
         Ok(())
     }
 
-    /// The bytes of a file; `None` if it is not in this clone or no longer in the working tree, or too large.
+    /// The text of a file in UTF-8, with its encoding; `None` if it is not in this clone or no longer in the
+    /// working tree, or too large.
     fn read<'b>(
+        &self,
+        file: &CorpusFile,
+        blobs: &'b mut BlobReader,
+    ) -> Result<Option<Decoded<'b>>, QueryError> {
+        Ok(self.bytes(file, blobs)?.map(|bytes| match bytes {
+            Cow::Borrowed(bytes) => text::decode(bytes),
+            Cow::Owned(bytes) => text::decode_owned(bytes),
+        }))
+    }
+
+    /// The bytes of a file; `None` as for [`Self::read`].
+    fn bytes<'b>(
         &self,
         file: &CorpusFile,
         blobs: &'b mut BlobReader,
@@ -175,7 +192,7 @@ impl Scan<'_> {
         if file.is_checked {
             return false;
         }
-        let reason = self.corpus.policy.decide_blob(&text::to_utf8(bytes), file.exempt);
+        let reason = self.corpus.policy.decide_blob(bytes, file.exempt);
         reason == Some(SkipReason::Secret)
     }
 }
