@@ -107,8 +107,88 @@ fn peel(repo: &gix::Repository, id: Oid) -> Result<(Option<Oid>, Oid), GitError>
     Err(GitError::BadObject { oid: id, expected: "commit or tree", reason: "too many tags in a row".into() })
 }
 
-/// Returns a hint at references with names similar to `rev`, or the first line of the error.
+/// Returns the reason why `rev`, which begins with a revision that exists, names none: the ancestor, parent,
+/// entry of the reflog or path that there is not. `None` if its beginning names none either.
+fn beyond(repo: &gix::Repository, rev: &str) -> Option<String> {
+    let base = rev.split(['~', '^', ':', '@']).next().filter(|base| !base.is_empty()).unwrap_or("HEAD");
+    repo.rev_parse_single(base).ok()?;
+    let steps = rev.strip_prefix(base).unwrap_or(rev);
+
+    // Searches of messages and conversions between kinds are no steps.
+    if steps.contains("^{") {
+        return None;
+    }
+    if steps.starts_with("@{") {
+        return Some(format!("the reflog of '{base}' has no such entry"));
+    }
+    if let Some(path) = steps.strip_prefix(':') {
+        return Some(format!("'{base}' has no path '{path}'"));
+    }
+
+    // The longest beginning that names a commit, and the step after it that leads nowhere.
+    let (mut known, mut rest) = (base, steps);
+    while let Some((next, after)) = step(rest) {
+        let longer = &rev[..rev.len() - after.len()];
+        if repo.rev_parse_single(longer).is_err() {
+            return missing_step(repo, known, next);
+        }
+        (known, rest) = (longer, after);
+    }
+    None
+}
+
+/// Splits the first step off a navigation: `~5` and `^2` off `~5^2`.
+fn step(navigation: &str) -> Option<(&str, &str)> {
+    let digits = navigation.strip_prefix(['~', '^'])?;
+    let n = digits.len() - digits.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    Some(navigation.split_at(1 + n))
+}
+
+/// Says that the commit `known` has no ancestor or parent as far as `step` goes.
+fn missing_step(repo: &gix::Repository, known: &str, step: &str) -> Option<String> {
+    /// Number of ancestors that are counted.
+    const MAX_COUNTED: usize = 100_000;
+
+    let commit = repo.rev_parse_single(known).ok()?.object().ok()?.peel_to_commit().ok()?;
+    let in_clone = if repo.is_shallow().is_ok_and(|is_shallow| is_shallow) {
+        " in this clone, which is shallow"
+    } else {
+        ""
+    };
+
+    if let Some(number) = step.strip_prefix('^').filter(|number| !number.is_empty()) {
+        let n = commit.parent_ids().count();
+        let parents = if n == 1 { "parent" } else { "parents" };
+        return Some(format!("'{known}' has {n} {parents}{in_clone}, so there is no {number}"));
+    }
+
+    let mut n = 0;
+    let mut next = first_parent(&commit);
+    while let Some(parent) = next.filter(|_| n < MAX_COUNTED)
+        && let Ok(found) = repo.find_commit(parent)
+    {
+        next = first_parent(&found);
+        n += 1;
+    }
+
+    Some(match n {
+        0 => format!("'{known}' has no ancestor{in_clone}"),
+        1 => format!("'{known}' has only 1 ancestor{in_clone}: '{known}~1' is the first commit"),
+        n => format!("'{known}' has only {n} ancestors{in_clone}: '{known}~{n}' is the first commit"),
+    })
+}
+
+fn first_parent(commit: &gix::Commit<'_>) -> Option<Oid> {
+    let mut parents = commit.parent_ids();
+    parents.next().map(gix::Id::detach)
+}
+
+/// Returns the reason why `rev` names nothing, or a hint at references with similar names.
 fn hint_for(repo: &gix::Repository, rev: &str, error: &dyn std::fmt::Display) -> String {
+    if let Some(reason) = beyond(repo, rev) {
+        return reason;
+    }
+
     const MAX_REFERENCES: usize = 10_000;
     const MAX_NAMED: usize = 3;
 
@@ -141,7 +221,9 @@ fn hint_for(repo: &gix::Repository, rev: &str, error: &dyn std::fmt::Display) ->
     let names: Vec<String> = near.into_iter().take(MAX_NAMED).map(|(.., name)| format!("'{name}'")).collect();
 
     match names.split_last() {
-        None => one_line(error),
+        // The candidates of an ambiguous object id, and forms of revisions that are not supported.
+        None if rev.contains("^{") || error.to_string().contains("ambiguous") => one_line(error),
+        None => "no branch, tag or commit has this name".to_owned(),
         Some((only, [])) => format!("did you mean {only}?"),
         Some((last, others)) => format!("did you mean {} or {last}?", others.join(", ")),
     }
@@ -215,6 +297,16 @@ mod tests {
         };
         assert_eq!(hint("featrue"), "did you mean 'feature'?");
         assert!(hint("HEAD:a.txt").contains("file"));
+        assert_eq!(hint("HEAD:b.txt"), "'HEAD' has no path 'b.txt'");
+        assert_eq!(hint("nope"), "no branch, tag or commit has this name");
+
+        assert_eq!(hint("HEAD~5"), "'HEAD' has no ancestor");
+        repo.write("a.txt", "three\n");
+        repo.commit("second");
+        assert_eq!(hint("HEAD~5"), "'HEAD' has only 1 ancestor: 'HEAD~1' is the first commit");
+        assert_eq!(hint("main~^"), "'main~' has no ancestor");
+        assert_eq!(hint("HEAD^2"), "'HEAD' has 1 parent, so there is no 2");
+        assert_eq!(hint("HEAD@{99}"), "the reflog of 'HEAD' has no such entry");
         for rev in ["", "nope", "HEAD~99", "--all", "refs/heads/x\u{1b}[31m"] {
             hint(rev);
         }

@@ -165,6 +165,26 @@ pub(super) fn plain_line(event: Event) -> String {
     format!("{}\n", background_call(event, "\"$@\""))
 }
 
+/// Lines for a hook that is no shell script, in the language of its interpreter; `None` if that is not known.
+pub(super) fn foreign_line(interpreter: &str, event: Event) -> Option<String> {
+    let call = plain_line(event);
+    let call = call.trim_end();
+
+    Some(match interpreter.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.') {
+        "python" | "pypy" => {
+            format!(
+                "import subprocess, sys\nsubprocess.run([\"sh\", \"-c\", '{call}', \"sh\", *sys.argv[1:]])\n"
+            )
+        }
+        "ruby" => format!("system(\"sh\", \"-c\", '{call}', \"sh\", *ARGV)\n"),
+        "perl" => format!("system(\"sh\", \"-c\", '{call}', \"sh\", @ARGV);\n"),
+        "node" | "nodejs" | "bun" => format!(
+            "require(\"child_process\").spawnSync(\"sh\", [\"-c\", '{call}', \"sh\", ...process.argv.slice(2)]);\n"
+        ),
+        _ => return None,
+    })
+}
+
 fn background_call(event: Event, args: &str) -> String {
     let space = if args.is_empty() { "" } else { " " };
     format!("(git-codeweaver hook {}{space}{args} </dev/null >/dev/null 2>&1 &)", event.name())

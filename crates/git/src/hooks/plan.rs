@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use gix::bstr::BString;
 
-use super::manager::{Advice, Manager, plain_line};
+use super::manager::{Advice, Manager, foreign_line, plain_line};
 use super::script::{self, Origin, Rendering};
 use super::survey::{HookSurvey, NAME, SurveyedFile};
 use super::{
@@ -262,17 +262,34 @@ fn advise(site: &HookSite, survey: &HookSurvey, events: &[(Event, Outcome)]) -> 
         }
 
         let file = surveyed.path.strip_prefix(site.root()).map_or(surveyed.path.clone(), PathBuf::from);
-        let line = plain_line(*event);
-        let (text, then) = match surveyed.file {
-            HookFile::Missing => {
-                (format!("{}{line}", script::SHEBANG), Some(format!("chmod +x {}", shell_argument(&file))))
-            }
-            _ => (line, None),
-        };
-        advice.push(Advice { manager: None, file, text, then, optional: false });
+        advice.push(advise_file(file, *event, outcome, &surveyed.file));
     }
 
     advice
+}
+
+/// The lines to add to a hook by hand, in its language. A hook in a language that is not known is called by a
+/// new one.
+fn advise_file(file: PathBuf, event: Event, outcome: &Outcome, hook: &HookFile) -> Advice {
+    let line = plain_line(event);
+    let executable = Some(format!("chmod +x {}", shell_argument(&file)));
+
+    let (text, then) = match hook {
+        HookFile::Missing => (format!("{}{line}", script::SHEBANG), executable),
+        HookFile::Regular { bytes, .. } if *outcome == Outcome::Advised(Reason::NotShell) => {
+            match script::interpreter(bytes).and_then(|program| foreign_line(&program, event)) {
+                Some(line) => (line, None),
+                None => {
+                    let name = event.name();
+                    let own = format!("# first rename your hook: {name} to {name}.own\n");
+                    let call = format!("\"$(dirname \"$0\")/{name}.own\" \"$@\"\n");
+                    (format!("{}{own}{line}{call}", script::SHEBANG), executable)
+                }
+            }
+        }
+        _ => (line, None),
+    };
+    Advice { manager: None, file, text, then, optional: false }
 }
 
 /// Quotes `path` as an argument of a shell command, in single quotes if it needs them.

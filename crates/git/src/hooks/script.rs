@@ -210,7 +210,15 @@ pub(super) fn is_shell_script(text: &[u8]) -> bool {
     if text.contains(&0) {
         return false;
     }
-    let Some(shebang) = text.strip_prefix(b"#!") else { return text.to_str().is_ok() };
+    match text.starts_with(b"#!") {
+        true => interpreter(text).is_some_and(|program| SHELLS.contains(&&*program)),
+        false => text.to_str().is_ok(),
+    }
+}
+
+/// The name of the program that runs a script by its first line, also behind `env`; `None` without one.
+pub(super) fn interpreter(text: &[u8]) -> Option<String> {
+    let shebang = text.strip_prefix(b"#!")?;
     let line = shebang[..line_end(shebang, 0)].to_str_lossy();
 
     let mut words = line.split_whitespace();
@@ -218,7 +226,7 @@ pub(super) fn is_shell_script(text: &[u8]) -> bool {
     if program == Some("env") {
         program = words.find(|word| !word.starts_with('-') && !word.contains('=')).map(program_name);
     }
-    program.is_some_and(|program| SHELLS.contains(&program))
+    program.map(str::to_owned)
 }
 
 fn program_name(word: &str) -> &str {

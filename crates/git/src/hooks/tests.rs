@@ -424,6 +424,30 @@ fn hooks_that_must_not_be_changed_get_advice() {
     assert_eq!(report.advice.len(), 4);
     assert_eq!(report.advice[0].file, Path::new(".git/hooks/post-commit"));
     assert!(report.advice[0].text.contains("git-codeweaver hook post-commit"));
+    assert!(report.advice[0].text.starts_with("import subprocess, sys\nsubprocess.run([\"sh\", "));
+}
+
+#[test]
+fn advice_for_a_hook_in_another_language_is_in_it() {
+    let repo = TestRepo::new().with_binary();
+    let hook = repo.hook("post-commit");
+    for (hook_text, expected) in [
+        ("#!/usr/bin/python3.11 -u\n", "*sys.argv[1:]"),
+        ("#!/usr/bin/env ruby\n", "*ARGV"),
+        ("#!/usr/bin/env -S node --no-warnings\n", "process.argv.slice(2)"),
+        ("#!/opt/own/interpreter\n", "#!/bin/sh\n# first rename your hook"),
+        ("#!/usr/bin/env perl\n", "@ARGV"),
+    ] {
+        write_executable(&hook, hook_text);
+        let advice = repo.install_files().advice.remove(0);
+        assert!(advice.text.contains(expected), "{hook_text}: {}", advice.text);
+    }
+
+    // Perl comes with git.
+    let advice = repo.install_files().advice.remove(0);
+    write_executable(&hook, &format!("#!/usr/bin/env perl\n{}", advice.text));
+    repo.commit("a");
+    assert_eq!(repo.calls(1), ["hook post-commit"]);
 }
 
 #[test]
