@@ -43,6 +43,8 @@ impl Recorder {
             last_checkpoint: now,
             files_processed: 0,
             files_total: 0,
+            bytes_processed: 0,
+            bytes_total: 0,
             chunks_created: 0,
             errors: 0,
             settings_hash: codebase.settings_fingerprint.clone(),
@@ -51,11 +53,12 @@ impl Recorder {
         Recorder { path: codebase.store().checkpoint(&codebase.worktree_key), record }
     }
 
-    /// Writes the progress of the run: `done`, of `files_total` files.
-    pub fn write(&mut self, done: &Counters, files_total: u64) {
+    /// Writes the progress of the run: `done`, of `files_total` files with about `bytes_total`.
+    pub fn write(&mut self, done: &Counters, files_total: u64, bytes_total: u64) {
         self.record.last_checkpoint = time::now();
         self.record.files_processed = done.files;
         self.record.files_total = files_total;
+        (self.record.bytes_processed, self.record.bytes_total) = (done.bytes, bytes_total);
         self.record.chunks_created = done.chunks;
         self.record.errors = done.errors;
         self.save();

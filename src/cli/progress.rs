@@ -21,6 +21,8 @@ const TICK: Duration = Duration::from_millis(100);
 /// Interval of progress lines, JSON events and checkpoint records; also the time after which a second signal
 /// ends the process.
 const SECOND: Duration = Duration::from_secs(1);
+/// Seconds after which the time that is left is estimated. Threads and caches warm up first.
+const EARLY: f64 = 1.5;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Style {
@@ -167,6 +169,7 @@ struct Monitor<'a> {
 struct Reading {
     done: Counters,
     n_files: u64,
+    n_bytes: u64,
     chunks_per_second: f64,
     eta: Option<Duration>,
 }
@@ -184,7 +187,7 @@ impl Monitor<'_> {
                 last_report = Instant::now();
                 self.report(&reading);
                 if reading.n_files > 0 {
-                    recorder.write(&reading.done, reading.n_files);
+                    recorder.write(&reading.done, reading.n_files, reading.n_bytes);
                 }
             }
         }
@@ -192,7 +195,7 @@ impl Monitor<'_> {
         let reading = self.reading();
         if reading.done.files + reading.done.errors < reading.n_files {
             // Interrupted or failed: record the final counts.
-            recorder.write(&reading.done, reading.n_files);
+            recorder.write(&reading.done, reading.n_files, reading.n_bytes);
         }
     }
 
@@ -201,12 +204,13 @@ impl Monitor<'_> {
 
         let n_files = self.meter.n_files.load(Ordering::Relaxed);
         let elapsed = self.meter.started.get().map_or(0.0, |started| started.elapsed().as_secs_f64());
-        let share = if n_files == 0 { 0.0 } else { done.files as f64 / n_files as f64 };
+        let n_bytes = self.meter.n_bytes.load(Ordering::Relaxed);
+        let share = done.share(n_files, n_bytes);
         // Early estimates fluctuate too much to be shown.
-        let eta = (share > 0.01 && elapsed > 0.5)
+        let eta = (share > 0.01 && elapsed > EARLY)
             .then(|| Duration::from_secs_f64(elapsed / share * (1.0 - share).max(0.0)));
 
-        Reading { done, n_files, chunks_per_second: done.chunks as f64 / elapsed.max(0.001), eta }
+        Reading { done, n_files, n_bytes, chunks_per_second: done.chunks as f64 / elapsed.max(0.001), eta }
     }
 
     /// Updates the bar.
@@ -266,8 +270,8 @@ impl Reading {
 }
 
 impl Progress for Monitor<'_> {
-    fn begin(&self, n_files: u64) {
-        self.meter.begin(n_files);
+    fn begin(&self, n_files: u64, n_bytes: u64) {
+        self.meter.begin(n_files, n_bytes);
         match self.style {
             Style::Json => event(&serde_json::json!({ "event": "begin", "files_total": n_files })),
             Style::Bar => {

@@ -4,6 +4,7 @@ use codeweaver_store::snapshot::Snapshot;
 use codeweaver_store::state::{Phase, State};
 
 use super::codebase::Codebase;
+use super::progress::Counters;
 
 /// The record of an unfinished run, written by the process that shows the progress and removed on success.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -15,6 +16,11 @@ pub struct Checkpoint {
     pub last_checkpoint: u64,
     pub files_processed: u64,
     pub files_total: u64,
+    /// Bytes of the files that are done, and about how many all have; 0 in older records.
+    #[serde(default)]
+    pub bytes_processed: u64,
+    #[serde(default)]
+    pub bytes_total: u64,
     pub chunks_created: u64,
     /// Files that were left out because of an error, and the error that ended the run.
     pub errors: u64,
@@ -26,6 +32,22 @@ impl Checkpoint {
     pub fn read(codebase: &Codebase) -> Option<Checkpoint> {
         let bytes = std::fs::read(codebase.store().checkpoint(&codebase.worktree_key)).ok()?;
         serde_json::from_slice(&bytes).ok()
+    }
+}
+
+impl Checkpoint {
+    /// The share of the work that is done, 0–1.
+    pub fn share(&self) -> f64 {
+        let done =
+            Counters { files: self.files_processed, bytes: self.bytes_processed, ..Counters::default() };
+        done.share(self.files_total, self.bytes_total)
+    }
+
+    /// The estimated seconds until the run ends; `None` if nothing is done yet.
+    pub fn seconds_left(&self) -> Option<u64> {
+        let elapsed = self.last_checkpoint.saturating_sub(self.start_time) as f64;
+        let share = self.share();
+        (share > 0.0).then(|| (elapsed / share * (1.0 - share)).round() as u64)
     }
 }
 

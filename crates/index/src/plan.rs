@@ -18,6 +18,9 @@ use super::codebase::Codebase;
 use super::error::IndexError;
 use crate::policy::{self, Exempt, PathDecision, Policy, SkipReason, skipped_number};
 
+/// Maximum number of blobs whose size is looked up to estimate that of all.
+const MAX_SAMPLE: usize = 1_000;
+
 /// The origin of the doc of a planned entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PlannedDoc {
@@ -129,6 +132,23 @@ pub(crate) enum KnownDoc {
 }
 
 impl Plan {
+    /// About how many bytes the blobs of the jobs have, by a sample of them. Cost: milliseconds.
+    pub fn n_bytes(&self, codebase: &Codebase) -> u64 {
+        let mut blobs = codebase.repo.blobs();
+        let max = codebase.settings.policy.max_blob_bytes;
+        let step = self.jobs.len().div_ceil(MAX_SAMPLE).max(1);
+
+        let (mut n_sampled, mut n_bytes) = (0, 0);
+        for job in self.jobs.iter().step_by(step) {
+            // A blob that is missing, or too large to be indexed, takes no time.
+            if let Ok(Some(size)) = blobs.size(&job.key.blob_oid) {
+                n_bytes += if size > max { 0 } else { size };
+                n_sampled += 1;
+            }
+        }
+        n_bytes * self.jobs.len() as u64 / n_sampled.max(1)
+    }
+
     /// Sorts the jobs by `order`, which names each by its index.
     pub fn reorder(&mut self, order: &[usize]) {
         let mut position = vec![0; order.len()];

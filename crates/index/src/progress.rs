@@ -19,10 +19,25 @@ pub struct Counters {
     pub tokens: u64,
 }
 
+impl Counters {
+    /// The share of the work that is done, 0–1, of `n_files` files with about `n_bytes`. Bytes say more than
+    /// files: those that are read first are mostly longer than the others.
+    pub fn share(&self, n_files: u64, n_bytes: u64) -> f64 {
+        let of = |done: u64, all: u64| if all == 0 { 0.0 } else { (done as f64 / all as f64).min(1.0) };
+        let of_files = of(self.files, n_files);
+
+        match (of_files < 1.0, n_bytes) {
+            // The number of bytes is an estimate, which must not end before the files do.
+            (true, 1..) => of(self.bytes, n_bytes).max(of_files).min(0.99),
+            _ => of_files,
+        }
+    }
+}
+
 /// Receives progress from several threads.
 pub trait Progress: Sync {
-    /// Announces the number of files that must be read.
-    fn begin(&self, _n_files: u64) {}
+    /// Announces the number of files that must be read, and about how many bytes they have.
+    fn begin(&self, _n_files: u64, _n_bytes: u64) {}
     fn add(&self, _done: &Counters) {}
     /// Returns whether the run should end at the next file and keep what it has.
     fn stopped(&self) -> bool {
@@ -41,6 +56,8 @@ impl Progress for Silent {}
 #[derive(Default)]
 pub struct Meter {
     pub n_files: AtomicU64,
+    /// About how many bytes the files have; 0 if that is not known.
+    pub n_bytes: AtomicU64,
     files: AtomicU64,
     bytes: AtomicU64,
     chunks: AtomicU64,
@@ -69,9 +86,10 @@ impl Meter {
 }
 
 impl Progress for Meter {
-    fn begin(&self, n_files: u64) {
+    fn begin(&self, n_files: u64, n_bytes: u64) {
         self.started.get_or_init(Instant::now);
         self.n_files.store(n_files, Ordering::Relaxed);
+        self.n_bytes.store(n_bytes, Ordering::Relaxed);
     }
 
     fn add(&self, done: &Counters) {

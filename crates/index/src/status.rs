@@ -417,8 +417,7 @@ fn bytes_below(dir: &Path) -> u64 {
 fn progress(codebase: &Codebase, is_running: bool) -> Option<RunProgress> {
     let record = Checkpoint::read(codebase)?;
     let elapsed = record.last_checkpoint.saturating_sub(record.start_time);
-    let left = record.files_total.saturating_sub(record.files_processed);
-    let eta = (is_running && record.files_processed > 0).then(|| elapsed * left / record.files_processed);
+    let eta = record.seconds_left().filter(|_| is_running);
 
     Some(RunProgress {
         is_running,

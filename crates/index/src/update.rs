@@ -239,7 +239,7 @@ impl Run<'_> {
         self.check_size(&plan)?;
         order::for_early_answers(&self.codebase.repo, self.target.commit.as_ref(), &mut plan);
 
-        self.progress.begin(plan.jobs.len() as u64);
+        self.progress.begin(plan.jobs.len() as u64, plan.n_bytes(self.codebase));
         let meter = Tee { meter: Meter::default(), outer: self.progress };
         let published = self.execute(&reader, &base, &policy, &plan, &meter)?;
 

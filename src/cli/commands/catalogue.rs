@@ -310,7 +310,7 @@ impl Stop {
 }
 
 impl Progress for Stop {
-    fn begin(&self, _: u64) {}
+    fn begin(&self, _: u64, _: u64) {}
 
     fn add(&self, _: &Counters) {}
 

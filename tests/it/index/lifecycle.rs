@@ -353,7 +353,7 @@ struct FolderReplaced<'a> {
 }
 
 impl Progress for FolderReplaced<'_> {
-    fn begin(&self, _: u64) {
+    fn begin(&self, _: u64, _: u64) {
         if self.other.exists() && !self.other.join("done").exists() {
             std::fs::remove_dir_all(self.root.join(".codeweaver")).unwrap();
             std::fs::write(self.other.join("done"), "").unwrap();

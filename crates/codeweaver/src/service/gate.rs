@@ -156,9 +156,7 @@ fn progress(codebase: &Codebase) -> (Option<IndexingProgress>, Option<u64>) {
     };
 
     let is_read = record.files_processed >= record.files_total;
-    let share = record.files_processed as f64 / record.files_total.max(1) as f64;
-    let elapsed = record.last_checkpoint.saturating_sub(record.start_time);
-    let left = record.files_total.saturating_sub(record.files_processed);
+    let share = record.share();
 
     let indexing = IndexingProgress {
         progress_pct: Some((share * 1000.0).round().min(1000.0) / 10.0),
@@ -166,7 +164,7 @@ fn progress(codebase: &Codebase) -> (Option<IndexingProgress>, Option<u64>) {
         phase: Some(if is_read { "publish" } else { "chunk_and_embed" }),
     };
 
-    // The rest is assumed to take as long per file as the files so far; never 0, which would mean at once.
-    let retry = (record.files_processed > 0).then(|| (elapsed * left / record.files_processed).max(1) * 1000);
+    // Never 0, which would mean at once.
+    let retry = record.seconds_left().map(|seconds| seconds.max(1) * 1000);
     (Some(indexing), retry)
 }
