@@ -42,7 +42,7 @@ pub fn set(file: &Path, key: &str, value: &str) -> Result<(), ConfigError> {
 }
 
 /// Removes `key` from `file`, so that sources of lower precedence apply, together with the tables that become
-/// empty. Does nothing if the key is absent.
+/// empty, and with the file if nothing is left in it. Does nothing if the key is absent.
 pub fn unset(file: &Path, key: &str) -> Result<(), ConfigError> {
     let Some((spec, entry)) = find(key) else {
         return set(file, key, ""); // fails with the error for unknown keys
@@ -212,6 +212,12 @@ fn edit(file: &Path, change: impl FnOnce(&mut DocumentMut)) -> Result<(), Config
         after = after.replace("\r\n", "\n").replace('\n', "\r\n");
     }
 
+    // A file that this change has emptied is of no use, and git would show it to everyone.
+    if after.trim().is_empty() && !text.trim().is_empty() && !is_link {
+        return std::fs::remove_file(&target)
+            .map_err(|source| ConfigError::Write { path: file.to_owned(), source });
+    }
+
     write_atomically(file, &target, after.as_bytes())
 }
 
@@ -333,6 +339,12 @@ mod tests {
         let text = std::fs::read_to_string(&file).unwrap();
         assert!(!text.contains("limit") && text.contains("mode = \"foreground\""), "{text}");
         assert!(unset(&file, "serch.limit").is_err());
+
+        unset(&file, "hooks.mode").unwrap();
+        assert!(!file.exists(), "nothing is left in it");
+        std::fs::write(&file, "# mine\n[search]\nlimit = 4\n").unwrap();
+        unset(&file, "search.limit").unwrap();
+        assert!(file.exists(), "a comment is left in it");
     }
 
     #[test]

@@ -81,13 +81,21 @@ pub fn run(args: ConfigArgs, context: &Context) -> Result<ExitCode, CliError> {
         Some(ConfigCommand::Get { key }) => get(&sources, key, context)?,
         Some(ConfigCommand::Set { key, value, user }) => {
             let file = file(&sources, *user)?;
+            let is_new = !file.exists();
             config::set(file, key, value)?;
             report_change(key, file, context)?;
+            if is_new && !user {
+                context.note("The file is new: commit it for all who work here, or use --user for yourself");
+            }
         }
         Some(ConfigCommand::Unset { key, user }) => {
             let file = file(&sources, *user)?;
+            let was_there = file.exists();
             config::unset(file, key)?;
             report_change(key, file, context)?;
+            if was_there && !file.exists() {
+                context.note("The file had no other setting and is removed");
+            }
         }
     }
 
