@@ -19,7 +19,7 @@ use super::results::fence;
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Exact text and regular expressions")]
 pub struct GrepArgs {
-    /// With --mode exact or regex: ignore upper and lower case
+    /// Ignore upper and lower case, as searches by meaning do anyway (-i, unless an intent follows)
     #[arg(long)]
     pub ignore_case: bool,
     /// With --mode exact or regex: match whole words only
@@ -34,14 +34,9 @@ pub struct GrepArgs {
 }
 
 impl GrepArgs {
-    /// The first of these options that is used.
+    /// The first of these options that is used and says nothing to other searches.
     pub fn used(&self) -> Option<&'static str> {
-        let used = [
-            (self.ignore_case, "--ignore-case"),
-            (self.word, "--word"),
-            (self.context > 0, "--context"),
-            (self.count, "--count"),
-        ];
+        let used = [(self.word, "--word"), (self.context > 0, "--context"), (self.count, "--count")];
         used.into_iter().find_map(|(is_used, name)| is_used.then_some(name))
     }
 }

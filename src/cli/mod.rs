@@ -1,6 +1,6 @@
 //! The command line: parses arguments, calls the library, and prints text or JSON.
 //!
-//! * [`command_line`]: the argument parser; [`commands`]: one small file per command; [`args`]: arguments of
+//! * [`arguments`]: the arguments as they are meant; [`command_line`]: their parser; [`commands`]: one small file per command; [`args`]: arguments of
 //!   several commands.
 //! * [`context`]: repository, terminal and output streams of this invocation.
 //! * [`screen`], [`pager`]: the terminal that output is displayed on, and the pager of long output.
@@ -8,10 +8,10 @@
 //! * [`width`], [`highlight`]: text that fits the terminal, and the words of a query in it.
 //! * [`places`]: paths relative to the current directory, with links.
 //! * [`results`]: the printed form of matches, with the parameters in [`output`]; [`lines`]: one line for
-//!   each, for editors; [`mod@grep`]: the lines that match a pattern.
+//!   each, for editors; [`mod@grep`]: the lines that match a pattern; [`hints`]: advice where nothing matches.
 //! * [`progress`], [`checkpoint`], [`events`]: progress display, record and JSON events of an indexing run.
 //! * [`downloads`]: downloads of models; [`estimate`]: the cost of an index.
-//! * [`prompt`]: lines that a user types.
+//! * [`prompt`]: lines that a user types; [`once`]: warnings that are not repeated.
 //! * [`chunk_stats`]: chunking statistics of a tree.
 //! * [`client_setup`]: registration of the MCP server with its clients.
 //! * [`completion`]: completion in shells; [`user_files`]: the directories of scripts and manual pages.
@@ -19,6 +19,7 @@
 //!   errors of the argument parser.
 
 mod args;
+mod arguments;
 mod checkpoint;
 mod chunk_stats;
 mod client_setup;
@@ -32,8 +33,10 @@ mod estimate;
 mod events;
 mod grep;
 mod highlight;
+mod hints;
 mod lines;
 mod logging;
+mod once;
 mod output;
 mod pager;
 mod places;
@@ -67,7 +70,7 @@ pub mod exit {
 
 /// Parses the command line, runs the command and reports its error.
 pub fn main() -> ExitCode {
-    let matches = match Cli::command().try_get_matches().map_err(usage::error_of) {
+    let matches = match Cli::command().try_get_matches_from(arguments::typed()).map_err(usage::error_of) {
         Ok(matches) => matches,
         Err(Ok(error)) => return error.report(Context::err_paint(ColorWhen::Auto), false),
         Err(Err(help)) => help.exit(),

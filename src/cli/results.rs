@@ -1,12 +1,12 @@
 //! Printed form of matches: a list for terminals, or Markdown.
 
 use std::io::Write;
+use std::ops::Range;
 
 use codeweaver::query::rank::Explanation;
 use codeweaver::query::response::{Focus, n_of};
 use codeweaver::query::view::MatchState;
-use codeweaver::query::{Condition, Match, Request, Response, Searcher};
-use codeweaver_index::status;
+use codeweaver::query::{Match, Response};
 use codeweaver_text::{self as text, Highlighter};
 
 use super::args::Format;
@@ -216,7 +216,8 @@ fn body(
     }
 
     let lines: Vec<&str> = found.content.text.lines().collect();
-    let first = first_line_shown(found, &lines, words);
+    let focus = focus_in(found, lines.len());
+    let first = first_line_shown(&focus, &lines, words);
     let end = (first + BODY_LINES).min(lines.len());
     let width = (found.span.0 as usize + end).to_string().len();
 
@@ -228,8 +229,9 @@ fn body(
     let gap = |n: usize, side: &str| {
         paint.dim(format!("   {:>width$} … {} {side}", "", render::plural(n as u64, "line")))
     };
-    if first > 0 {
-        writeln!(out, "{}", gap(first, "above"))?;
+    // Only lines of the place in the heading are missing; the chunk around it is not known to readers.
+    if first > focus.start {
+        writeln!(out, "{}", gap(first - focus.start, "above"))?;
     }
 
     for (i, line) in lines[first..end].iter().enumerate() {
@@ -238,22 +240,27 @@ fn body(
         writeln!(out, "   {} {line}", paint.dim(format!("{number:>width$} │")))?;
     }
 
-    if end < lines.len() {
-        writeln!(out, "{}", gap(lines.len() - end, "below"))?;
+    if end < focus.end {
+        writeln!(out, "{}", gap(focus.end - end, "below"))?;
     }
     Ok(())
+}
+
+/// The positions of the lines of the focus of a match among the `n_lines` of its text.
+fn focus_in(found: &Match, n_lines: usize) -> Range<usize> {
+    let position = |line: u32| (line.saturating_sub(found.span.0) as usize).min(n_lines);
+    let (start, end) = (position(found.focus.start_line), position(found.focus.end_line + 1));
+    start..end.max(start)
 }
 
 /// Returns the position of the first line shown of the `lines` of a match. This is the beginning of its
 /// definition, or a later line if more words of the query follow it. If fewer lines than [`BODY_LINES`]
 /// follow, they are shown as well. A chunk that fits as a whole is shown as a whole.
-fn first_line_shown(found: &Match, lines: &[&str], words: &[String]) -> usize {
+fn first_line_shown(focus: &Range<usize>, lines: &[&str], words: &[String]) -> usize {
     if lines.len() <= BODY_LINES + 1 {
         return 0;
     }
-    let position = |line: u32| (line.saturating_sub(found.span.0) as usize).min(lines.len());
-    let (start, end) = (position(found.focus.start_line), position(found.focus.end_line + 1));
-    start + text::densest_window(&lines[start..end.max(start)], words, BODY_LINES)
+    focus.start + text::densest_window(&lines[focus.clone()], words, BODY_LINES)
 }
 
 fn headline(out: &mut impl Write, response: &Response) -> std::io::Result<()> {
@@ -323,60 +330,6 @@ fn markdown_block(
 pub fn fence(body: &str) -> String {
     let longest = body.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     "`".repeat(longest.max(2) + 1)
-}
-
-/// Prints suggestions for a search without matches: languages of the index, filters to relax, other commands.
-/// `paths` are the path filters as typed.
-pub fn hints(
-    context: &Context,
-    searcher: &Searcher,
-    request: &Request,
-    conditions: &[Condition],
-) -> Result<(), CliError> {
-    let view = searcher.view(&request.view, &|_, _| false)?;
-    let languages = status::languages(&view.reader, &view.snapshot);
-    let names: Vec<&str> = languages.iter().map(|l| l.language.as_str()).take(12).collect();
-
-    let mut out = context.out();
-    if !names.is_empty() {
-        writeln!(out, "Languages in this index: {}", names.join(", "))?;
-    }
-
-    let filters = &request.filters;
-    let is_filtered = !(filters.languages.is_empty()
-        && filters.paths.is_empty()
-        && filters.exclude_paths.is_empty()
-        && filters.kinds.is_empty()
-        && filters.without.is_empty()
-        && filters.files.is_none()
-        && filters.include_tests);
-
-    writeln!(out, "Try:")?;
-    let prefix = context.prefix(&searcher.codebase);
-
-    let paths = conditions.iter().filter_map(|condition| match condition {
-        Condition::Path(typed) => Some(typed),
-        _ => None,
-    });
-    for from_root in paths.filter_map(|typed| prefix.misplaced(typed)) {
-        writeln!(
-            out,
-            "  --path {}   paths are relative to the current directory; this one is from the root",
-            safe(&from_root)
-        )?;
-    }
-
-    if is_filtered {
-        writeln!(out, "  fewer conditions (lang:, path:, -path:, kind:, state:, -word, --no-tests)")?;
-    }
-    if request.min_score > 0.0 {
-        writeln!(out, "  a lower --min-score (now {})", request.min_score)?;
-    }
-    writeln!(out, "  other words, or --intent understand|implement|debug|test")?;
-    writeln!(out, "  git codeweaver status          show what is indexed and what is skipped")?;
-    writeln!(out, "  git codeweaver config --show   show the settings")?;
-    out.flush()?;
-    Ok(())
 }
 
 #[cfg(test)]

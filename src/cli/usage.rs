@@ -37,6 +37,11 @@ pub fn error_of(error: clap::Error) -> Result<CliError, clap::Error> {
     let fix = suggestion.unwrap_or_else(|| format!("`{help}` shows the usage"));
 
     Ok(match what {
+        ErrorKind::UnknownArgument if of_grep(&command, &argument).is_some() => CliError::new(
+            format!("unexpected argument '{argument}'"),
+            format!("`{command}` does not have it"),
+            of_grep(&command, &argument).unwrap_or_default(),
+        ),
         ErrorKind::UnknownArgument => CliError::new(
             format!("unexpected argument '{argument}'"),
             format!("`{command}` does not have it"),
@@ -47,11 +52,18 @@ pub fn error_of(error: clap::Error) -> Result<CliError, clap::Error> {
             },
         ),
 
-        ErrorKind::InvalidSubcommand => CliError::new(
-            format!("there is no command '{}'", part(ContextKind::InvalidSubcommand).unwrap_or_default()),
-            format!("`{command}` does not have it"),
-            fix,
-        ),
+        ErrorKind::InvalidSubcommand => {
+            let typed = part(ContextKind::InvalidSubcommand).unwrap_or_default();
+            let meant = meant_command(&command, &typed);
+            CliError::new(
+                format!("there is no command '{typed}'"),
+                format!("`{command}` does not have it"),
+                meant.map_or_else(
+                    || format!("`{help}` shows the usage"),
+                    |meant| format!("{meant} `{help}` shows what there is"),
+                ),
+            )
+        }
         ErrorKind::MissingRequiredArgument | ErrorKind::MissingSubcommand => CliError::new(
             match argument.is_empty() {
                 true => "a command is missing".to_owned(),
@@ -74,9 +86,11 @@ pub fn error_of(error: clap::Error) -> Result<CliError, clap::Error> {
         ),
         ErrorKind::ValueValidation => CliError::new(
             format!("'{value}' is not a value of {argument}"),
-            std::error::Error::source(&error)
-                .map_or_else(|| "it is not valid".to_owned(), ToString::to_string),
-            fix,
+            std::error::Error::source(&error).map_or_else(|| "it is not valid".to_owned(), reason),
+            match argument.starts_with("--limit") && command.ends_with(" search") {
+                true => format!("write `--limit 3`, or --files-with-matches for paths only; {fix}"),
+                false => fix,
+            },
         ),
 
         ErrorKind::ArgumentConflict => {
@@ -97,6 +111,80 @@ pub fn error_of(error: clap::Error) -> Result<CliError, clap::Error> {
             CliError::new(what, format!("`{command}` does not take it"), fix)
         }
     })
+}
+
+/// The reason why a value cannot be used, in words about the value instead of its parser.
+fn reason(error: &(dyn std::error::Error + 'static)) -> String {
+    use std::num::IntErrorKind::{Empty, InvalidDigit, NegOverflow, PosOverflow};
+
+    if let Some(error) = error.downcast_ref::<std::num::ParseIntError>() {
+        return match error.kind() {
+            Empty | InvalidDigit => "it takes a whole number",
+            PosOverflow => "the number is too large",
+            NegOverflow => "the number is too small",
+            _ => "it takes a number",
+        }
+        .to_owned();
+    }
+    match error.is::<std::num::ParseFloatError>() {
+        true => "it takes a number".to_owned(),
+        false => error.to_string(),
+    }
+}
+
+/// Options of `git grep` and ripgrep that `search` calls otherwise, with advice.
+const OPTIONS_OF_GREP: [(&str, &str); 9] = [
+    ("-n", "leave it out: lines always have their numbers"),
+    ("-r", "leave it out: all directories are searched"),
+    ("-w", "write `--word`, with `--mode exact` or `--mode regex`"),
+    ("-c", "write `--count`, with `--mode exact` or `--mode regex`"),
+    ("-A", "write `-C N` for lines before and after, with `--mode exact` or `--mode regex`"),
+    ("-B", "write `-C N` for lines before and after, with `--mode exact` or `--mode regex`"),
+    ("-F", "write `--mode exact`"),
+    ("-E", "write `--mode regex`"),
+    ("-e", "write `--mode regex` before the expression"),
+];
+
+/// Advice for an option of `git grep` that `command` does not have.
+fn of_grep(command: &str, argument: &str) -> Option<String> {
+    let known = OPTIONS_OF_GREP.iter().find(|(option, _)| *option == argument);
+    let (_, advice) = known.filter(|_| command.ends_with(" search"))?;
+    Some(format!("{advice}; after `--`, it is a plain text"))
+}
+
+/// Words for which other tools have a command, and the command that does it here.
+const OTHER_NAMES: [(&str, &str); 14] = [
+    ("find", "search"),
+    ("grep", "search"),
+    ("query", "search"),
+    ("update", "index"),
+    ("reindex", "index"),
+    ("build", "index"),
+    ("sync", "index"),
+    ("callers", "graph"),
+    ("references", "graph"),
+    ("cat", "read"),
+    ("show", "read"),
+    ("info", "status"),
+    ("setup", "init"),
+    ("uninstall", "deinit"),
+];
+
+/// ``did you mean `search`?`` for a command that `parent` does not have; `None` if it is like none.
+fn meant_command(parent: &str, typed: &str) -> Option<String> {
+    let commands = Cli::command();
+    let mut at = &commands;
+    for word in parent.split(' ').skip(2) {
+        at = at.find_subcommand(word)?;
+    }
+
+    let names: Vec<&str> =
+        at.get_subcommands().filter(|command| !command.is_hide_set()).map(clap::Command::get_name).collect();
+    let other = OTHER_NAMES.iter().find(|(other, name)| *other == typed && names.contains(name));
+    match other {
+        Some((_, name)) => Some(format!("did you mean `{name}`?")),
+        None => codeweaver_config::did_you_mean(typed, names.into_iter()),
+    }
 }
 
 fn text(value: &ContextValue) -> String {

@@ -77,6 +77,29 @@ pub fn fit_words(text: &str, columns: usize) -> Cow<'_, str> {
     }
 }
 
+/// Breaks `text` into lines of at most `columns` at its blanks. It may have the escape sequences that this
+/// program prints. A word that is longer is a line of its own.
+pub fn folded(text: &str, columns: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    let mut used = 0;
+
+    for word in text.split(' ') {
+        let width = measure_printed(word);
+        match lines.last_mut().filter(|_| used + 1 + width <= columns) {
+            Some(line) => {
+                line.push(' ');
+                line.push_str(word);
+                used += 1 + width;
+            }
+            None => {
+                lines.push(word.to_owned());
+                used = width;
+            }
+        }
+    }
+    lines
+}
+
 /// Marks a signature or sentence of the index that the index has cut: it then ends after a whole word, with
 /// `…`. A whole one is returned as it is.
 pub fn excerpt(text: &str) -> Cow<'_, str> {
@@ -118,6 +141,15 @@ mod tests {
         let shown = excerpt(&cut);
         assert!(shown.ends_with(" parameter…") || shown.ends_with("u32,…"), "{shown}");
         assert_eq!(excerpt("fn f(a: u32)"), "fn f(a: u32)");
+    }
+
+    #[test]
+    fn long_text_is_folded_at_blanks() {
+        assert_eq!(folded("one two three", 7), ["one two", "three"]);
+        assert_eq!(folded("\x1b[1mone two\x1b[0m three", 7), ["\x1b[1mone two\x1b[0m", "three"]);
+        assert_eq!(folded("much-too-long a", 7), ["much-too-long", "a"]);
+        assert_eq!(folded("one two", usize::MAX), ["one two"]);
+        assert_eq!(folded("", 7), [""]);
     }
 
     #[test]

@@ -7,6 +7,8 @@ use super::request::Direction;
 /// Warning: no definition was found, which does not prove that there is none.
 pub const NOT_FOUND: &str = "CALL_GRAPH_NOT_FOUND: no definition was found in what is indexed; a library, a file that is \
      not indexed, a macro that makes names, or text that cannot be parsed may have one";
+/// Warning code: names like that of the request, which has no definition.
+pub const NEAR_NAMES: &str = "CALL_GRAPH_NEAR_NAMES";
 /// Warning code: notes were truncated.
 pub const NOTES_TRUNCATED: &str = "CALL_GRAPH_NOTES_TRUNCATED";
 /// Warning code: edges were truncated.

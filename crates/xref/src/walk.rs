@@ -9,9 +9,10 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use codeweaver::query::locate;
+use codeweaver::query::symbol_lookup;
 use codeweaver::query::view::View;
 use codeweaver::query::view::freshness::RequestUpdate;
-use codeweaver::query::{Cancel, QueryError, Searcher, ViewRequest, WorktreeMode};
+use codeweaver::query::{Cancel, Filters, QueryError, Searcher, ViewRequest, WorktreeMode};
 use codeweaver_chunk::SymbolKind;
 use codeweaver_git::quoting;
 use codeweaver_store::StoreError;
@@ -24,7 +25,7 @@ use super::facts::{Facts, Reference};
 use super::modules::Paths;
 use super::request::{CallGraphRequest, Direction};
 use super::resolver::Resolver;
-use super::response::{CallGraphResponse, EdgeKind, Grade};
+use super::response::{CallGraphResponse, CallGraphStatus, EdgeKind, Grade, NEAR_NAMES};
 use super::response_builder::{Endpoint, MAX_CANDIDATES, NewEdge, NoteSubject, ResponseBuilder};
 use super::sources::{Limits, PARSER_STACK, Sources, limit};
 use super::symbol_spec::{self, parse_location};
@@ -33,6 +34,8 @@ use super::symbol_spec::{self, parse_location};
 const MAX_ROOTS: usize = 50;
 /// Maximum number of times that an answer is repeated with changed files that it showed as committed.
 const MAX_ROUNDS: usize = 3;
+/// Maximum number of symbols without a definition for which the nearest names are looked up.
+const MAX_MISSPELT: usize = 3;
 /// Maximum number of symbols of one level.
 const MAX_LEVEL: usize = 200;
 /// The time limit of work that has none.
@@ -91,7 +94,7 @@ impl<'a> Xref<'a> {
 
             round += 1;
             if pending.is_empty() || round > MAX_ROUNDS {
-                return Ok(response);
+                return Ok(with_near_names(response, &view, request));
             }
             wanted.files.extend(pending);
         }
@@ -520,6 +523,28 @@ impl Walk<'_, '_> {
     fn is_followed(&self, id: DefId) -> bool {
         self.defs.satisfies(id, |_, def| def.kind.is_callable())
     }
+}
+
+/// `response`, with the nearest names that are defined if the symbols have no definition.
+fn with_near_names(
+    mut response: CallGraphResponse,
+    view: &View,
+    request: &CallGraphRequest,
+) -> CallGraphResponse {
+    if response.status != CallGraphStatus::NotFound {
+        return response;
+    }
+
+    let filters = Filters { include_tests: true, ..Filters::default() };
+    for symbol in request.symbols.iter().filter(|symbol| parse_location(symbol).is_none()).take(MAX_MISSPELT)
+    {
+        let near = symbol_lookup::nearest(view, symbol, &filters);
+        if !near.is_empty() {
+            let near = near.join(", ");
+            response.warnings.push(format!("{NEAR_NAMES}: the nearest names to {symbol} are {near}"));
+        }
+    }
+    response
 }
 
 /// The sort key of a file by its distance from `homes`: these first, then by the folders shared with them.

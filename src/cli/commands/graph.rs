@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 
-use codeweaver::query::Searcher;
+use codeweaver::query::{Location, Searcher};
 use codeweaver_index::background;
 use codeweaver_xref::{
     self, CallGraphRequest, CallGraphResponse, CallGraphStatus, Direction, Edge, EdgeKind, Grade, Node, Xref,
@@ -23,6 +23,8 @@ use crate::cli::width;
 
 /// Maximum number of unresolved edges of one node that are printed.
 const MAX_UNRESOLVED: usize = 12;
+/// Number of columns that a signature needs to say anything.
+const MIN_SIGNATURE: usize = 12;
 /// Number of columns of the name of a grade.
 const GRADE_WIDTH: usize = 11;
 
@@ -93,12 +95,11 @@ impl From<DirectionArg> for Direction {
 pub fn run(args: GraphArgs, context: &Context) -> Result<ExitCode, CliError> {
     let codebase = context.codebase()?;
     let format = if args.json { Format::Json } else { args.output_format };
-    let symbol = match args.symbol.rsplit_once(':') {
+    let location = Location::parse(&args.symbol);
+    let symbol = match location.line() {
         // A path is relative to the current directory; a name may contain colons too.
-        Some((file, line)) if line.parse::<u32>().is_ok() => {
-            format!("{}:{line}", context.file(&codebase, file, args.rev.as_deref())?)
-        }
-        _ => args.symbol.clone(),
+        Some(line) => format!("{}:{line}", context.file(&codebase, location.file, args.rev.as_deref())?),
+        None => args.symbol.clone(),
     };
 
     let mut request = CallGraphRequest::new(&symbol, args.direction.into());
@@ -235,17 +236,26 @@ fn cut_note(response: &CallGraphResponse) -> Option<String> {
 /// `used` columns are taken.
 fn label(node: &Node, places: &Places, used: usize, paint: Paint) -> String {
     let line = node.span.map_or(1, |span| span.0);
-    let path = places.path(&node.file);
-    let location = match node.span {
-        Some(span) => format!("{path}:{}-{}", span.0, span.1),
-        None => path,
-    };
-
+    let location = location(node, places);
     let linked = places.link(&node.file, line, &paint.title(&location));
 
     let signature = if node.signature.is_empty() { &node.qualified_name } else { &node.signature };
-    let columns = places.screen.columns_after(used + width::measure(&location) + 2);
+    let used = used + width::measure(&location) + 2;
+    let columns = places.screen.columns.map_or(usize::MAX, |columns| columns.saturating_sub(used));
+    // A few letters say nothing.
+    if signature.is_empty() || columns < MIN_SIGNATURE {
+        return linked;
+    }
     format!("{linked}  {}", width::fit_words(&safe(&width::excerpt(signature)), columns))
+}
+
+/// The place of a definition, or the file that has no definition around a call.
+fn location(node: &Node, places: &Places) -> String {
+    let path = places.path(&node.file);
+    match node.span {
+        Some(span) => format!("{path}:{}-{}", span.0, span.1),
+        None => path,
+    }
 }
 
 /// Writer of the edges of a response as an indented tree. Each node is expanded once.
@@ -282,13 +292,7 @@ impl<'a> Tree<'a> {
                 }
             }
 
-            let sites = sites(edge);
-            let used = indent.len() + GRADE_WIDTH + 3 + width::measure(&sites);
-            let label = match far.and_then(|far| self.nodes.get(far)) {
-                Some(node) => label(node, self.places, used, self.paint),
-                None => safe(&edge.name).into_owned(),
-            };
-            writeln!(out, "{indent}{} {label}  {}", grade(edge, self.paint), self.paint.dim(sites))?;
+            self.write_edge(out, edge, far.and_then(|far| self.nodes.get(far).copied()), &indent)?;
             // Expanding a node once ends the recursion on cycles.
             if let Some(far) = far.filter(|_| depth < self.response.depth as usize)
                 && self.expanded.insert(far)
@@ -302,6 +306,37 @@ impl<'a> Tree<'a> {
             writeln!(out, "{indent}{}", self.paint.dim(more))?;
         }
 
+        Ok(())
+    }
+}
+
+impl Tree<'_> {
+    /// Writes an edge that leads to `far`. The sites follow on a line of their own if that of the other end has
+    /// no room for them.
+    fn write_edge(
+        &self,
+        out: &mut impl Write,
+        edge: &Edge,
+        far: Option<&Node>,
+        indent: &str,
+    ) -> Result<(), CliError> {
+        let sites = sites(edge);
+        let before = indent.len() + GRADE_WIDTH + 1;
+        let used = before + 2 + width::measure(&sites);
+
+        let least = match far {
+            Some(node) => width::measure(&location(node, self.places)) + 2 + MIN_SIGNATURE,
+            None => width::measure(&safe(&edge.name)),
+        };
+        let is_one_line = used.saturating_add(least) <= self.places.screen.columns.unwrap_or(usize::MAX);
+
+        let label = match far {
+            Some(node) => label(node, self.places, if is_one_line { used } else { before }, self.paint),
+            None => safe(&edge.name).into_owned(),
+        };
+        let separator = if is_one_line { "  ".to_owned() } else { format!("\n{:before$}", "") };
+
+        writeln!(out, "{indent}{} {label}{separator}{}", grade(edge, self.paint), self.paint.dim(sites))?;
         Ok(())
     }
 }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use codeweaver::query::Searcher;
+use codeweaver::query::{Location, Searcher};
 
 use super::search::run_query;
 use crate::cli::args::{Format, OutputArgs, place};
@@ -19,6 +19,7 @@ use crate::cli::{render, results};
 #[command(after_help = "\
 Examples:
   git codeweaver read src/lib.rs:10-40
+  git codeweaver read src/lib.rs:10:5             a place as compilers print it; FILE#L3-L5 as well
   git codeweaver read --rev v1.2 src/lib.rs")]
 pub struct ReadArgs {
     /// File, optionally with a range of lines
@@ -33,7 +34,7 @@ pub struct ReadArgs {
 
 pub fn run(args: ReadArgs, context: &Context) -> Result<ExitCode, CliError> {
     let codebase = context.codebase()?;
-    let (file, lines) = parse(&args.location);
+    let Location { file, lines } = Location::parse(&args.location);
     let path = context.file(&codebase, file, args.rev.as_deref())?;
     let places = Places::new(context, &codebase, args.rev.as_deref());
 
@@ -69,33 +70,4 @@ pub fn run(args: ReadArgs, context: &Context) -> Result<ExitCode, CliError> {
         text.note().iter().for_each(|note| context.warn(note));
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// Parses `FILE`, `FILE:LINE` or `FILE:FROM-TO`.
-fn parse(location: &str) -> (&str, Option<(u32, u32)>) {
-    match location.rsplit_once(':').and_then(|(file, lines)| Some((file, span(lines)?))) {
-        Some((file, span)) => (file, Some(span)),
-        None => (location, None),
-    }
-}
-
-/// Parses `LINE` or `FROM-TO`.
-fn span(text: &str) -> Option<(u32, u32)> {
-    match text.split_once('-') {
-        Some((from, to)) => Some((from.parse().ok()?, to.parse().ok()?)),
-        None => text.parse().ok().map(|line| (line, line)),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_location_is_a_file_with_optional_lines() {
-        assert_eq!(parse("a.rs"), ("a.rs", None));
-        assert_eq!(parse("a.rs:7"), ("a.rs", Some((7, 7))));
-        assert_eq!(parse("a:b.rs:7-9"), ("a:b.rs", Some((7, 9))));
-        assert_eq!(parse("a:b"), ("a:b", None));
-    }
 }

@@ -26,13 +26,15 @@ use crate::cli::grep::{self, GrepArgs};
 use crate::cli::lines::{LineArgs, LineForm};
 use crate::cli::output::Output;
 use crate::cli::places::Places;
-use crate::cli::{exit, render, results};
+use crate::cli::{exit, hints, once, render, results};
 
 /// Time a search waits for a damaged index to be repaired.
 const REPAIR_TIMEOUT: Duration = Duration::from_secs(60);
 /// Time a search waits for a deleted index to be rebuilt. It is then answered from the part that is complete.
 const REBUILD_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// Name of the note of the credentials that a search has named.
+const NAMED_CREDENTIALS: &str = "named-credentials";
 /// Maximum number of bytes of a query from standard input; the rest is ignored.
 const MAX_STDIN_BYTES: u64 = 16 << 20;
 
@@ -61,7 +63,7 @@ pub struct SearchArgs {
     #[arg(required = true)]
     query: Vec<String>,
     /// Task the results are for: understand, implement, debug, optimize, test, configure, document or review
-    /// [default: derived from the query]
+    /// [default: derived from the query]; before another word, -i is --ignore-case
     #[arg(short, long, alias = "task")]
     intent: Option<String>,
     /// Maximum number of matches [default: 10; of lines with --mode exact or regex: all]
@@ -256,7 +258,7 @@ fn run_search(
 
     let is_table = format == Format::Table && args.lines.form().is_none();
     if response.is_nothing_found() && is_table && request.offset == 0 {
-        results::hints(context, searcher, &request, &query.conditions)?;
+        hints::print(context, searcher, &request, &query.conditions)?;
     }
 
     Ok(ExitCode::from(if response.is_nothing_found() { exit::NEGATIVE } else { 0 }))
@@ -302,7 +304,16 @@ fn run_grep(
     grep::print(context, &output, form)?;
 
     if format != Format::Json {
-        found.warnings().iter().for_each(|warning| context.warn(warning));
+        // Without a line, the reason may be a file that is not searched; else it is named once.
+        let credentials = found.credentials_warning();
+        let is_known = |warning: &String| {
+            found.n_files() > 0 && !once::is_news(&searcher.codebase, NAMED_CREDENTIALS, warning)
+        };
+        let known = credentials.filter(is_known);
+
+        let warnings = found.warnings();
+        let news = warnings.iter().filter(|&warning| Some(warning) != known.as_ref());
+        news.for_each(|warning| context.warn(warning));
     }
     background::update_if_due(&searcher.codebase, found.info.needs_update);
     Ok(ExitCode::from(if found.n_files() == 0 { exit::NEGATIVE } else { 0 }))

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::Args;
 
 use codeweaver::query::similar::SimilarRequest;
-use codeweaver::query::{Searcher, TypedQuery};
+use codeweaver::query::{Location, Searcher, TypedQuery};
 
 use super::search::{ScopeArgs, finish, run_query};
 use crate::cli::args::{Format, OutputArgs, place};
@@ -52,9 +52,8 @@ pub struct SimilarArgs {
 }
 
 pub fn run(args: SimilarArgs, context: &Context) -> Result<ExitCode, CliError> {
-    let Some((file, line)) =
-        args.location.rsplit_once(':').and_then(|(file, line)| Some((file, line.parse().ok()?)))
-    else {
+    let location = Location::parse(&args.location);
+    let (file, Some(line)) = (location.file, location.line()) else {
         return Err(CliError::new(
             format!("'{}' names no line", args.location),
             "the search starts from the code at a line of a file",

@@ -16,9 +16,12 @@ use super::index::submodules;
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::cli::render::{self, bytes, count, plural, shown_path};
+use crate::cli::width;
 
 /// Skip reason of files whose contents are not in this clone.
 const NOT_LOCAL: &str = "not_local";
+/// Number of columns of the name of a fact.
+const NAME_WIDTH: usize = 9;
 /// Number of languages listed before the rest is summed up.
 const MAX_LANGUAGES: usize = 8;
 
@@ -80,8 +83,7 @@ fn write(
     (weights, members): (Option<String>, Option<String>),
     context: &Context,
 ) -> Result<(), CliError> {
-    let mut row =
-        |name: &str, text: String| writeln!(out, "{} {text}", context.paint.bold(format!("{name:<9}")));
+    let mut row = |name: &str, text: String| write_row(out, name, &text, context);
 
     row("State", state(report, context))?;
     row("Codebase", shown_root(report))?;
@@ -143,6 +145,20 @@ fn write(
         writeln!(out)?;
         for file in files {
             writeln!(out, "{:<14} {}", file.reason, quoting::argument(&file.path))?;
+        }
+    }
+    Ok(())
+}
+
+/// Writes a fact after its name. On a terminal, what is too long for a line continues below itself.
+fn write_row(out: &mut impl Write, name: &str, text: &str, context: &Context) -> std::io::Result<()> {
+    let name = format!("{name:<NAME_WIDTH$}");
+    let lines = width::folded(text, context.screen.columns_after(NAME_WIDTH + 1));
+
+    for (at, line) in lines.iter().enumerate() {
+        match at {
+            0 => writeln!(out, "{} {line}", context.paint.bold(&name))?,
+            _ => writeln!(out, "{:NAME_WIDTH$} {line}", "")?,
         }
     }
     Ok(())

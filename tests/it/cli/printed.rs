@@ -117,7 +117,6 @@ fn search_prints_a_table_of_matches() {
 
     1. src/retry.py:14-15 (relevance: [SCORE], type: function, dirty)
        def uncommitted_helper()
-          … 13 lines above
        14 │ def uncommitted_helper():
        15 │     return None
     ");
@@ -125,6 +124,11 @@ fn search_prints_a_table_of_matches() {
 
 #[test]
 fn a_search_without_matches_suggests_what_to_try() {
+    let misspelt = indexed().codeweaver(["search", "--path", "srcc", "header"]);
+    misspelt
+        .fails(1)
+        .says(&["no indexed file matches the path 'srcc' (did you mean src/?)", "another --path"]);
+    assert!(!misspelt.stdout().contains("--min-score"), "{}", misspelt.explain());
     insta::assert_snapshot!(shown(&indexed(), &["search", "zzqqx_nothing_like_this"]), @r"
     $ git codeweaver search zzqqx_nothing_like_this
     No results found (searched 4 chunks across 4 files); nowhere in it: zzqqx_nothing_like_this
@@ -198,7 +202,7 @@ fn help_of_search() {
     Options:
       -i, --intent <INTENT>         Task the results are for: understand, implement, debug, optimize,
                                     test, configure, document or review [default: derived from the
-                                    query]
+                                    query]; before another word, -i is --ignore-case
       -l, --limit <LIMIT>           Maximum number of matches [default: 10; of lines with --mode exact
                                     or regex: all]
           --offset <N>              Leave out the N best matches: `--offset 10` shows those after the
@@ -219,7 +223,8 @@ fn help_of_search() {
       -h, --help                    Print help
 
     Exact text and regular expressions:
-          --ignore-case  With --mode exact or regex: ignore upper and lower case
+          --ignore-case  Ignore upper and lower case, as searches by meaning do anyway (-i, unless an
+                         intent follows)
           --word         With --mode exact or regex: match whole words only
       -C, --context <N>  With --mode exact or regex: show N lines before and after a match
           --count        With --mode exact or regex: print the number of matching lines of each file
@@ -342,13 +347,34 @@ fn errors_have_three_lines() {
       fix: git codeweaver init
     [exit code 2]
     ");
-    insta::assert_snapshot!(shown(&repo, &["search", "--rev", "nonsense", "x"]), @r#"
+    insta::assert_snapshot!(shown(&repo, &["search", "--rev", "nonsense", "x"]), @r"
     $ git codeweaver search --rev nonsense x
     error: 'nonsense' does not name a commit or tree here
-      why: couldn't parse revision, input="nonsense"
+      why: no branch, tag or commit has this name
       fix: run `git rev-parse --verify REV` to see how git resolves the name
     [exit code 2]
-    "#);
+    ");
+    insta::assert_snapshot!(shown(&repo, &["search", "--rev", "HEAD~5", "x"]), @r"
+    $ git codeweaver search --rev HEAD~5 x
+    error: 'HEAD~5' does not name a commit or tree here
+      why: 'HEAD' has no ancestor
+      fix: run `git rev-parse --verify REV` to see how git resolves the name
+    [exit code 2]
+    ");
+    insta::assert_snapshot!(shown(&repo, &["search", "--kind", "func", "x"]), @r"
+    $ git codeweaver search --kind func x
+    error: there is no kind 'func'
+      why: a filter with this name would find nothing
+      fix: did you mean `function`?
+    [exit code 2]
+    ");
+    insta::assert_snapshot!(shown(&repo, &["read", "src/parse.rs:99999"]), @r"
+    $ git codeweaver read src/parse.rs:99999
+    error: src/parse.rs has no line 99,999
+      why: it has 5 lines
+      fix: name lines from 1 to 5
+    [exit code 2]
+    ");
     insta::assert_snapshot!(shown(&repo, &["config", "get", "searh.limit"]), @r"
     $ git codeweaver config get searh.limit
     error: the settings are not valid
@@ -377,6 +403,15 @@ fn errors_have_three_lines() {
       fix: did you mean `search`? `git codeweaver -h` shows what there is
     [exit code 2]
     ");
+    for (typed, meant) in [("serach", "search"), ("grep", "search"), ("statsu", "status")] {
+        let run = repo.codeweaver([typed, "x"]);
+        assert!(
+            run.fails(2).stderr().contains(&format!("fix: did you mean `{meant}`? `git")),
+            "{}",
+            run.explain()
+        );
+    }
+    repo.codeweaver(["search", "-n", "x"]).fails(2).says(&["lines always have their numbers"]);
     insta::assert_snapshot!(shown(&repo, &["search", "--pth", "src", "x"]), @r"
     $ git codeweaver search --pth src x
     error: unexpected argument '--pth'
@@ -394,8 +429,8 @@ fn errors_have_three_lines() {
     insta::assert_snapshot!(shown(&repo, &["search", "-l", "many", "x"]), @r"
     $ git codeweaver search -l many x
     error: 'many' is not a value of --limit <LIMIT>
-      why: invalid digit found in string
-      fix: `git codeweaver search -h` shows the usage
+      why: it takes a whole number
+      fix: write `--limit 3`, or --files-with-matches for paths only; `git codeweaver search -h` shows the usage
     [exit code 2]
     ");
     insta::assert_snapshot!(shown(&repo, &["search", "--mode", "semantik", "x"]), @r"

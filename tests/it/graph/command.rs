@@ -141,6 +141,8 @@ fn several_definitions_of_a_name_are_distinguished() {
         "No definition of 'no_such_name' found in the index of HEAD",
         "CALL_GRAPH_NOT_FOUND: no definition was found in what is indexed",
     ]);
+    let near = "CALL_GRAPH_NEAR_NAMES: the nearest names to rendr are ";
+    repo.codeweaver(["graph", "callers", "rendr"]).fails(1).says(&[near, "render"]);
     repo.codeweaver(["graph", "callers", "shop/shapes.py:4"]).success().says(&[
         "def helper(size)",
         "exact",

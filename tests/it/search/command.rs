@@ -175,8 +175,13 @@ fn exit_codes_are_those_of_the_table() {
         let run = repo.codeweaver(args);
         assert_eq!(run.code(), code, "{}", run.explain());
     }
-    let run = repo.codeweaver(["search", "-i", "dance", "parse_header"]);
+    let run = repo.codeweaver(["search", "--intent", "dance", "parse_header"]);
     run.success().says(&["unknown intent 'dance' is ignored", "src/parse.rs"]);
+    // As in `git grep`, it is no intent before a word that is none.
+    let run = repo.codeweaver(["search", "-i", "PARSE_HEADER"]);
+    run.success().says(&["src/parse.rs"]);
+    assert_eq!(run.stderr(), "");
+    repo.codeweaver(["search", "--mode", "exact", "-i", "PARSE_HEADER"]).success().says(&["src/parse.rs"]);
 }
 
 #[test]

@@ -310,8 +310,13 @@ fn credentials_and_what_the_user_excludes_are_not_searched_and_it_is_said() {
     repo.write("more/.env", "TOKEN=unmistakable\n");
     let run = repo.codeweaver(["search", "--mode", "exact", "--vimgrep", "unmistakable"]);
     assert_eq!(run.success().stdout(), "open.txt:1:1:unmistakable\n");
-    assert!(run.stderr().contains("2 files are not searched: credentials"), "{}", run.stderr());
+    assert!(run.stderr().contains(".env, more/.env are not searched: credentials"), "{}", run.stderr());
     assert!(run.stderr().contains("1 file is not searched"), "{}", run.stderr());
+
+    // They are named once, and again if they may be the reason why nothing was found.
+    let run = repo.codeweaver(["search", "--mode", "exact", "unmistakable"]);
+    assert!(!run.success().stderr().contains("credentials"), "{}", run.stderr());
+    repo.codeweaver(["search", "--mode", "exact", "TOKEN="]).fails(1).says(&[".env, more/.env are not"]);
 }
 
 #[test]

@@ -82,6 +82,13 @@ fn read_prints_lines_of_the_working_tree_or_a_revision() {
     let text = repo.codeweaver(["read", "src/parse.rs:2-3"]).success().stdout();
     assert_eq!(text.lines().count(), 2);
     assert!(text.starts_with("2 │ pub fn parse_header"), "{text}");
+    for place in ["src/parse.rs#L2-L3", "src/parse.rs#L2-3"] {
+        assert_eq!(repo.codeweaver(["read", place]).success().stdout(), text, "{place}");
+    }
+    let line = repo.codeweaver(["read", "src/parse.rs:2:8"]).success().stdout();
+    assert!(line.starts_with("2 │ pub fn parse_header") && line.lines().count() == 1, "{line}");
+    repo.codeweaver(["similar", "src/parse.rs:2:8"]).success().says(&["src/twin.rs"]);
+    repo.codeweaver(["read", "src/parse.rs:6"]).fails(2).says(&["has no line 6", "it has 5 lines"]);
     repo.write("src/parse.rs", "changed\n");
     assert_eq!(repo.codeweaver(["read", "src/parse.rs"]).success().stdout(), "1 │ changed\n");
     repo.codeweaver(["read", "--rev", "HEAD", "src/parse.rs:2"]).success().says(&["parse_header"]);

@@ -80,6 +80,16 @@ pub enum QueryError {
         /// The file, line or revision.
         what: String,
     },
+    /// A file has fewer lines than were asked for.
+    #[error("{path} has no line {line}: it has {total_lines}")]
+    BeyondEnd {
+        /// Relative to the root of the repository.
+        path: String,
+        /// The first line that was asked for.
+        line: u32,
+        /// Number of lines of the file.
+        total_lines: u32,
+    },
     /// Clients of a server do not see this file ([`super::Searcher::shared`]).
     #[error("{path} is not shown: {why}")]
     Withheld {

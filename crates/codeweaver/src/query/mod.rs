@@ -19,8 +19,8 @@
 //! * [`conditions`]: filters and view of a request from a [`typed`] query, the one language of the
 //!   front-ends.
 //!
-//! Other requests are [`similar`], [`grep`], [`outline`], [`read`] and [`passages`]; [`locate`] resolves
-//! their paths, and `definitions` finds the definitions at their lines. Retrieval and ranking share
+//! Other requests are [`similar`], [`grep`], [`outline`], [`read`] and [`passages`]; `location` reads a file
+//! with lines as it is typed, [`locate`] resolves paths, and `definitions` finds the definitions at lines. Retrieval and ranking share
 //! [`path_facts`]. [`changes`] and [`listing`] are answered from git, [`symbol_lookup`] from the names of all
 //! definitions, which [`symbol_scan`] reads.
 
@@ -40,6 +40,7 @@ mod left_out;
 pub mod listing;
 #[doc(hidden)]
 pub mod locate;
+mod location;
 mod members;
 mod model;
 mod names;
@@ -82,6 +83,7 @@ pub use conditions::{Resolved, Resolver};
 pub use error::QueryError;
 pub use grep::GrepRequest;
 pub use intent::Intent;
+pub use location::Location;
 pub use outline::Outline;
 pub use read::FileText;
 pub use request::{Ann, Filters, Mode, Request, ViewRequest, WorktreeMode};

@@ -20,26 +20,59 @@ pub fn check(filters: &Filters) -> Result<(), QueryError> {
 
     let mut wanted_kinds = filters.kinds.iter();
     if let Some(name) = wanted_kinds.find(|name| !kinds().any(|kind| kind.eq_ignore_ascii_case(name))) {
-        let hint = match nearest(name, kinds()) {
-            Some(near) => format!("did you mean `{near}`? The kinds are "),
-            None => "the kinds are ".to_owned(),
+        let hint = match abbreviated(name).or_else(|| nearest(name, kinds())) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!(
+                "the kinds are {}; classes such as DEFINITION_TYPE are allowed too",
+                symbol_kinds().collect::<Vec<_>>().join(", ")
+            ),
         };
-        let kinds: Vec<&str> = kinds().collect();
-        return Err(unknown("kind", name, hint + &kinds.join(", ")));
+        return Err(unknown("kind", name, hint));
     }
 
     Ok(())
 }
 
+/// The names of all kinds of symbols.
+fn symbol_kinds() -> impl Iterator<Item = &'static str> {
+    (0..=u8::MAX).map_while(SymbolKind::from_u8).map(SymbolKind::name)
+}
+
 /// The names of all kinds of symbols, then of all semantic classes.
 fn kinds() -> impl Iterator<Item = &'static str> {
-    let kinds = (0..=u8::MAX).map_while(SymbolKind::from_u8).map(SymbolKind::name);
-    kinds.chain((0..=u8::MAX).map_while(SemanticClass::from_u8).map(SemanticClass::name))
+    symbol_kinds().chain((0..=u8::MAX).map_while(SemanticClass::from_u8).map(SemanticClass::name))
 }
 
 fn unknown(filter: &'static str, name: &str, hint: String) -> QueryError {
     let found = name.chars().take(60).flat_map(char::escape_debug).collect();
     QueryError::UnknownName { filter, found, hint }
+}
+
+/// Keywords and abbreviations that languages and tools have for kinds.
+const ABBREVIATIONS: [(&str, &str); 12] = [
+    ("def", "function"),
+    ("fn", "function"),
+    ("proc", "function"),
+    ("subroutine", "function"),
+    ("member", "method"),
+    ("ctor", "constructor"),
+    ("cls", "class"),
+    ("iface", "interface"),
+    ("protocol", "interface"),
+    ("typedef", "type_alias"),
+    ("attribute", "property"),
+    ("package", "module"),
+];
+
+/// Returns the kind that `name` is short for: by its beginning (`func`, `var`), its plural, or by custom.
+fn abbreviated(name: &str) -> Option<&'static str> {
+    let name = name.to_ascii_lowercase();
+    let singulars = [name.strip_suffix('s'), name.strip_suffix("es")];
+
+    let by_custom = ABBREVIATIONS.iter().find(|(short, _)| *short == name).map(|(_, kind)| *kind);
+    by_custom
+        .or_else(|| symbol_kinds().find(|kind| singulars.contains(&Some(kind))))
+        .or_else(|| symbol_kinds().find(|kind| name.len() >= 2 && kind.starts_with(&name)))
 }
 
 /// Returns the known name of which `name` may be a misspelling: with at most one edit for three characters.
@@ -87,11 +120,12 @@ mod tests {
         for (languages, kinds, expected) in [
             (&["pyhton"][..], &[][..], "there is no language 'pyhton'; did you mean `python`?"),
             (&["rust", "quenya"], &[], "there is no language 'quenya'; use the name of a language"),
-            (
-                &[],
-                &["functoin"],
-                "there is no kind 'functoin'; did you mean `function`? The kinds are function, method,",
-            ),
+            (&[], &["functoin"], "there is no kind 'functoin'; did you mean `function`?"),
+            (&[], &["func"], "there is no kind 'func'; did you mean `function`?"),
+            (&[], &["Def"], "there is no kind 'Def'; did you mean `function`?"),
+            (&[], &["classes"], "there is no kind 'classes'; did you mean `class`?"),
+            (&[], &["var"], "there is no kind 'var'; did you mean `variable`?"),
+            (&[], &["DEFINITION_TYP"], "there is no kind 'DEFINITION_TYP'; did you mean `DEFINITION_TYPE`?"),
             (&[], &["xyzzy"], "there is no kind 'xyzzy'; the kinds are function, method,"),
             (&["\u{1b}[2J"], &[], "there is no language '\\u{1b}[2J'"),
         ] {

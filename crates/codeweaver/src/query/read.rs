@@ -71,7 +71,7 @@ impl FileReader<'_> {
     ///
     /// # Errors
     /// [`QueryError::Parameter`] for invalid lines or a path outside of the repository;
-    /// [`QueryError::NotFound`] if there is no such file.
+    /// [`QueryError::NotFound`] if there is no such file, [`QueryError::BeyondEnd`] if it has no such line.
     pub fn read(
         &self,
         path: &str,
@@ -109,7 +109,14 @@ impl FileReader<'_> {
             self.check_shared(path, &bytes, state)?;
         }
 
-        Ok(FileText { state, ..cut(path, rev.unwrap_or("worktree"), &text::decode(&bytes), oid, lines) })
+        let text = cut(path, rev.unwrap_or("worktree"), &text::decode(&bytes), oid, lines);
+        match lines {
+            // The first line of an empty file is no mistake.
+            Some((line, _)) if line > text.total_lines.max(1) => {
+                Err(QueryError::BeyondEnd { path: shown(path), line, total_lines: text.total_lines })
+            }
+            _ => Ok(FileText { state, ..text }),
+        }
     }
 
     /// Reads the blob `oid` as the contents of `path`, in whichever revision it is.

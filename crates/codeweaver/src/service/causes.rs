@@ -82,6 +82,15 @@ impl From<QueryError> for ServiceError {
                 message,
                 "run `git codeweaver verify --repair`; if it finds nothing, please report this with the command you ran",
             ),
+            QueryError::BeyondEnd { path, line, total_lines } => ServiceError::new(
+                ErrorKind::NotFound,
+                format!("{path} has no line {}", count(u64::from(line))),
+                format!("it has {}", plural(u64::from(total_lines), "line")),
+                match total_lines {
+                    0 => "name a file that is not empty".to_owned(),
+                    last => format!("name lines from 1 to {last}"),
+                },
+            ),
             QueryError::Withheld { path, why } => ServiceError::new(
                 ErrorKind::NotAllowed,
                 format!("{path} is not shown"),

@@ -78,7 +78,7 @@ impl Absences {
     ) -> Absences {
         let mut absences = Absences {
             languages: languages.to_vec(),
-            paths: paths.iter().map(no_such_path).collect(),
+            paths: paths.iter().map(|absent| no_such_path(view, absent)).collect(),
             words: words.to_vec(),
             ..Absences::default()
         };

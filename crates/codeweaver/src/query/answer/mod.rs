@@ -22,6 +22,7 @@ use codeweaver_git::{BString, quoting};
 use codeweaver_index::policy::skip_reason;
 
 use super::intent::QueryIntent;
+use super::listing::Listing;
 use super::parse::report;
 use super::rank::RankedFile;
 use super::request::Request;
@@ -175,13 +176,26 @@ pub fn index_info(view: &View, model: &str) -> IndexInfo {
 }
 
 /// The sentence that says that no indexed file is at a path of the filters.
-fn no_such_path(absent: &AbsentPath) -> String {
+fn no_such_path(view: &View, absent: &AbsentPath) -> String {
     let AbsentPath { pathspec, n_skipped } = absent;
+    let near = if *n_skipped == 0 { near(view, pathspec).join(" or ") } else { String::new() };
+
     match n_skipped {
-        0 => format!("no indexed file matches the path '{pathspec}'"),
+        0 if near.is_empty() => format!("no indexed file matches the path '{pathspec}'"),
+        0 => format!("no indexed file matches the path '{pathspec}' (did you mean {near}?)"),
         1 => format!("the only file that matches the path '{pathspec}' is not indexed"),
         n => format!("none of the {n} files that match the path '{pathspec}' is indexed"),
     }
+}
+
+/// The indexed files and directories that a path may mean; none for a glob.
+fn near(view: &View, pathspec: &str) -> Vec<String> {
+    if pathspec.contains(['*', '?', '[', ':']) {
+        return Vec::new();
+    }
+    let entries = view.reader.live_entries(&view.snapshot.entries);
+    let all: Vec<BString> = entries.map(|(.., path)| path.into()).collect();
+    Listing::near(&all, pathspec)
 }
 
 /// The number of the `total_matches` matches that the limits of `request` left out or shortened; `None` if

@@ -24,6 +24,8 @@ use crate::query::view::{MatchState, freshness};
 
 /// Minimum number of docs whose words are searched on several threads.
 const PARALLEL_DOCS: u64 = 2000;
+/// Maximum number of files with credentials that are named.
+const MAX_NAMED: usize = 3;
 
 /// A file that may have matches.
 pub(super) struct CorpusFile {
@@ -69,6 +71,9 @@ pub struct CorpusInfo {
     pub files: u64,
     /// Number of files that are not searched because they have credentials.
     pub secret_files: u64,
+    /// The first of them.
+    #[serde(skip)]
+    pub secret_paths: Vec<String>,
     /// Number of files that are not searched because the settings or `.codeweaverignore` exclude them.
     pub excluded_files: u64,
     /// Number of files whose contents are not in this clone, or larger than 64 MiB in the working tree.
@@ -359,7 +364,7 @@ impl Gathering<'_> {
         let info = &mut self.corpus.info;
         match reason {
             Some(SkipReason::Symlink | SkipReason::Submodule) => return false,
-            Some(SkipReason::Secret) => info.secret_files += 1,
+            Some(SkipReason::Secret) => info.add_secret(path),
             Some(SkipReason::Excluded | SkipReason::NotIncluded | SkipReason::Ignored) => {
                 info.excluded_files += 1;
             }
@@ -384,6 +389,16 @@ impl Gathering<'_> {
     fn doc_of(&self, blob: &Oid) -> Option<(usize, u32)> {
         let mut segments = self.corpus.reader.segments.iter().enumerate();
         segments.find_map(|(at, segment)| segment.find_blob(blob).map(|ordinal| (at, ordinal)))
+    }
+}
+
+impl CorpusInfo {
+    /// Counts a file that has credentials.
+    pub(super) fn add_secret(&mut self, path: &git::BStr) {
+        self.secret_files += 1;
+        if self.secret_paths.len() < MAX_NAMED {
+            self.secret_paths.push(quoting::printed(&quoting::text(path)).into_owned());
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use codeweaver_chunk::LanguageId;
+use codeweaver_git::ByteSlice as _;
 use codeweaver_index::Codebase;
 use codeweaver_index::policy::PathFlags;
 
@@ -102,7 +103,7 @@ impl<'a> Found<'a> {
     ) -> Result<Found<'a>, QueryError> {
         let cancel = &request.view.cancel;
         let scan = Scan { codebase, corpus: &corpus, matchers: &matchers, context: request.context, cancel };
-        let Scanned { mut hits, n_unread, n_secret } = scan.run()?;
+        let Scanned { mut hits, n_unread, mut secret } = scan.run()?;
 
         // The path comes last, so that the order is the same on every machine.
         hits.sort_by_cached_key(|hit| {
@@ -113,7 +114,8 @@ impl<'a> Found<'a> {
 
         let mut info = corpus.info.clone();
         info.unread_files += n_unread;
-        info.secret_files += n_secret;
+        secret.sort_unstable();
+        secret.iter().for_each(|&at| info.add_secret(corpus.files[at].path.as_bstr()));
         let n_lines = hits.iter().map(|hit| hit.n_matches).sum();
         let execution_time_ms = started.elapsed().as_millis() as u64;
         Ok(Found { codebase, request, matchers, corpus, hits, n_lines, info, execution_time_ms })
@@ -195,8 +197,8 @@ impl<'a> Found<'a> {
             warnings.push(format!("no file matches the path {}", absent.join(" or ")));
         }
 
+        warnings.extend(self.credentials_warning());
         for (n, why) in [
-            (info.secret_files, "credentials are never shown"),
             (info.excluded_files, "policy.include, policy.exclude or .codeweaverignore leave them out"),
             (info.unread_files, "their contents are not in this clone, or cannot be read"),
         ] {
@@ -207,6 +209,21 @@ impl<'a> Found<'a> {
             }
         }
         warnings
+    }
+
+    /// The sentence that names the files that were not searched because they have credentials; `None` without
+    /// any. It is part of [`Self::warnings`].
+    pub fn credentials_warning(&self) -> Option<String> {
+        let (n, paths) = (self.info.secret_files, &self.info.secret_paths);
+        let (is_are, files) = match n {
+            0 => return None,
+            1 => ("is", paths.join(", ")),
+            n if n > paths.len() as u64 => {
+                ("are", format!("{} and {} more", paths.join(", "), n - paths.len() as u64))
+            }
+            _ => ("are", paths.join(", ")),
+        };
+        Some(format!("{files} {is_are} not searched: credentials are never shown"))
     }
 
     fn scan(&self) -> Scan<'_> {

@@ -42,8 +42,8 @@ pub(super) struct Scanned {
     pub hits: Vec<Hit>,
     /// Number of files that could not be read.
     pub n_unread: u64,
-    /// Number of files with matches that have credentials.
-    pub n_secret: u64,
+    /// The files with matches that have credentials.
+    pub secret: Vec<usize>,
 }
 
 /// Everything that files are searched with.
@@ -137,7 +137,7 @@ impl Scan<'_> {
         }
         // The check reads the whole text again, so only files with matches are checked.
         if self.is_secret(file, &bytes) {
-            scanned.n_secret += 1;
+            scanned.secret.push(at);
             return Ok(());
         }
 
@@ -201,6 +201,6 @@ impl Scanned {
     fn append(&mut self, other: Scanned) {
         self.hits.extend(other.hits);
         self.n_unread += other.n_unread;
-        self.n_secret += other.n_secret;
+        self.secret.extend(other.secret);
     }
 }
