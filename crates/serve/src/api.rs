@@ -4,13 +4,15 @@ use axum::response::Response;
 
 use codeweaver::ask;
 use codeweaver::query::changes::ChangesRequest;
+use codeweaver::query::changes::commits::ListedCommit;
 use codeweaver::query::grep::{GrepFile, Page};
 use codeweaver::query::listing::{ListOrder, ListRequest, ListedFile};
 use codeweaver::query::{Filters, QueryError, SimilarRequest};
-use codeweaver_git::{Prefix, quoting};
+use codeweaver_git::{BString, Prefix, quoting};
 use codeweaver_index::status;
 use codeweaver_xref::{CallGraphRequest, Direction, Xref};
 
+use super::access::Access;
 use super::failure::Failure;
 use super::job::{Job, Work};
 use super::search::{self, Search};
@@ -250,9 +252,12 @@ pub struct CommitItem {
     #[schemars(description = "What the commit did to the symbol: `added`, `changed`, …")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub symbol: Option<&'static str>,
-    /// The file that has the symbol after the commit.
+    /// The file after the commit, or the one that has the symbol.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
+    /// The path that the commit renamed the file from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub renamed_from: Option<String>,
 }
 
 /// The commits that touch a path or a symbol.
@@ -296,6 +301,8 @@ pub fn commits(work: &Work) -> Result<CommitItems, Failure> {
         filters,
         symbol: work.params.text("symbol").map(str::to_owned),
         message: work.params.text("message").map(str::to_owned),
+        // The earlier file can be one that the client may not see.
+        follows_renames: work.access == Access::All,
         cancel: work.cancel.clone(),
     };
 
@@ -313,10 +320,23 @@ pub fn commits(work: &Work) -> Result<CommitItems, Failure> {
         time: listed.commit.time,
         subject: listed.commit.subject().to_owned(),
         symbol: listed.symbol.as_ref().map(|event| event.kind.name()),
-        path: listed.symbol.as_ref().map(|event| quoting::text(event.path.as_ref())),
+        path: path_of(listed).map(|path| quoting::text(path.as_ref())),
+        renamed_from: renamed_from(listed).map(|path| quoting::text(path.as_ref())),
     });
 
     Ok(CommitItems { commits: commits.collect(), has_more: list.has_more, warnings })
+}
+
+/// The file that a commit of a history is about.
+fn path_of(listed: &ListedCommit) -> Option<&BString> {
+    let of_symbol = listed.symbol.as_ref().map(|event| &event.path);
+    of_symbol.or(listed.file.as_ref().map(|file| &file.path))
+}
+
+/// The path that it had before the commit, if the commit moved it.
+fn renamed_from(listed: &ListedCommit) -> Option<&BString> {
+    let of_symbol = listed.symbol.as_ref().and_then(|event| event.from.as_ref());
+    of_symbol.or(listed.file.as_ref().and_then(|file| file.from.as_ref()))
 }
 
 /// `GET /api/ask`: the passages of documents that answer a question, without a language model.

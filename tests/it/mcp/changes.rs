@@ -86,6 +86,36 @@ fn two_revisions_are_compared_by_commits_files_and_symbols() {
 }
 
 #[test]
+fn the_history_of_a_file_is_followed_through_its_renames() {
+    let repo = history();
+    std::fs::create_dir(repo.path("lib")).unwrap();
+    repo.git(["mv", "src/new.rs", "lib/newer.rs"]);
+    repo.commit("rename").write("lib/newer.rs", "pub fn here() {}\n\npub fn there() {}\n").commit("there");
+    let mut client = McpClient::start(&repo);
+    let of_file = client.ask("changes", json!({ "paths": ["lib/newer.rs"], "show": "commits" }));
+    assert_eq!(names(&of_file, "commits", "subject"), ["there", "rename", "wrap around"]);
+    assert_eq!(of_file["commits"][1]["moved_from"], "src/new.rs", "{of_file:#}");
+    let text = client.text("changes", json!({ "paths": ["lib/newer.rs"], "show": "commits" }));
+    assert!(text.contains("rename [moved {src/new.rs => lib/newer.rs}]"), "{text}");
+}
+
+#[test]
+fn the_history_of_a_whole_name_leaves_out_names_that_end_with_it() {
+    let two = "def render():\n    return 1\n\n\nclass Shape:\n    def render(self):\n        return 2\n";
+    let repo = TestRepo::with_files(&[("a.py", two)]);
+    repo.write("a.py", two.replace("return 2", "return 3")).commit("the shape");
+    repo.write("a.py", two.replace("return 1", "return 4").replace("return 2", "return 3"))
+        .commit("the function");
+    let mut client = McpClient::start(&repo);
+    let subjects = |client: &mut McpClient, symbol: &str| {
+        let answer = client.ask("changes", json!({ "symbol": symbol, "paths": ["a.py"] }));
+        names(&answer, "commits", "subject")
+    };
+    assert_eq!(subjects(&mut client, "render"), ["the function", "first"]);
+    assert_eq!(subjects(&mut client, "Shape.render"), ["the shape", "first"]);
+}
+
+#[test]
 fn the_history_of_a_definition_is_followed_into_the_file_it_came_from() {
     let repo = history();
     let moved = repo

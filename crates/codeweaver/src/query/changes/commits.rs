@@ -32,6 +32,17 @@ pub struct ListedCommit {
     pub commit: Commit,
     /// The effect of the commit on the symbol of the request.
     pub symbol: Option<SymbolEvent>,
+    /// The file that is followed, if the request is about one.
+    pub file: Option<FollowedFile>,
+}
+
+/// A file whose renames are followed, in one commit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FollowedFile {
+    /// Its path after the commit.
+    pub path: BString,
+    /// Its path before, if the commit renamed it.
+    pub from: Option<BString>,
 }
 
 /// The effect of a commit on a definition.
@@ -72,7 +83,7 @@ impl Changes<'_> {
             let commit = history.commit(&tip)?;
             return Ok(CommitList {
                 is_shallow: commit.is_shallow,
-                commits: vec![ListedCommit { commit, symbol: None }],
+                commits: vec![ListedCommit { commit, symbol: None, file: None }],
                 total: Some(1),
                 ..CommitList::default()
             });
@@ -101,7 +112,7 @@ impl Changes<'_> {
             if message.as_ref().is_some_and(|words| !commit.message.to_lowercase().contains(words.as_str())) {
                 return Ok(ControlFlow::Continue(()));
             }
-            let Relevance::Fits(symbol) =
+            let Relevance::Fits { symbol, file } =
                 self.relevance(&commit, parent.as_ref(), &mut trees, &mut versions)?
             else {
                 return Ok(ControlFlow::Continue(()));
@@ -116,7 +127,7 @@ impl Changes<'_> {
                 return Ok(if is_cheap { ControlFlow::Continue(()) } else { ControlFlow::Break(()) });
             }
             if n_fitting > offset {
-                list.commits.push(ListedCommit { commit, symbol });
+                list.commits.push(ListedCommit { commit, symbol, file });
             }
             Ok(ControlFlow::Continue(()))
         })?;
@@ -135,7 +146,7 @@ impl Changes<'_> {
         versions: &mut Versions,
     ) -> Result<Relevance, QueryError> {
         if self.paths.is_open() && self.request.symbol.is_none() {
-            return Ok(Relevance::Fits(None));
+            return Ok(Relevance::Fits { symbol: None, file: None });
         }
         // All files of the first commit of a shallow clone seem to be new in it.
         if commit.is_shallow {
@@ -149,13 +160,17 @@ impl Changes<'_> {
         if touched.is_empty() {
             return Ok(Relevance::Unrelated);
         }
-        if self.request.symbol.is_none() {
-            return Ok(Relevance::Fits(None));
-        }
 
         let step = Step { commit, parent, touched: &touched };
+        if self.request.symbol.is_none() {
+            let path = touched.first().map(|change| change.path.clone());
+            let path = path.filter(|path| self.request.follows_renames && self.paths.is_only(path));
+            let from = self.follow_rename(&step, trees)?;
+            return Ok(Relevance::Fits { symbol: None, file: path.map(|path| FollowedFile { path, from }) });
+        }
+
         Ok(match self.symbol_event(&step, trees, versions)? {
-            Some(event) => Relevance::Fits(Some(event)),
+            Some(event) => Relevance::Fits { symbol: Some(event), file: None },
             None => Relevance::Unrelated,
         })
     }
@@ -174,8 +189,9 @@ impl Changes<'_> {
         let mut event: Option<SymbolEvent> = None;
         for change in step.touched {
             let path: &BStr = change.path.as_ref();
-            let old = self.version(path, change.old.map(|side| side.0), &wanted, versions)?;
+            // The newest version decides which definitions have the name.
             let new = self.version(path, change.new.map(|side| side.0), &wanted, versions)?;
+            let old = self.version(path, change.old.map(|side| side.0), &wanted, versions)?;
             let Some(kind) = Version::difference(&old, &new) else { continue };
             let found = SymbolEvent { kind, path: change.path.clone(), from: None };
             event = Some(match event {
@@ -259,7 +275,7 @@ impl Changes<'_> {
         versions: &mut Versions,
     ) -> Result<Rc<Version>, QueryError> {
         let Some(oid) = oid else { return Ok(Rc::default()) };
-        if let Some(known) = versions.0.get(&oid) {
+        if let Some(known) = versions.by_blob.get(&oid) {
             return Ok(known.clone());
         }
 
@@ -276,7 +292,7 @@ impl Changes<'_> {
         let definitions: Vec<Definition> = if has_name { self.definitions(path, &text) } else { Vec::new() };
 
         let mut version = Version::default();
-        for definition in definitions.iter().filter(|it| it.is_named(wanted)) {
+        for definition in versions.named(&definitions, wanted) {
             version.hashes.push(definition.hash(&text));
             version.signatures.push(definition.signature.clone());
         }
@@ -284,26 +300,29 @@ impl Changes<'_> {
         version.signatures.sort_unstable();
 
         let version = Rc::new(version);
-        if versions.0.len() >= MAX_VERSIONS {
-            versions.0.clear();
+        if versions.by_blob.len() >= MAX_VERSIONS {
+            versions.by_blob.clear();
         }
-        versions.0.insert(oid, version.clone());
+        versions.by_blob.insert(oid, version.clone());
         Ok(version)
     }
 }
 
 /// A commit that touches the paths of a request.
-struct Step<'a> {
-    commit: &'a Commit,
-    parent: Option<&'a Oid>,
-    touched: &'a [TreeChange],
+pub(super) struct Step<'a> {
+    pub commit: &'a Commit,
+    pub parent: Option<&'a Oid>,
+    pub touched: &'a [TreeChange],
 }
 
 /// The relation of a commit to the paths and the symbol of a request.
 enum Relevance {
     Unrelated,
-    /// With its effect on the symbol, if the request has one.
-    Fits(Option<SymbolEvent>),
+    /// With its effect on the symbol, if the request has one, and the file that is followed.
+    Fits {
+        symbol: Option<SymbolEvent>,
+        file: Option<FollowedFile>,
+    },
 }
 
 impl SymbolEvent {
@@ -349,9 +368,32 @@ impl Version {
     }
 }
 
-/// Versions by blob.
+/// Versions of the files with the symbol of a request.
 #[derive(Default)]
-struct Versions(FxHashMap<Oid, Rc<Version>>);
+struct Versions {
+    by_blob: FxHashMap<Oid, Rc<Version>>,
+    /// Whether the symbol is the whole qualified name of its definitions, by the newest version that has one.
+    is_whole: Option<bool>,
+}
+
+impl Versions {
+    /// Those of `definitions` that `wanted` names. If one has it as its whole name, others that only end with it
+    /// are other symbols.
+    fn named<'d>(&mut self, definitions: &'d [Definition], wanted: &[&str]) -> Vec<&'d Definition> {
+        let mut named: Vec<&Definition> = definitions.iter().filter(|it| it.is_named(wanted)).collect();
+        if !named.is_empty() {
+            let has_whole = || named.iter().any(|it| is_whole_name(&it.qualified_name, wanted));
+            let is_whole = *self.is_whole.get_or_insert_with(has_whole);
+            named.retain(|it| !is_whole || is_whole_name(&it.qualified_name, wanted));
+        }
+        named
+    }
+}
+
+/// Returns whether `wanted` are all segments of a qualified name.
+fn is_whole_name(qualified_name: &str, wanted: &[&str]) -> bool {
+    ends_with(qualified_name, wanted) && name_segments(qualified_name).count() == wanted.len()
+}
 
 /// The paths of the files that define `symbol`, by the index of the newer state.
 pub(super) fn paths_of_symbol(
@@ -374,8 +416,12 @@ pub(super) fn paths_of_symbol(
     let view = ViewRequest { cancel: request.cancel.clone(), ..ViewRequest::new(&source.codebase.settings) };
     let view = source.view(&view, update)?;
     let filters = Filters { include_tests: true, ..Filters::default() };
-    let found =
+    let mut found =
         symbol_scan::scan(&view, &filters, &|name, qualified| name == last && ends_with(qualified, &wanted));
+    // Where something has the whole name, what only ends with it is another symbol.
+    if found.iter().any(|it| is_whole_name(&it.qualified_name, &wanted)) {
+        found.retain(|it| is_whole_name(&it.qualified_name, &wanted));
+    }
 
     let mut paths: Vec<BString> = found.into_iter().map(|found| quoting::bytes(&found.path)).collect();
     paths.sort();

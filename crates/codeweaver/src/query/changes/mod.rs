@@ -3,7 +3,8 @@
 //! The answers come from git alone, so a repository that is not indexed has answers too. Only the history of
 //! a symbol whose file is not named looks the file up in the index.
 //!
-//! * [`ends`]: the two states. [`commits`]: the commits between them, or those that touch a symbol.
+//! * [`ends`]: the two states. [`commits`]: the commits between them, or those that touch a symbol; `followed`:
+//!   the earlier paths of a file.
 //! * [`files`]: the changed files. [`symbols`]: the definitions in them that differ. [`hunks`]: the lines
 //!   that differ.
 
@@ -11,6 +12,7 @@ pub mod commits;
 mod contents;
 pub mod ends;
 pub mod files;
+mod followed;
 pub mod hunks;
 pub mod symbols;
 
@@ -44,6 +46,8 @@ pub struct ChangesRequest {
     pub symbol: Option<String>,
     /// Only commits whose message contains this, in any case.
     pub message: Option<String>,
+    /// Whether the commits of a single file lead on to the file that it was renamed from.
+    pub follows_renames: bool,
     pub cancel: Cancel,
 }
 
@@ -178,6 +182,15 @@ impl PathFilter {
 
     fn is_open(&self) -> bool {
         self.include.is_empty() && self.exclude.is_empty() && self.of_symbol.is_empty()
+    }
+
+    /// Returns whether the request is about the file at `path` and no other one.
+    fn is_only(&self, path: &BString) -> bool {
+        match (self.include.as_slice(), self.of_symbol.as_slice()) {
+            ([spec], []) => spec.literal().as_ref() == Some(path),
+            ([], [file]) => file == path,
+            _ => false,
+        }
     }
 
     fn matches(&self, path: &BStr) -> bool {

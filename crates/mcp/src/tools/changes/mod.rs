@@ -86,6 +86,7 @@ impl Tool for ChangesTool {
             filters,
             symbol: symbol.clone(),
             message: message.clone(),
+            follows_renames: true,
             cancel: call.cancel(),
         };
 

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use codeweaver::query::changes::commits::{ListedCommit, SymbolEvent};
+use codeweaver::query::changes::commits::ListedCommit;
 use codeweaver::query::changes::files::{FileChange, FileChangeKind};
 use codeweaver::query::changes::hunks::DiffHunk;
 use codeweaver::query::changes::symbols::SymbolChange;
@@ -126,6 +126,10 @@ pub(super) fn is_zero(n: &usize) -> bool {
 pub(super) fn commit_output(listed: &ListedCommit, short: String, is_one: bool) -> CommitOutput {
     let commit = &listed.commit;
     let event = listed.symbol.as_ref();
+    // Elsewhere the file is the one that was asked for.
+    let renamed = listed.file.as_ref().filter(|file| file.from.is_some());
+    let of_symbol = event.and_then(|event| event.from.as_ref());
+    let from = of_symbol.or(renamed.and_then(|file| file.from.as_ref()));
 
     CommitOutput {
         commit: short,
@@ -134,8 +138,11 @@ pub(super) fn commit_output(listed: &ListedCommit, short: String, is_one: bool) 
         subject: commit.subject().to_owned(),
         body: if is_one { commit.body().to_owned() } else { String::new() },
         symbol: event.map(|event| event.kind.name()),
-        file: event.map(|event| quoting::text(&event.path)),
-        moved_from: event.and_then(|event: &SymbolEvent| event.from.as_ref().map(|path| quoting::text(path))),
+        file: event
+            .map(|event| &event.path)
+            .or(renamed.map(|file| &file.path))
+            .map(|path| quoting::text(path)),
+        moved_from: from.map(|path| quoting::text(path)),
     }
 }
 

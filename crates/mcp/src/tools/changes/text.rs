@@ -194,13 +194,11 @@ pub(super) fn owner_of(name: &str) -> Option<&str> {
 
 pub(super) fn write_commit(text: &mut String, commit: &CommitOutput) {
     let _ = write!(text, "{} {} {}", commit.commit, commit.date, commit.subject);
-    if let Some(change) = commit.symbol {
-        let _ = write!(text, " [{change}");
-        if let Some(from) = &commit.moved_from {
-            let to = commit.file.as_deref().unwrap_or_default();
-            let _ = write!(text, ", moved {}", shown_rename(from, to));
-        }
-        text.push(']');
+    let to = commit.file.as_deref().unwrap_or_default();
+    let moved = commit.moved_from.as_ref().map(|from| format!("moved {}", shown_rename(from, to)));
+    let facts: Vec<&str> = commit.symbol.into_iter().chain(moved.as_deref()).collect();
+    if !facts.is_empty() {
+        let _ = write!(text, " [{}]", facts.join(", "));
     }
 
     text.push('\n');
