@@ -151,6 +151,8 @@ static KEYS: &[KeySpec] = &[
         "`background`: hooks return at once and a separate process updates the index; `foreground`: hooks wait for the update."),
     key!("mcp.gate", mcp.gate, Choice(GateMode::NAMES), SHARED,
         "How agents are answered while the first index or a reindex is built; `strict`: with the status only; `partial`: from what is indexed so far, marked as degraded."),
+    key!("mcp.index_small", mcp.index_small, Bool, SHARED,
+        "Whether the first call of an agent indexes a repository that takes less than about a second, instead of answering `not_indexed`."),
     key!("mcp.allow", mcp.allow, List, USER,
         "Directories whose repositories agents may use by `path`, with all below, besides the workspace: absolute or below `~`; `*` stands for a part of a name."),
     key!("mcp.token_limit", mcp.token_limit, Integer { min: 1, max: 1_000_000 }, SHARED,

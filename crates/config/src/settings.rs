@@ -264,12 +264,14 @@ pub struct HooksSettings {
 pub struct McpSettings {
     pub allow: Vec<String>,
     pub gate: GateMode,
+    /// Whether the first call indexes a repository that takes less than about a second.
+    pub index_small: bool,
     pub token_limit: u32,
 }
 
 impl Default for McpSettings {
     fn default() -> Self {
-        Self { allow: Vec::new(), gate: GateMode::default(), token_limit: 2000 }
+        Self { allow: Vec::new(), gate: GateMode::default(), index_small: true, token_limit: 2000 }
     }
 }
 

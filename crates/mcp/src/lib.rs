@@ -6,7 +6,7 @@
 //! ```
 //!
 //! * [`message`], [`transport`], [`streams`]: conversion between lines and messages; nothing else is written
-//!   to stdout.
+//!   to stdout. `id_scanner` finds the id of a message that is too long.
 //! * [`server`]: the protocol: handshake, lists, calls, progress, cancellation.
 //! * [`tools`]: one file per tool, and their table; [`schema`]: their schemas; [`arguments`]: conversion of
 //!   arguments; [`answer`]: results and errors of calls.
@@ -24,6 +24,7 @@ mod arguments;
 pub mod clients;
 pub mod cursor;
 pub mod envelope;
+mod id_scanner;
 pub mod log;
 pub mod message;
 pub mod resources;

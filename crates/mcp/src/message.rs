@@ -75,10 +75,10 @@ pub fn parse(line: &[u8]) -> Result<Option<Incoming>, Box<Rejection>> {
     }
 }
 
-/// The answer to a line above [`MAX_MESSAGE_BYTES`].
-pub fn too_long() -> Box<Rejection> {
+/// The answer to a line above [`MAX_MESSAGE_BYTES`], with the id that was found in it.
+pub fn too_long(id: Option<RequestId>) -> Box<Rejection> {
     reject(
-        None,
+        id,
         ErrorCode::INVALID_REQUEST,
         format!("a message may have at most {MAX_MESSAGE_BYTES} bytes; this one was dropped"),
     )

@@ -1,17 +1,18 @@
 //! The codebase that a call refers to, and the paths in its arguments.
 //!
-//! A call names any directory of a repository, or none. Its files are relative to the root of the worktree,
-//! or absolute.
+//! A call names any directory of a repository, or none: absolute, as a `file:` URI, after `~`, or relative to
+//! the directory of the server. Its files are relative to the root of the worktree, or absolute in these forms.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use codeweaver::query::{Condition, Filters, Resolved, Resolver, Searcher, TypedQuery, ViewRequest};
-use codeweaver::service::{Codebases, ServiceError};
+use codeweaver::service::{Codebases, ServiceError, repositories_below};
 use codeweaver_git::{GitError, Prefix};
 use codeweaver_index::{Codebase, IndexError};
 
 use super::answer::CallError;
+use super::uri;
 
 /// The codebase that a call refers to.
 #[derive(Clone)]
@@ -23,25 +24,26 @@ pub struct CallTarget {
 
 impl CallTarget {
     /// Opens the codebase that contains `path`, else `file` if that is absolute, else the usual directory of
-    /// the server. The caller asks for trust before it uses it.
+    /// the server, to which `path` may be relative. The caller asks for trust before it uses it.
     pub fn find(
         codebases: &Codebases,
         path: Option<&str>,
         file: Option<&str>,
     ) -> Result<CallTarget, CallError> {
         let requested = match path {
-            Some(path) if !Path::new(path).is_absolute() || path.contains('\0') => {
-                return Err(CallError::parameter("path", "an absolute path inside a git repository", path));
+            Some(path) if !is_path(path) => {
+                return Err(CallError::parameter("path", "a path inside a git repository", path));
             }
-            Some(path) => PathBuf::from(path),
-            None => match file.map(Path::new).filter(|file| file.is_absolute()).and_then(Path::parent) {
+            Some(path) => uri::local_path(path).unwrap_or_else(|| codebases.usual_dir().join(path)),
+            None => match file.and_then(uri::local_path).as_deref().and_then(Path::parent) {
                 Some(dir) => dir.to_path_buf(),
                 None => codebases.usual_dir(),
             },
         };
 
+        // A client gets back what it has named, and not where the server's user is at home.
+        let shown = path.map_or_else(|| requested.display().to_string(), str::to_owned);
         let hint = if path.is_none() { "; name a repository in `path`" } else { "" };
-        let shown = requested.display();
 
         let mut dir = requested
             .canonicalize()
@@ -57,6 +59,10 @@ impl CallTarget {
 
         let searcher = codebases.open(&dir).map_err(|error| match error {
             IndexError::Git(GitError::NotARepository { .. }) => {
+                let hint = match repositories_below(&dir) {
+                    Some(names) => format!("; it contains the repositories {names}: name one in `path`"),
+                    None => hint.to_owned(),
+                };
                 CallError::not_found(format!("{shown} is not in a git repository{hint}"), None)
             }
             other => CallError::from_service(ServiceError::from(other), None),
@@ -71,11 +77,10 @@ impl CallTarget {
 
     /// Converts a file argument into a path relative to the root. An absolute path must be inside the root.
     pub fn file(&self, file: &str) -> Result<String, CallError> {
-        if !Path::new(file).is_absolute() {
-            return Ok(file.to_owned());
-        }
+        let Some(path) = uri::local_path(file) else { return Ok(file.to_owned()) };
         let root = Prefix::root(&self.codebase().repo);
-        root.file(file).map_err(|_| CallError::parameter("file", "inside the repository", file))
+        root.file(&path.to_string_lossy())
+            .map_err(|_| CallError::parameter("file", "inside the repository", file))
     }
 
     /// As [`Self::file`], but a symbolic link within the repository stands for its target, unless `rev`
@@ -141,6 +146,8 @@ impl CallTarget {
     /// The path filter `path` without symbolic links. `/src` means `src` if it exists in the repository, or if no
     /// such path exists on this machine.
     fn in_repository(&self, root: &Prefix, path: &str) -> String {
+        let local = uri::local_path(path).map(|local| local.to_string_lossy().into_owned());
+        let path = local.as_deref().unwrap_or(path);
         let linked = self.behind_links(path.trim_end_matches('/'));
         let path = linked.as_deref().unwrap_or(path);
 
@@ -151,6 +158,12 @@ impl CallTarget {
             _ => path.to_owned(),
         }
     }
+}
+
+/// Returns whether a client can mean a directory or file of this machine by `text`.
+fn is_path(text: &str) -> bool {
+    let is_uri = text.contains("://") || text.starts_with("file:");
+    !text.is_empty() && !text.contains('\0') && (!is_uri || uri::to_path(text).is_some())
 }
 
 /// Returns whether `path`, relative to the root, exists in the working tree. A broken link exists.

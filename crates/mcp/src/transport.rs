@@ -19,6 +19,7 @@ use tokio::sync::{Notify, mpsc};
 
 use codeweaver_base::sync;
 
+use super::id_scanner::IdScanner;
 use super::message::{self, Incoming, MAX_MESSAGE_BYTES, Rejection, reject};
 
 /// Maximum number of concurrent requests; further ones are answered with an error.
@@ -32,7 +33,8 @@ const TOO_MANY_REQUESTS: ErrorCode = ErrorCode(-32000);
 #[derive(Debug, PartialEq)]
 enum Line {
     Text(Vec<u8>),
-    TooLong,
+    /// Its content is discarded, except for the id of its request.
+    TooLong(Option<RequestId>),
 }
 
 /// Transport over two streams.
@@ -98,7 +100,10 @@ impl LineTransport {
     /// Parses a line and registers its request. Returns the message for the service, or `None` if it is
     /// ignored.
     fn accept(&mut self, line: Line) -> Result<Option<Incoming>, Box<Rejection>> {
-        let Line::Text(line) = line else { return Err(message::too_long()) };
+        let line = match line {
+            Line::Text(line) => line,
+            Line::TooLong(id) => return Err(message::too_long(id)),
+        };
         let Some(message) = message::parse(&line)? else { return Ok(None) };
 
         match &message {
@@ -246,7 +251,8 @@ fn read(mut input: impl BufRead, lines: &mpsc::Sender<Line>) {
 /// at the end of the input; an incomplete last line is ignored.
 fn read_line(input: &mut impl BufRead, limit: usize) -> io::Result<Option<Line>> {
     let mut text = Vec::new();
-    let mut is_too_long = false;
+    // Once the line is too long.
+    let mut scanner: Option<IdScanner> = None;
     loop {
         let available = match input.fill_buf() {
             Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
@@ -259,20 +265,25 @@ fn read_line(input: &mut impl BufRead, limit: usize) -> io::Result<Option<Line>>
 
         let end = available.iter().position(|&byte| byte == b'\n');
         let part = &available[..end.unwrap_or(available.len())];
-        is_too_long |= text.len() + part.len() > limit;
-
-        if is_too_long {
+        if scanner.is_none() && text.len() + part.len() > limit {
             // Frees what was read of the line, so that a line of any length needs no more than `limit`.
-            text = Vec::new();
-        } else {
-            text.extend_from_slice(part);
+            let mut begun = IdScanner::default();
+            begun.read(&std::mem::take(&mut text));
+            scanner = Some(begun);
+        }
+        match &mut scanner {
+            Some(scanner) => scanner.read(part),
+            None => text.extend_from_slice(part),
         }
 
         let used = end.map_or(available.len(), |end| end + 1);
         input.consume(used);
 
         if end.is_some() {
-            return Ok(Some(if is_too_long { Line::TooLong } else { Line::Text(text) }));
+            return Ok(Some(match scanner {
+                Some(scanner) => Line::TooLong(scanner.id()),
+                None => Line::Text(text),
+            }));
         }
     }
 }
@@ -298,9 +309,19 @@ mod tests {
             let mut next = || read_line(&mut input, 5).unwrap();
             assert_eq!(next(), Some(Line::Text(b"one".to_vec())));
             assert_eq!(next(), Some(Line::Text(Vec::new())));
-            assert_eq!(next(), Some(Line::TooLong));
+            assert_eq!(next(), Some(Line::TooLong(None)));
             assert_eq!(next(), Some(Line::Text(b"four".to_vec())));
             assert_eq!(next(), None);
+        }
+    }
+
+    #[test]
+    fn a_long_request_keeps_its_id() {
+        let text = b"{\"method\":\"x\",\"params\":{\"id\":1},\"id\":7}\n";
+        for capacity in [1, 5, 100] {
+            let mut input = BufReader::with_capacity(capacity, &text[..]);
+            let line = read_line(&mut input, 20).unwrap();
+            assert_eq!(line, Some(Line::TooLong(Some(RequestId::Number(7)))));
         }
     }
 }

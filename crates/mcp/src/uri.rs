@@ -39,9 +39,11 @@ pub fn decode(path: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// The path of a `file:` URI; `None` for another scheme or another machine.
+/// The path of a `file:` URI; `None` for another scheme or another machine. Java writes such URIs with one
+/// slash.
 pub fn to_path(uri: &str) -> Option<PathBuf> {
-    let rest = uri.strip_prefix("file://")?;
+    let rest = uri.strip_prefix("file:")?;
+    let rest = rest.strip_prefix("//").unwrap_or(rest);
     let path = decode(rest.strip_prefix("localhost").unwrap_or(rest))?;
 
     // On Windows the drive follows the slash.
@@ -49,6 +51,18 @@ pub fn to_path(uri: &str) -> Option<PathBuf> {
 
     let path = PathBuf::from(path);
     path.is_absolute().then_some(path)
+}
+
+/// The absolute path that a client means by `text`: itself, that of a `file:` URI, or one below the home
+/// directory after `~`. `None` for relative paths and other schemes.
+pub fn local_path(text: &str) -> Option<PathBuf> {
+    if let Some(path) = to_path(text) {
+        return Some(path);
+    }
+    if let Some(below) = text.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with('/')) {
+        return Some(std::env::home_dir()?.join(below.trim_start_matches('/')));
+    }
+    Some(PathBuf::from(text)).filter(|path| path.is_absolute())
 }
 
 #[cfg(test)]
@@ -66,8 +80,22 @@ mod tests {
         }
         assert_eq!(decode("/a%2"), None);
         assert_eq!(decode("/a%ff"), None);
-        for uri in ["https://example.org/a", "file://server/share", "file:/a", "/a", ""] {
+        for uri in ["https://example.org/a", "file://server/share", "file:a", "/a", ""] {
             assert_eq!(to_path(uri), None, "{uri}");
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_client_names_a_path_in_several_ways() {
+        for text in ["/a b", "file:///a%20b", "file://localhost/a%20b", "file:/a%20b"] {
+            assert_eq!(local_path(text).as_deref(), Some(Path::new("/a b")), "{text}");
+        }
+        let home = std::env::home_dir().unwrap();
+        assert_eq!(local_path("~/a"), Some(home.join("a")));
+        assert_eq!(local_path("~"), Some(home));
+        for text in ["a", "~user/a", "https://example.org/a", ""] {
+            assert_eq!(local_path(text), None, "{text}");
         }
     }
 }

@@ -57,9 +57,9 @@ impl Folders {
         tokio::spawn(async move {
             let listed = tokio::time::timeout(FOLDERS_TIMEOUT, peer.list_roots()).await;
             let folders = match listed {
-                // Folders on other machines are left out.
+                // Folders on other machines are left out. Some clients name a plain path.
                 Ok(Ok(listed)) => {
-                    Some(listed.roots.iter().filter_map(|root| uri::to_path(&root.uri)).collect())
+                    Some(listed.roots.iter().filter_map(|root| uri::local_path(&root.uri)).collect())
                 }
                 Ok(Err(error)) => {
                     tracing::warn!(component = "mcp", operation = "roots", %error, "the client does not name its workspace folders");

@@ -169,6 +169,7 @@ fn bases_come_first_and_tests_last() {
 #[test]
 fn a_codebase_without_an_index_answers_with_a_status_envelope() {
     let repo = TestRepo::with_files(&[("a.py", "def f():\n    pass\n")]);
+    let repo = repo.env("CODEWEAVER_MCP_INDEX_SMALL", "false");
     let mut client = McpClient::start(&repo);
     let result = client.call("call_graph", json!({ "symbol": "f" }));
     let envelope: Value = serde_json::from_str(text(&result)).unwrap();

@@ -155,8 +155,21 @@ fn not_ready_with_reason_indexing_for_blocked_tools() {
 }
 
 #[test]
-fn requires_reindex_and_not_indexed_include_stable_reason_codes() {
+fn the_first_call_indexes_a_small_repository() {
     let repo = TestRepo::with_files(FILES);
+    let mut client = McpClient::start(&repo);
+    let answer = client.ask("find_code", json!({ "query": "parse header" }));
+    assert_eq!(answer["status"], "ok", "{answer:#}");
+    assert!(answer["warnings"].to_string().contains("this call has indexed it"), "{answer:#}");
+    assert_eq!(repo.git_text(["status", "--porcelain"]), "", "git does not see the index");
+    // One that was deleted on purpose is not built again.
+    client.ask("manage_index", json!({ "action": "clear" }));
+    assert_eq!(envelope(&mut client, "find_code", json!({ "query": "header" }))["reason"], "not_indexed");
+}
+
+#[test]
+fn requires_reindex_and_not_indexed_include_stable_reason_codes() {
+    let repo = TestRepo::with_files(FILES).env("CODEWEAVER_MCP_INDEX_SMALL", "false");
     let mut client = McpClient::start(&repo);
     for (tool, arguments) in queries() {
         let blocked = envelope(&mut client, tool, arguments);
@@ -327,6 +340,7 @@ fn gate_precedence_requires_reindex_wins_over_indexing_lock() {
     }
     // `indexing` takes precedence over `not_indexed`.
     let empty = TestRepo::with_files(FILES);
+    empty.write("codeweaver.toml", "mcp.index_small = false\n");
     let of_empty = json!({ "query": "header", "path": empty.root().to_str().unwrap() });
     assert_eq!(envelope(&mut client, "find_code", of_empty.clone())["reason"], "not_indexed");
     let _other = updater::lease(&open(&empty)).unwrap();
@@ -336,7 +350,8 @@ fn gate_precedence_requires_reindex_wins_over_indexing_lock() {
 #[test]
 fn hints_for_a_subdirectory_name_the_root_of_the_repository() {
     let repo = TestRepo::with_files(FILES);
-    let elsewhere = TestRepo::empty_dir().env("CODEWEAVER_MCP_ALLOW", "/");
+    let elsewhere =
+        TestRepo::empty_dir().env("CODEWEAVER_MCP_ALLOW", "/").env("CODEWEAVER_MCP_INDEX_SMALL", "false");
     let mut client = McpClient::start(&elsewhere);
     let folder = repo.path("src");
     let folder = folder.to_str().unwrap();

@@ -233,6 +233,45 @@ fn the_user_is_asked_once_where_the_client_can() {
 }
 
 #[test]
+fn a_repository_is_named_in_the_ways_of_clients() {
+    let team = TestRepo::empty_dir();
+    for name in ["api", "web app"] {
+        std::fs::create_dir(team.path(name)).unwrap();
+        let repo = team.at(name);
+        repo.git(["init", "--quiet", "."])
+            .write("src/lib.rs", format!("fn {}() {{}}\n", &name[..3]))
+            .commit("first");
+        repo.codeweaver(["init", "--no-hooks"]).success();
+    }
+    let mut client = McpClient::start(&team);
+
+    // The folder is in no repository, and the repositories in it are named.
+    let result = client.call("read_code", json!({ "file": "src/lib.rs" }));
+    assert!(text(&result).contains("the repositories api and web app: name one in `path`"), "{result:#}");
+
+    let root = team.root().to_str().unwrap();
+    let absolute = format!("{root}/web app");
+    let uri = format!("file://{root}/web%20app");
+    for path in [absolute.as_str(), &uri, "web app", "./web app/src"] {
+        is_answered(&mut client, "read_code", json!({ "file": "src/lib.rs", "path": path }), "fn web");
+    }
+    for file in
+        [format!("{absolute}/src/lib.rs"), format!("{uri}/src/lib.rs"), format!("{uri}/src/lib.rs#L1-L1")]
+    {
+        is_answered(&mut client, "read_code", json!({ "file": file }), "fn web");
+    }
+    let found = client.text(
+        "find_code",
+        json!({ "query": "api", "path": "api", "paths": [format!("file://{root}/api/src")] }),
+    );
+    assert!(found.contains("src/lib.rs"), "{found}");
+    for path in ["https://example.org/api", ""] {
+        let result = client.call("read_code", json!({ "file": "src/lib.rs", "path": path }));
+        assert!(text(&result).starts_with("invalid_arguments"), "{path}: {result:#}");
+    }
+}
+
+#[test]
 fn a_deleted_start_directory_stops_no_other_repository() {
     let (own, indexed, other) = (repo("own", true), repo("indexed", true), repo("other", true));
     let mut client = start(&own, &json!({}), &[], &[]);

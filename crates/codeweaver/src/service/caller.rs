@@ -25,6 +25,11 @@ pub trait Caller {
         false
     }
 
+    /// Returns whether a request of this caller may build the first index of `codebase`, if that takes a moment.
+    fn may_index(&self, _codebase: &Codebase) -> bool {
+        false
+    }
+
     /// Tells the caller why its request to `codebase` waits.
     fn tell(&self, codebase: &Codebase, progress: Progress<'_>);
 }

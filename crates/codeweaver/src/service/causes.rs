@@ -10,6 +10,7 @@ use codeweaver_index::{IndexError, Lifecycle};
 use codeweaver_store::StoreError;
 use codeweaver_text::{count, plural, safe};
 
+use super::checkout::repositories_below;
 use super::error::{ErrorKind, Fix, ServiceError};
 use crate::query::QueryError;
 
@@ -88,6 +89,7 @@ impl From<QueryError> for ServiceError {
                 format!("it has {}", plural(u64::from(total_lines), "line")),
                 match total_lines {
                     0 => "name a file that is not empty".to_owned(),
+                    1 => "name line 1".to_owned(),
                     last => format!("name lines from 1 to {last}"),
                 },
             ),
@@ -126,9 +128,13 @@ impl From<GitError> for ServiceError {
         let (what, why) = match &error {
             GitError::NotARepository { path } => {
                 let shown = std::fs::canonicalize(path).unwrap_or_else(|_| path.clone());
+                let why = "neither it nor any parent directory contains .git";
                 (
                     format!("{} is not in a git repository", shown.display()),
-                    "neither it nor any parent directory contains .git".to_owned(),
+                    match repositories_below(&shown) {
+                        Some(names) => format!("{why}; it contains the repositories {names}"),
+                        None => why.to_owned(),
+                    },
                 )
             }
             GitError::Unsupported { path, feature } => (

@@ -14,6 +14,7 @@
 //! * [`trust`]: the repositories that a session may use.
 //! * [`gate`]: whether a codebase may answer, and the reason if it may not.
 //! * [`requests`]: runs queries; an index that is lost or damaged is repaired, and the query is run again.
+//!   `small` says which repositories a request may index.
 //! * [`caller`]: a front-end as it is seen from here: how long it waits, and how it is told about
 //!   [`progress`]; [`waits`]: what it was told, for its answer.
 //! * [`follow_up()`]: updates that an answer shows to be due.
@@ -31,11 +32,13 @@ pub mod gate;
 pub mod progress;
 pub mod request_id;
 pub mod requests;
+mod small;
 pub mod trust;
 pub mod waits;
 
 pub use caller::{Caller, Patience};
 pub use causes::root_cause;
+pub use checkout::repositories_below;
 pub use codebases::Codebases;
 pub use error::{ErrorKind, Fix, ServiceError};
 pub use follow_up::follow_up;

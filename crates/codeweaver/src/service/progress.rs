@@ -7,6 +7,8 @@ use codeweaver_store::StoreError;
 /// A reason for which a request waits. `Display` is a sentence for the user, as long as it does.
 #[derive(Debug, Clone, Copy)]
 pub enum Progress<'a> {
+    /// There is no index yet, and building it takes a moment.
+    First,
     /// The index is gone, and is being built again.
     Rebuilding,
     /// The index is damaged or of another version, and is being repaired.
@@ -17,6 +19,7 @@ impl Progress<'_> {
     /// The sentence for the answer to a request that has waited.
     pub fn past(&self) -> String {
         match self {
+            Progress::First => "this repository was not indexed; this call has indexed it".to_owned(),
             Progress::Rebuilding => {
                 "the index of this repository was deleted or damaged; this answer has waited for the new one"
                     .to_owned()
@@ -29,6 +32,7 @@ impl Progress<'_> {
 impl fmt::Display for Progress<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Progress::First => f.write_str("this repository is being indexed for the first time"),
             Progress::Rebuilding => {
                 f.write_str("the index of this repository was deleted or damaged and is being rebuilt")
             }

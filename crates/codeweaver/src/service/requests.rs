@@ -5,14 +5,21 @@
 
 use std::time::{Duration, Instant};
 
+use codeweaver_git::GitError;
 use codeweaver_index::{Codebase, IndexError, Lifecycle, Target, background};
+use codeweaver_store::exclude;
 
 use super::caller::Caller;
 use super::error::ServiceError;
 use super::gate::{self, Gate, NonOkReason};
 use super::progress::Progress;
+use super::small;
 use crate::query::QueryError;
 use crate::query::view::freshness::RequestUpdate;
+
+/// Minimum time that a request waits for the first index of a small repository, which takes less than a second
+/// on a machine that is not busy.
+const FIRST_PATIENCE: Duration = Duration::from_secs(10);
 
 /// The requests of a caller to a codebase.
 pub struct Requests<'a> {
@@ -27,7 +34,7 @@ impl<'a> Requests<'a> {
     }
 
     /// Lets a request through the gate, for callers that are answered from a complete index only. An index
-    /// that is lost or damaged is built again first.
+    /// that is lost or damaged is built again first, and the first index of a small repository is built.
     ///
     /// # Errors
     /// The codebase may not answer now, or its state cannot be read.
@@ -38,6 +45,18 @@ impl<'a> Requests<'a> {
         if let Some(progress) = loss(codebase, &gate) {
             self.caller.tell(self.codebase, progress);
             self.update_head(self.caller.patience(self.codebase).rebuild)?;
+            gate = gate::check(codebase);
+        }
+
+        if let Ok(Some(closed)) = &gate
+            && closed.lifecycle == Lifecycle::NotIndexed
+            && self.caller.may_index(codebase)
+            && small::is_small(codebase)
+        {
+            self.caller.tell(codebase, Progress::First);
+            // The store must not appear as untracked files in `git status`.
+            exclude::add_exclude(codebase.repo.common_dir()).map_err(GitError::from)?;
+            self.update_head(self.caller.patience(codebase).rebuild.max(FIRST_PATIENCE))?;
             gate = gate::check(codebase);
         }
 

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use codeweaver::query::Location;
 use codeweaver_index::background;
 use codeweaver_xref::{self as xref, CallGraphRequest, CallGraphResponse, Direction, Pages, Xref};
 
@@ -88,8 +89,7 @@ impl Tool for CallGraph {
         };
 
         // An absolute location also selects the repository.
-        let absolute =
-            xref::parse_location(first).map(|place| place.0).filter(|path| Path::new(path).is_absolute());
+        let absolute = xref::parse_location(first).map(|place| place.0);
         let target = call.open(arguments.path.as_deref(), absolute)?;
         let tokens = call.token_limit(arguments.token_limit, target.codebase());
 
@@ -142,6 +142,11 @@ impl From<DirectionArgument> for Direction {
 
 /// Makes the path of a location relative to the root. Other symbols are returned unchanged.
 fn symbol(symbol: &str, target: &CallTarget) -> Result<String, CallError> {
+    // `FILE:LINE:COLUMN` and anchors of code hosts are places too.
+    let location = Location::parse(symbol);
+    let place = location.line().map(|line| format!("{}:{line}", location.file));
+    let symbol = place.as_deref().unwrap_or(symbol);
+
     let Some((path, _, _)) = xref::parse_location(symbol) else { return Ok(symbol.to_owned()) };
 
     let file = target.file(path);

@@ -340,6 +340,10 @@ impl Caller for Call {
         self.is_cancelled() || self.is_ending.load(Ordering::Relaxed)
     }
 
+    fn may_index(&self, codebase: &Codebase) -> bool {
+        codebase.settings.mcp.index_small && self.codebases.trust.check(codebase, Purpose::Manage).is_ok()
+    }
+
     fn tell(&self, codebase: &Codebase, progress: Progress<'_>) {
         let root = codebase.root();
         tracing::warn!(component = "mcp", operation = "rebuild", codebase_root = %root.display(), "{progress}");

@@ -3,9 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use codeweaver::query::FileText;
 use codeweaver::query::view::freshness;
 use codeweaver::query::view::{Freshness, MatchState};
+use codeweaver::query::{FileText, Location};
 use codeweaver_git::quoting::printed;
 use codeweaver_index::background;
 
@@ -53,7 +53,7 @@ impl Tool for ReadCode {
     type Output = Output;
 
     fn run(arguments: Arguments, call: &Call) -> Result<Answer<Output>, CallError> {
-        let (path, lines) = place_of(&arguments.file);
+        let Location { file: path, lines } = Location::parse(&arguments.file);
         let target = call.open(arguments.path.as_deref(), Some(path))?;
         let codebase = target.codebase();
         let limit = call.token_limit(arguments.token_limit, codebase);
@@ -118,19 +118,6 @@ impl Tool for ReadCode {
             warnings = notes.iter().cloned().chain(no_room).collect();
         }
     }
-}
-
-/// Splits `PATH:18-21` or `PATH:18` into the path and the lines.
-fn place_of(file: &str) -> (&str, Option<(u32, u32)>) {
-    let place = file.rsplit_once(':').and_then(|(path, lines)| Some((path, lines_of(lines)?)));
-    place.map_or((file, None), |(path, lines)| (path, Some(lines)))
-}
-
-/// Parses `18-21` or `18`.
-fn lines_of(text: &str) -> Option<(u32, u32)> {
-    let (from, to) = text.split_once('-').unwrap_or((text, text));
-    let (from, to) = (from.parse().ok()?, to.parse().ok()?);
-    (from > 0 && from <= to).then_some((from, to))
 }
 
 /// Truncates a text to about `share` of its length, at the end of a line unless the first line is longer.
