@@ -307,6 +307,30 @@ await check("without scripts", async (page) => {
   }
 }, { javaScriptEnabled: false, expectsErrors: true });
 
+await check("code begins at one column, and tabs are even", async (page) => {
+  await open(page, "/file?path=src/tabs.go");
+  const [starts, tabs] = await page.evaluate(() => {
+    const codes = [...document.querySelectorAll(".line code")];
+    const width = (text) => {
+      const range = document.createRange();
+      range.setStart(text, 0);
+      range.setEnd(text, 1);
+      return Math.round(range.getBoundingClientRect().width);
+    };
+    const texts = codes.map((code) => code.firstChild).filter((text) => text.data.startsWith("\t"));
+    return [codes.map((code) => code.getBoundingClientRect().x), texts.map(width)].map((all) => [...new Set(all)]);
+  });
+  assert.equal(starts.length, 1, `code begins at ${starts}`);
+  assert.equal(tabs.length, 1, `tabs are ${tabs} wide`);
+});
+
+await check("an error leads on", async (page) => {
+  await open(page, "/file?path=no/such/retry.rs");
+  await page.locator(".failure a", { hasText: "Search for retry.rs" }).click();
+  await page.locator(".result").first().waitFor();
+  assert.match((await paths(page))[0], /retry\.rs/);
+}, { expectsErrors: true });
+
 await check("hostile names and texts are text", async (page) => {
   await open(page, "/search?q=" + encodeURIComponent("hostile <b>bold</b> constant"));
   const result = page.locator(".result", { hasText: "onerror" });

@@ -88,6 +88,13 @@ fn all_repositories_are_searched_at_once() {
     assert!(files.iter().all(|it| it["path"].as_str().unwrap().starts_with("payments/api/")), "{lines:#}");
     let outline = server.json("api/outline?path=payments/api/src/refund.rs");
     assert_eq!(outline["symbols"][0]["name"], "refund_customer");
+    for page in ["", "status"] {
+        let text = server.get(page).body;
+        assert!(
+            text.contains("/files?path=payments/api\"") && text.contains("q=repo:docs\""),
+            "{page}: {text}"
+        );
+    }
     let listed = server.json("api/repositories");
     let names: Vec<&Value> =
         listed["repositories"].as_array().unwrap().iter().map(|it| &it["name"]).collect();

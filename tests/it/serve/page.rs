@@ -41,6 +41,8 @@ def retry_request(request, backoff):
     \"\"\"Put a request that failed back into the queue, with a backoff.\"\"\"
     return [request, backoff * 2]
 ";
+/// Tabs in lines whose numbers have one digit and two.
+const TABS: &str = "package tabs\n\nfunc Indented(n int) int {\n\tfor n > 9 {\n\t\tn--\n\t}\n\n\tn++\n\tn += 2\n\tn += 3\n\treturn n\n}\n";
 const TEST: &str = "\
 from queue import retry_request
 
@@ -64,6 +66,7 @@ fn repo() -> TestRepo {
         ("src/net/fetch.rs", FETCH),
         ("src/session.rs", SESSION),
         ("src/queue.py", QUEUE),
+        ("src/tabs.go", TABS),
         ("tests/test_queue.py", TEST),
         ("docs/guide.md", GUIDE),
         (HOSTILE_NAME, HOSTILE),

@@ -27,10 +27,13 @@ pub struct Line<'a> {
 /// A block of lines, called `label` by screen readers. A line that does not follow the one before begins a
 /// new part.
 pub fn block<'a>(label: &str, lines: impl Iterator<Item = Line<'a>>) -> Markup {
+    let lines: Vec<Line<'a>> = lines.collect();
+    let widest = lines.iter().map(|line| line.number).max().unwrap_or(1);
+    let digits = format!("digits-{}", widest.to_string().len());
     let mut previous: Option<u32> = None;
 
     html! {
-        div.code tabindex="0" role="group" aria-label=(safe(label)) {
+        div.code.(digits) tabindex="0" role="group" aria-label=(safe(label)) {
             pre {
                 @for line in lines {
                     @let is_gap = previous.replace(line.number).is_some_and(|before| line.number != before + 1);

@@ -73,6 +73,7 @@ fn item(commit: &CommitItem, path: Option<&str>) -> Markup {
             p.facts {
                 code { (short) } " · " (safe(&commit.author)) " · " time datetime=(moment) { (day) }
                 @if let Some(what) = commit.symbol { " · " span.kind { (event(what)) } }
+                @if let Some(from) = &commit.renamed_from { " · " span.kind { "was in " (code::path(from)) } }
             }
         }
     }

@@ -8,7 +8,8 @@
 //!   their equivalents to [`copy`].
 //! * [`mod@file`], [`files`]: the text of a file with its outline; directories.
 //! * [`symbol`], [`similar`], [`history`]: the uses, similar code, and the history of code.
-//! * [`status`], [`skipped`]: the state of the index, and the files that it leaves out.
+//! * [`status`], [`skipped`]: the state of the index, and the files that it leaves out; [`members`]: the
+//!   repositories of a catalogue.
 //! * [`help`], [`login`], [`failure`]: the other pages.
 //! * [`frame`]: the common parts of all pages; [`code`], [`links`]: lines of code and the URLs of pages.
 //! * [`assets`]: style, script and icon.
@@ -28,6 +29,7 @@ mod history;
 mod lines;
 mod links;
 pub mod login;
+mod members;
 mod results;
 mod search;
 mod similar;
@@ -73,27 +75,40 @@ async fn respond(
     asked: Asked,
     render: impl FnOnce(&Work) -> Result<Page, Failure> + Send + 'static,
 ) -> Response {
-    let (name, query, rendered) = match asked {
+    let (asked_for, rendered) = match asked {
         Ok(job) => {
             let name = job.app.name.clone();
             let query = job.params.text("q").unwrap_or_default().to_owned();
+            let place = job.params.text("path").or(job.params.text("symbol")).map(str::to_owned);
             let app_name = name.clone();
             let rendered = job.run(move |work| Ok(frame::render(&app_name, &render(work)?))).await;
-            (name, query, rendered)
+            (AskedFor { name, query, place }, rendered)
         }
-        Err(failure) => (String::new(), String::new(), Err(failure)),
+        Err(failure) => (AskedFor::default(), Err(failure)),
     };
 
     match rendered {
         Ok(text) => html(StatusCode::OK, text),
-        Err(failure) => failed(&name, query, &failure),
+        Err(failure) => failed(asked_for, &failure),
     }
 }
 
-/// The page of a failure in the server called `name`. The query stays in the box.
-fn failed(name: &str, query: String, failure: &Failure) -> Response {
-    let page = Page { query, ..Page::new(&failure.error, Section::None, failure::body(failure)) };
-    let mut response = html(failure.status(), frame::render(name, &page));
+/// The parts of a request that the page of its failure shows.
+#[derive(Default)]
+struct AskedFor {
+    /// The name of the server.
+    name: String,
+    query: String,
+    /// The path or the symbol.
+    place: Option<String>,
+}
+
+/// The page of a failure. The query stays in the box.
+fn failed(asked_for: AskedFor, failure: &Failure) -> Response {
+    let AskedFor { name, query, place } = asked_for;
+    let body = failure::body(failure, place.as_deref());
+    let page = Page { query, ..Page::new(&failure.error, Section::None, body) };
+    let mut response = html(failure.status(), frame::render(&name, &page));
 
     let json = failure.clone().into_response();
     // The page tells programs when to try again, as the failure in JSON does.

@@ -8,7 +8,7 @@ use codeweaver::query::Response as Matches;
 use codeweaver_text::plural;
 
 use super::frame::{Page, Section};
-use super::{Asked, copy, failure, filters, frame, html, lines, links, respond, results, status};
+use super::{Asked, copy, failure, filters, frame, html, lines, links, members, respond, results, status};
 use crate::access::Access;
 use crate::failure::Failure;
 use crate::job::Work;
@@ -36,7 +36,7 @@ pub async fn fragment(asked: Asked) -> Response {
         Ok(text) => html(StatusCode::OK, text),
         Err(failure) => {
             let status = if failure.status().is_client_error() { StatusCode::OK } else { failure.status() };
-            html(status, failure::body(&failure).into_string())
+            html(status, failure::body(&failure, None).into_string())
         }
     }
 }
@@ -294,6 +294,7 @@ fn home(work: &Work) -> Result<Page, Failure> {
                     a href="/status" { (status::state(report)) }
                 }
             }
+            (members::list(work)?)
             h2 { "How to ask" }
             ul.examples {
                 @for (query, what) in examples {

@@ -11,7 +11,7 @@ use codeweaver_text::{ago, bytes, count, duration, plural};
 
 use super::code::safe;
 use super::frame::{Page, Section};
-use super::{Asked, respond};
+use super::{Asked, members, respond};
 
 /// Milliseconds until the script refreshes the state, while a run is in progress and otherwise.
 const REFRESH_RUNNING: u32 = 1000;
@@ -23,7 +23,7 @@ pub async fn page(asked: Asked) -> Response {
     respond(asked, |work| {
         work.check_all("this page")?;
         let report = status::status(work.codebase(), false)?;
-        Ok(Page::new("Index", Section::Status, body(&report)))
+        Ok(Page::new("Index", Section::Status, body(&report, &members::list(work)?)))
     })
     .await
 }
@@ -42,7 +42,7 @@ pub fn state(report: &StatusReport) -> &'static str {
     }
 }
 
-fn body(report: &StatusReport) -> Markup {
+fn body(report: &StatusReport, members: &Markup) -> Markup {
     let is_running = report.progress.as_ref().is_some_and(|run| run.is_running);
     let refresh = if is_running { REFRESH_RUNNING } else { REFRESH };
     let n_skipped: u64 = report.skipped.values().sum();
@@ -81,6 +81,7 @@ fn body(report: &StatusReport) -> Markup {
                 dt { "Hooks" } dd { (hooks(&report.hooks)) }
                 dt { "Model" } dd { (safe(&report.model.name)) }
             }
+            (members)
             @if !report.languages.is_empty() { (languages(report)) }
         }
     }
@@ -152,7 +153,7 @@ fn hooks(hooks: &HooksInfo) -> Markup {
 }
 
 fn languages(report: &StatusReport) -> Markup {
-    let most = report.languages.iter().map(|language| language.files).max().unwrap_or(1);
+    let all: u64 = report.languages.iter().map(|language| language.files).sum();
 
     html! {
         h2 { "Languages" }
@@ -168,7 +169,7 @@ fn languages(report: &StatusReport) -> Markup {
                             th scope="row" { (language.language) }
                             td.number { (count(language.files)) }
                             td.number { (count(language.chunks)) }
-                            td.bar { meter min="0" max=(most) value=(language.files) aria-label={ "Files in " (language.language) } {} }
+                            td.bar { meter min="0" max=(all.max(1)) value=(language.files) aria-label={ "Files in " (language.language) } {} }
                         }
                     }
                 }
