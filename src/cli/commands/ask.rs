@@ -26,6 +26,7 @@ use crate::cli::exit;
 use crate::cli::places::Places;
 use crate::cli::prompt::Prompt;
 use crate::cli::render::{self, Paint, safe, safe_lines, shown_path};
+use crate::cli::width;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -268,10 +269,11 @@ fn write(out: &mut impl Write, answer: &Answer, places: &Shown, context: &Contex
     }
 
     for quote in &answer.answer {
+        let text = folded(&quote.text, 0, context);
         // A fence must be on a line of its own.
-        let separator = if quote.text.ends_with("```") { "\n" } else { " " };
+        let separator = if text.ends_with("```") { "\n" } else { " " };
         let number = paint.dim(format!("[{}]", quote.source));
-        writeln!(out, "{}{separator}{number}\n", safe_lines(&quote.text))?;
+        writeln!(out, "{text}{separator}{number}\n")?;
     }
 
     writeln!(out, "{}", paint.bold("Passages"))?;
@@ -284,8 +286,8 @@ fn write(out: &mut impl Write, answer: &Answer, places: &Shown, context: &Contex
             format!("  {}", paint.dim(safe(&quote.headings.join(" > "))))
         };
         writeln!(out, "\n[{}] {linked}{headings}", quote.source)?;
-        for line in safe_lines(&quote.text).lines() {
-            writeln!(out, "  {}", line)?;
+        for line in folded(&quote.text, 2, context).lines() {
+            writeln!(out, "  {line}")?;
         }
     }
 
@@ -297,6 +299,24 @@ fn write(out: &mut impl Write, answer: &Answer, places: &Shown, context: &Contex
         paint.dim("Quoted from the documents, word for word; no language model was used.")
     )?;
     Ok(())
+}
+
+/// A quotation as people read it. On a terminal, its prose is folded to the width that is left of each line
+/// after `used` columns; code is not.
+fn folded(text: &str, used: usize, context: &Context) -> String {
+    let columns = context.screen.columns_after(used);
+    let mut lines = Vec::new();
+    let mut is_fenced = false;
+
+    for line in safe_lines(&ask::readable(text)).lines() {
+        let is_fence = line.trim_start().starts_with("```") || line.trim_start().starts_with("~~~");
+        is_fenced ^= is_fence;
+        match is_fence || is_fenced || line.starts_with([' ', '\t', '|']) {
+            true => lines.push(line.to_owned()),
+            false => lines.extend(width::folded(line, columns)),
+        }
+    }
+    lines.join("\n")
 }
 
 /// Writes the files of the passages; a generated answer lists only the files that it cites.

@@ -17,6 +17,7 @@ use codeweaver_text as text;
 use super::answer::{Answer, AnswerStatus, Quote, Source};
 use super::question::{self, QuestionKind};
 use super::units::{Structure, Unit, UnitKind};
+use super::{audience, form};
 use crate::query::passages::{Document, Passage, PassageTerm, Passages};
 
 /// Number of best passages whose units may answer.
@@ -38,11 +39,12 @@ const MIN_PASSAGE_SHARE: f32 = 0.5;
 const HEADING_SHARE: f32 = 0.7;
 /// Maximum weight of the rank of the passage.
 const PASSAGE_WEIGHT: f32 = 1.0;
-/// Weight of a passage of a change log, as a share of another one: it says what has changed, not how things
-/// are.
-const CHANGE_LOG_SHARE: f32 = 0.5;
 /// Weight of the form that the question asks for.
 const FORM_WEIGHT: f32 = 0.25;
+/// Weight of the fit of a heading above a unit to the question as a whole.
+const HEADING_FIT_WEIGHT: f32 = 0.5;
+/// Weight of a unit at the beginning of its section, which mostly says what the section is about.
+const BEGINNING_WEIGHT: f32 = 0.1;
 /// Weight of the cosine of a unit with the question.
 const SIMILARITY_WEIGHT: f32 = 0.5;
 /// The probability of the retrieval is clamped to this distance from 0 and 1.
@@ -139,6 +141,11 @@ impl Documents {
         (unit.section == self.unit(at).section).then_some(next)
     }
 
+    /// Returns whether a unit is one of the first two of its section.
+    fn is_beginning(&self, at: UnitAt) -> bool {
+        self.previous(at).is_none_or(|before| self.previous(before).is_none())
+    }
+
     /// The unit before `at`, if it is in the same section.
     fn previous(&self, at: UnitAt) -> Option<UnitAt> {
         let previous = UnitAt { unit: at.unit.checked_sub(1)?, ..at };
@@ -231,8 +238,7 @@ impl<'a> Scorer<'a> {
         for passage in passages.list.iter().take(MAX_READ) {
             let Some(document) = documents.number(passage) else { continue };
             let prior = PASSAGE_WEIGHT * (passage.score / best).clamp(0.0, 1.0);
-            let is_about_changes = is_change_log(&passage.document.path);
-            let prior = if is_about_changes { prior * CHANGE_LOG_SHARE } else { prior };
+            let prior = prior * audience::share(&passage.document.path);
 
             for unit in documents.list[document].1.units_in(&passage.bytes) {
                 let at = UnitAt { document, unit };
@@ -279,10 +285,30 @@ impl<'a> Scorer<'a> {
 
         let score = evidence * self.length_factor(unit, text)
             + prior
+            + HEADING_FIT_WEIGHT * self.heading_fit(structure.headings(unit))
+            + if documents.is_beginning(at) { BEGINNING_WEIGHT } else { 0.0 }
             + FORM_WEIGHT * self.form(at, documents)
             + SIMILARITY_WEIGHT * self.similarity(text);
 
         ScoredUnit { at, score, own, with_headings }
+    }
+
+    /// The fit of the best of `headings` to the whole question, 0–1: high if it has the words of the question
+    /// and few others.
+    fn heading_fit(&self, headings: &[String]) -> f32 {
+        headings.iter().map(|heading| self.fit_of_heading(heading)).fold(0.0, f32::max)
+    }
+
+    fn fit_of_heading(&self, heading: &str) -> f32 {
+        let mut has = vec![false; self.weights.len()];
+        self.mark(heading, &mut has);
+        let recall = self.share(&has);
+
+        let terms = text::query_terms(heading);
+        let n_known = terms.iter().filter(|term| self.numbers.contains_key(term.term.as_str())).count();
+        let precision = n_known as f32 / terms.len().max(1) as f32;
+
+        if recall + precision == 0.0 { 0.0 } else { 2.0 * recall * precision / (recall + precision) }
     }
 
     /// Marks the terms and figures of the question that occur in `text`.
@@ -329,19 +355,9 @@ impl<'a> Scorer<'a> {
         }
     }
 
-    /// The share of the question in the subject of a sentence that begins as a definition ("A shard is …"); 0
-    /// for other sentences.
+    /// The share of the question in the subject of a sentence that begins as a definition; 0 for others.
     fn defines(&self, text: &str) -> f32 {
-        let start: String = text.chars().take(80).collect();
-        let verbs =
-            [" is ", " are ", " means ", " refers ", " lets ", " allows ", " provides ", ": ", " – ", " — "];
-
-        let verb = verbs.iter().filter_map(|verb| start.find(verb)).min();
-        let Some(subject) = verb.map(|at| &start[..at]).filter(|it| it.split_whitespace().count() <= 5)
-        else {
-            return 0.0;
-        };
-
+        let Some(subject) = form::defined_subject(text) else { return 0.0 };
         let mut has = vec![false; self.weights.len()];
         self.mark(subject, &mut has);
         self.share(&has)
@@ -358,30 +374,10 @@ impl<'a> Scorer<'a> {
             return -2.0;
         }
 
-        match self.kind {
-            QuestionKind::HowTo => match unit.kind {
-                UnitKind::Code if text.len() <= MAX_CODE_BYTES => 0.8,
-                UnitKind::Code => 0.0,
-                _ if text.ends_with(':') => 0.8,
-                _ if text.contains('`') => 0.8,
-                _ => 0.0,
-            },
-            QuestionKind::Definition if unit.kind == UnitKind::Code => -1.0,
-            QuestionKind::Definition => 2.0 * self.defines(text),
-            QuestionKind::Fact => match unit.kind {
-                UnitKind::Code => -0.3,
-                _ => 0.2,
-            },
-        }
+        let is_definition = self.kind == QuestionKind::Definition && unit.kind != UnitKind::Code;
+        let defines = if is_definition { 2.0 * self.defines(text) } else { 0.0 };
+        (form::fit(self.kind, unit.kind, text, MAX_CODE_BYTES) + defines).clamp(-2.0, 2.0)
     }
-}
-
-/// Returns whether the file at `path` lists changes by release.
-fn is_change_log(path: &str) -> bool {
-    let name = path.rsplit('/').next().unwrap_or_default().to_ascii_lowercase();
-    ["changelog", "changes", "history", "news", "upgrad", "release_notes", "release-notes", "releases"]
-        .iter()
-        .any(|start| name.starts_with(start))
 }
 
 /// Probability that the units answer the question: a logistic regression on the probability of the retrieval
@@ -458,7 +454,8 @@ fn completed(at: UnitAt, documents: &Documents, kind: QuestionKind) -> Span {
         return span;
     }
 
-    let wants_code = kind == QuestionKind::HowTo || documents.text(at).ends_with(':');
+    let wants_code =
+        matches!(kind, QuestionKind::HowTo | QuestionKind::Possibility) || documents.text(at).ends_with(':');
     let mut last = at;
 
     if let Some(next) = documents.next(at) {

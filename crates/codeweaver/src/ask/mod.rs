@@ -4,7 +4,9 @@
 //!
 //! * [`question`]: the kind of answer that it asks for.
 //! * [`units`]: the sentences and code blocks of the documents that were retrieved.
-//! * [`extract`]: the units that answer it, and the passages around them.
+//! * [`extract`]: the units that answer it, by their words, their `form` and their
+//!   `audience`, and the passages around them.
+//! * [`mod@readable`]: quotes as people read them, without their `inline` markup.
 //! * [`mod@generate`], [`api`]: a language model that words the answer from the passages, if one is
 //!   configured; `generated` checks its citations.
 //! * [`answer`]: the response.
@@ -16,12 +18,16 @@
 
 pub mod answer;
 pub mod api;
+mod audience;
 pub mod client;
 pub mod collection;
 pub mod extract;
+mod form;
 pub mod generate;
 mod generated;
+mod inline;
 pub mod question;
+pub mod readable;
 pub mod serve;
 pub mod units;
 
@@ -31,6 +37,7 @@ use api::Api;
 
 pub use answer::Answer;
 pub use extract::Limits;
+pub use readable::readable;
 
 /// Number of documents that are read for an answer.
 const MAX_DOCUMENTS: usize = 12;
@@ -66,9 +73,28 @@ pub fn extractive(
     max_passages: usize,
     update: RequestUpdate<'_>,
 ) -> Result<Answer, QueryError> {
-    let passages = searcher.passages(request, update)?;
     let limits = Limits { min_relevance: searcher.codebase.settings.ask.min_relevance, max_passages };
-    Ok(extract::answer(question, passages, limits, searcher.embedder()))
+
+    in_best_spelling(question, request, |question, request| {
+        let passages = searcher.passages(request, update)?;
+        Ok(extract::answer(question, passages, limits, searcher.embedder()))
+    })
+}
+
+/// The answer that `answer` gives to `question`, or to its other spelling if that is more relevant: "roll back"
+/// may be written as one word.
+fn in_best_spelling(
+    question: &str,
+    request: &Request,
+    answer: impl Fn(&str, &Request) -> Result<Answer, QueryError>,
+) -> Result<Answer, QueryError> {
+    let as_asked = answer(question, request)?;
+    let Some(compound) = question::with_compounds(&request.query) else { return Ok(as_asked) };
+
+    let other = answer(&compound, &Request { query: compound.clone(), ..request.clone() })?;
+    let is_known = other.absent_words.len() <= as_asked.absent_words.len();
+    let is_better = is_known && other.relevance > as_asked.relevance;
+    Ok(if is_better { Answer { question: question.to_owned(), ..other } } else { as_asked })
 }
 
 /// Lets the language model of `api` word `answer`, if the documents answer the question. `chunk` gets each

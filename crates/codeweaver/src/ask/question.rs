@@ -5,9 +5,15 @@
 pub enum QuestionKind {
     /// "How do I …": steps, commands.
     HowTo,
+    /// "Can I …", "is it possible …": whether and by which means.
+    Possibility,
+    /// "Why …": a reason.
+    Reason,
+    /// "Where …": a path, a name, a setting.
+    Place,
     /// "What is …", "what does … mean": a definition.
     Definition,
-    /// "Where …", "which …", "when …", "what is the default …": a fact.
+    /// "Which …", "when …", "what is the default …": a fact.
     Fact,
 }
 
@@ -20,17 +26,15 @@ impl QuestionKind {
         // The order matters: a longer beginning is tested before the shorter one that it contains.
         if starts(&["how many", "how much", "how often", "how long", "how large", "how big", "how old"]) {
             QuestionKind::Fact
-        } else if starts(&[
-            "how do",
-            "how to",
-            "how can",
-            "how should",
-            "how would",
-            "how must",
-            "how could",
-            "can i ",
-        ]) {
+        } else if starts(&["how do", "how to", "how can", "how should", "how would", "how must", "how could"])
+        {
             QuestionKind::HowTo
+        } else if starts(&["can ", "could ", "is it possible", "is there a way", "may i ", "am i able"]) {
+            QuestionKind::Possibility
+        } else if starts(&["why ", "what is the reason", "for what reason"]) {
+            QuestionKind::Reason
+        } else if starts(&["where ", "in which file", "in which directory"]) {
+            QuestionKind::Place
         } else if starts(&["what is the ", "what are the "]) {
             QuestionKind::Fact
         } else if starts(&[
@@ -61,6 +65,38 @@ pub fn topic(question: &str) -> &str {
     });
 
     measure.map_or(question, |measure| &question[measure.len()..])
+}
+
+/// Particles that make a verb and its noun of the word before them: "roll back" and "rollback".
+const PARTICLES: [&str; 11] =
+    ["back", "up", "down", "out", "in", "off", "on", "over", "around", "away", "through"];
+
+/// `topic` with each verb and its particle written as one word; `None` without any.
+pub fn with_compounds(topic: &str) -> Option<String> {
+    let words: Vec<&str> = topic.split_whitespace().collect();
+    let mut joined: Vec<String> = Vec::new();
+    let mut has_compound = false;
+
+    for word in words {
+        let bare = word.trim_end_matches(|c: char| !c.is_alphanumeric());
+        let is_particle = PARTICLES.contains(&bare.to_lowercase().as_str());
+        match joined.last_mut().filter(|verb| is_particle && is_verb(verb)) {
+            Some(verb) => {
+                verb.push_str(word);
+                has_compound = true;
+            }
+            None => joined.push(word.to_owned()),
+        }
+    }
+
+    has_compound.then(|| joined.join(" "))
+}
+
+/// Returns whether a word before a particle may be its verb.
+fn is_verb(word: &str) -> bool {
+    word.len() > 2
+        && word.chars().all(char::is_alphabetic)
+        && !QUESTION_WORDS.contains(&word.to_lowercase().as_str())
 }
 
 /// Words that begin questions.
@@ -129,6 +165,17 @@ mod tests {
     }
 
     #[test]
+    fn a_verb_and_its_particle_are_one_word() {
+        assert_eq!(
+            with_compounds("how do I roll back a change?").as_deref(),
+            Some("how do I rollback a change?")
+        );
+        assert_eq!(with_compounds("how do I log in?").as_deref(), Some("how do I login?"));
+        assert_eq!(with_compounds("what is in a shard"), None);
+        assert_eq!(with_compounds("back up").as_deref(), Some("backup"));
+    }
+
+    #[test]
     fn the_first_words_decide() {
         for (question, kind) in [
             ("How do I turn hooks off?", QuestionKind::HowTo),
@@ -136,6 +183,9 @@ mod tests {
             ("What is a shard?", QuestionKind::Definition),
             ("what is the default port", QuestionKind::Fact),
             ("turn off hooks", QuestionKind::Fact),
+            ("can I turn hooks off", QuestionKind::Possibility),
+            ("Why are hooks slow?", QuestionKind::Reason),
+            ("where are hooks installed", QuestionKind::Place),
         ] {
             assert_eq!(QuestionKind::from_question(question), kind, "{question}");
         }

@@ -65,12 +65,13 @@ impl Held {
     /// As [`Searcher::passages_of`].
     pub fn answer(&self, question: &str, max_passages: usize) -> Result<Answer, QueryError> {
         let request = ask::request(question, &self.searcher);
-        let passages =
-            self.searcher.passages_of(&request, &self.view, &|oid| self.texts.get(oid).cloned())?;
-
         let limits = Limits { min_relevance: self.min_relevance, max_passages };
 
-        let answer = extract::answer(question, passages, limits, self.searcher.embedder());
+        let answer = ask::in_best_spelling(question, &request, |question, request| {
+            let passages =
+                self.searcher.passages_of(request, &self.view, &|oid| self.texts.get(oid).cloned())?;
+            Ok(extract::answer(question, passages, limits, self.searcher.embedder()))
+        })?;
         Ok(if self.is_collection { answer.with_paths(collection::disk_path) } else { answer })
     }
 }

@@ -11,7 +11,7 @@ use tungstenite::{Message, WebSocket};
 use super::protocol::{MAX_QUERY_BYTES, Query, Readiness, Reply};
 use super::shared::Shared;
 use crate::ask::answer::NOTHING_FOUND;
-use crate::ask::{self, Answer};
+use crate::ask::{self, Answer, readable};
 
 /// Time for the handshake, and to take one message.
 const IO_TIMEOUT: Duration = Duration::from_secs(10);
@@ -159,9 +159,16 @@ fn rest(answer: &Answer) -> Vec<String> {
     }
 
     let failure = answer.failure.iter().map(|failure| format!("({failure})\n\n"));
-    let quotes = answer.answer.iter().map(|quote| format!("{} [{}]\n\n", quote.text, quote.source));
+    let quotes =
+        answer.answer.iter().map(|quote| format!("{} [{}]\n\n", readable(&quote.text), quote.source));
     let passages = answer.passages.iter().map(|quote| {
-        format!("[{}] {} {}\n{}\n\n", quote.source, quote.place(), quote.headings.join(" > "), quote.text)
+        format!(
+            "[{}] {} {}\n{}\n\n",
+            quote.source,
+            quote.place(),
+            quote.headings.join(" > "),
+            readable(&quote.text)
+        )
     });
 
     failure.chain(quotes).chain(passages).collect()
