@@ -453,7 +453,7 @@ fn graph(data: &ShardData) -> Vec<u8> {
     let level0 = (0..n).flat_map(|row| near(row, 1)).collect();
     let upper =
         [8, 32].map(|step| (0..n).step_by(step as usize).map(|row| (row, near(row, step))).collect()).into();
-    let header = HnswHeader { n_rows: n, width, entry: 0, ef: 40, recall: 0.99, zero: 0 };
+    let header = HnswHeader { n_rows: n, width, entry: 0, ..HnswHeader::default() };
     HnswData { header, level0, upper }.encode()
 }
 

@@ -197,7 +197,7 @@ impl Default for IndexSettings {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HnswMode {
-    /// Stores larger than every size at which scans were measured to be faster.
+    /// Stores of so many rows that a graph takes less time than a scan.
     #[default]
     Auto,
     Always,

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use roaring::RoaringBitmap;
 
+use codeweaver_config::HnswMode;
 use codeweaver_store::entries::{self, NO_DOC, NewEntry};
 use codeweaver_store::layout::write_content_addressed;
 use codeweaver_store::lock::Lock;
@@ -299,8 +300,10 @@ fn remove_unnamed(codebase: &Codebase, grace: Duration, report: &mut GcReport) -
     let rebuilding = state.rebuilding.values().filter(|rebuild| !rebuild.is_stale());
     named.extend(rebuilding.flat_map(|rebuild| &rebuild.segments).map(|s| s.name.as_str()));
 
-    // Readers open only the largest graph.
-    let graph = store.largest_graph(&state.segments).map(|n| StoreLayout::graph_name(&state.segments[..n]));
+    // Readers open only the largest graph, and any that is there, so `never` removes it.
+    let is_wanted = codebase.settings.index.hnsw != HnswMode::Never;
+    let largest = is_wanted.then(|| store.largest_graph(&state.segments)).flatten();
+    let graph = largest.map(|n| StoreLayout::graph_name(&state.segments[..n]));
     named.extend(graph.as_deref());
 
     for dir in store.content_dirs() {

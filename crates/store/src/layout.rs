@@ -16,6 +16,7 @@
 //!     graphs/<blake3>.hnsw      derived from the leading shards
 //! ```
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -473,15 +474,30 @@ impl StoreLayout {
     /// Name of the HNSW graph over `segments`, a hash of their names.
     pub fn graph_name(segments: &[SegmentRef]) -> String {
         let mut hasher = blake3::Hasher::new();
-        for segment in segments {
-            hasher.update(segment.name.as_bytes()).update(b"\n");
-        }
+        segments.iter().for_each(|segment| add_to_graph_name(&mut hasher, segment));
         hasher.finalize().to_hex().to_string()
     }
 
     /// Number of leading segments that the largest graph on disk covers.
     pub fn largest_graph(&self, segments: &[SegmentRef]) -> Option<usize> {
-        (1..=segments.len()).rev().find(|&n| self.graph(&segments[..n]).exists())
+        let files = std::fs::read_dir(self.graphs()).ok()?.flatten();
+        let files = files.filter_map(|file| file.file_name().into_string().ok());
+        let names: HashSet<String> =
+            files.filter_map(|file| file.strip_suffix(".hnsw").map(str::to_owned)).collect();
+        if names.is_empty() {
+            return None;
+        }
+
+        let mut hasher = blake3::Hasher::new();
+        let mut largest = None;
+        for (at, segment) in segments.iter().enumerate() {
+            add_to_graph_name(&mut hasher, segment);
+            if names.contains(hasher.finalize().to_hex().as_str()) {
+                largest = Some(at + 1);
+            }
+        }
+
+        largest
     }
 
     /// Directories whose files a state names.
@@ -500,8 +516,11 @@ impl StoreLayout {
     }
 }
 
-/// Replaces a file durably: after a crash it has the old bytes or the new ones. See
-/// [`codeweaver_base::durable`].
+fn add_to_graph_name(hasher: &mut blake3::Hasher, segment: &SegmentRef) {
+    hasher.update(segment.name.as_bytes()).update(b"\n");
+}
+
+/// Replaces a file durably: after a crash it has the old bytes or the new ones. See [`codeweaver_base::durable`].
 pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     replace(path, bytes)?;
     sync_dir(path.parent().unwrap_or(Path::new(".")))

@@ -1,7 +1,7 @@
 //! An opened state with all of its files, from which queries and updates read.
 
 use std::collections::HashMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 
@@ -39,7 +39,11 @@ pub struct StoreReader {
     /// The reason why this is not the current state: this user may not read it.
     pub denied: Option<Arc<StoreError>>,
     hashed: Arc<HashedFiles>,
+    graph: OpenGraph,
 }
+
+/// The HNSW graph that was opened last, which stays mapped between queries.
+type OpenGraph = Arc<Mutex<Option<(PathBuf, Arc<HnswIndex>)>>>;
 
 /// Segments and entry files by name, which a long-lived process shares between views.
 #[derive(Default)]
@@ -47,6 +51,7 @@ pub struct OpenFiles {
     segments: Mutex<HashMap<String, Arc<Segment>>>,
     entries: Mutex<HashMap<String, Arc<Entries>>>,
     hashed: Arc<HashedFiles>,
+    graph: OpenGraph,
     /// Number of times that a file was dropped because it had changed.
     n_dropped: AtomicUsize,
     /// Overlays, the newest last.
@@ -126,8 +131,15 @@ impl StoreReader {
         let segments = state.segments.iter().map(|s| files.segment(layout, s)).collect::<Result<_, _>>()?;
         let entries = state.entries.iter().map(|e| files.entries(layout, e)).collect::<Result<_, _>>()?;
 
-        let (state, hashed) = (Arc::new(state), files.hashed.clone());
-        let reader = StoreReader { layout: layout.clone(), state, segments, entries, denied: None, hashed };
+        let reader = StoreReader {
+            layout: layout.clone(),
+            state: Arc::new(state),
+            segments,
+            entries,
+            denied: None,
+            hashed: files.hashed.clone(),
+            graph: files.graph.clone(),
+        };
         reader.save_hashed();
         Ok(reader)
     }
@@ -141,6 +153,7 @@ impl StoreReader {
             entries: Vec::new(),
             denied: None,
             hashed: Arc::default(),
+            graph: Arc::default(),
         }
     }
 
@@ -181,15 +194,26 @@ impl StoreReader {
 
     /// The largest HNSW graph, with the number of leading segments that it covers; `None` if there is none,
     /// or if it is damaged.
-    pub fn graph(&self) -> Option<(usize, HnswIndex)> {
+    pub fn graph(&self) -> Option<(usize, Arc<HnswIndex>)> {
         let n = self.layout.largest_graph(&self.state.segments)?;
         let segments = &self.state.segments[..n];
         let path = self.layout.graph(segments);
-        let n_rows = segments.iter().map(|segment| segment.n_rows).sum();
 
-        let graph = HnswIndex::open(&path, n_rows).ok()?;
+        // Locked until the graph is open, so that it is hashed once.
+        let mut open = sync::lock(&self.graph);
+        if let Some((name, graph)) = &*open
+            && *name == path
+            && is_unchanged(&path, graph.map()).ok()?
+        {
+            return Some((n, graph.clone()));
+        }
+
+        let n_rows = segments.iter().map(|segment| segment.n_rows).sum();
+        let graph = Arc::new(HnswIndex::open(&path, n_rows).ok()?);
         self.hashed.check(&self.layout, &[(&path, graph.map())], || graph.verify()).ok()?;
         self.save_hashed();
+
+        *open = Some((path, graph.clone()));
         Some((n, graph))
     }
 
@@ -409,6 +433,7 @@ impl OpenFiles {
         self.n_dropped.fetch_add(1, SeqCst);
         sync::lock(&self.segments).clear();
         sync::lock(&self.entries).clear();
+        *sync::lock(&self.graph) = None;
         self.hashed.forget(layout);
     }
 

@@ -33,8 +33,8 @@ pub enum Mode {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Ann {
-    /// Chosen by the size of the scope: HNSW where there is a graph of sufficient recall, binary
-    /// quantisation, or an exact scan.
+    /// HNSW where there is a graph of sufficient recall that is mostly in scope; else binary quantisation or
+    /// an exact scan, by the size of the scope.
     #[default]
     Auto,
     /// Exact scan: every dot product is computed.

@@ -1,8 +1,12 @@
 //! Construction of a graph on all cores, with a result that does not depend on their number.
 //!
 //! Rows are inserted in batches. The neighbours of a batch are searched in the graph as it was before the
-//! batch, so in any order, and linked in the order of the rows. Batches are small compared with the graph, so
-//! a row rarely misses a neighbour in its own batch.
+//! batch, so in any order, and linked in the order of insertion. Each row of a batch is also compared with
+//! those before it in the batch, which the search does not find: files of a directory follow each other in a
+//! segment and are near to each other, so a row may have its nearest neighbours in its own batch.
+//!
+//! The rows of an extension are inserted in an order that is as random as a hash of their numbers. So the
+//! first of them are a sample of all, and the graph spans them from the beginning.
 
 use std::collections::BTreeMap;
 
@@ -13,6 +17,8 @@ use codeweaver_store::hnsw::search::{HnswSearch, Scored, Visited};
 use codeweaver_store::hnsw::vectors::RowVectors;
 use codeweaver_store::hnsw::{HnswData, HnswHeader, Layers, NONE};
 
+use super::connect::connect;
+
 /// Maximum number of neighbours of a row on level 0, and above: 117 bytes a row with the upper levels.
 const WIDTH: usize = 28;
 const WIDTH_ABOVE: usize = 14;
@@ -20,81 +26,128 @@ const WIDTH_ABOVE: usize = 14;
 const FIRST_NEIGHBOURS: usize = 21;
 /// Size of the candidate list when a row is inserted.
 const EF_CONSTRUCTION: usize = 200;
-/// One in this many rows of a level is on the next.
-const LEVEL_SHARE: f64 = 16.0;
-const MAX_LEVEL: usize = 8;
+/// Bits of a hash that decide whether a row of a level is on the next: one in 16 is.
+const LEVEL_BITS: u32 = 4;
+const MAX_LEVEL: u32 = 8;
 /// A batch has one row for this many that are in the graph, and at most [`MAX_BATCH`].
-const BATCH_SHARE: u32 = 32;
-const MAX_BATCH: u32 = 16 * 1024;
+const BATCH_SHARE: usize = 32;
+/// The rows of a batch are compared with each other, which takes time in proportion to its square.
+const MAX_BATCH: usize = 256;
+/// Seeds of the hashes of a row that decide its level and its place in the order of insertion.
+const LEVEL_SEED: u64 = 0x9E37_79B9_7F4A_7C15;
+const ORDER_SEED: u64 = 0xD1B5_4A32_D192_ED03;
 
 /// A graph without rows.
 pub fn empty() -> HnswData {
-    let header = HnswHeader { n_rows: 0, width: WIDTH as u32, entry: 0, ef: 0, recall: 0.0, zero: 0 };
+    let header = HnswHeader { width: WIDTH as u32, ..HnswHeader::default() };
     HnswData { header, level0: Vec::new(), upper: Vec::new() }
 }
 
 /// Inserts the rows of `rows` that `graph` does not have.
+///
+/// The result depends on the vectors and on the sizes of the extensions alone.
 pub fn extend(graph: &mut HnswData, rows: &RowVectors<'_>) {
-    // The first row has no other to be linked with: it becomes the entry on all of its levels.
-    if graph.header.n_rows == 0 && rows.n_rows() > 0 {
-        graph.upper.resize_with(level_of(0), BTreeMap::new);
-        graph.upper.iter_mut().for_each(|level| drop(level.insert(0, Vec::new())));
-        add_rows(graph, 1);
+    let n_before = graph.header.n_rows;
+    let order = insertion_order(n_before..rows.n_rows());
+
+    // Rows that are not inserted yet have neither links nor links to them, so that no search finds them.
+    graph.header.n_rows = rows.n_rows();
+    graph.level0.resize(rows.n_rows() as usize * WIDTH, NONE);
+
+    let mut left = order.as_slice();
+    if n_before == 0
+        && let Some((&first, others)) = left.split_first()
+    {
+        begin(graph, first);
+        left = others;
     }
 
-    while graph.header.n_rows < rows.n_rows() {
-        let n_rows = graph.header.n_rows;
-        let batch = (n_rows / BATCH_SHARE).clamp(1, MAX_BATCH).min(rows.n_rows() - n_rows);
-        let found = neighbours_of(graph, rows, n_rows..n_rows + batch);
-        add_rows(graph, n_rows + batch);
-        link(graph, rows, n_rows, found);
+    while !left.is_empty() {
+        let n_inserted = rows.n_rows() as usize - left.len();
+        let n = (n_inserted / BATCH_SHARE).clamp(1, MAX_BATCH).min(left.len());
+        let (batch, others) = left.split_at(n);
+        let found = neighbours_of(graph, rows, batch);
+        link(graph, rows, batch, found);
+        left = others;
+    }
+
+    connect(graph, rows);
+}
+
+/// Adds the first row. It has no other to be linked with and becomes the entry on all of its levels.
+fn begin(graph: &mut HnswData, first: u32) {
+    graph.header.entry = first;
+    graph.upper.resize_with(level_of(first), BTreeMap::new);
+    for level in &mut graph.upper {
+        level.insert(first, Vec::new());
     }
 }
 
-fn add_rows(graph: &mut HnswData, n_rows: u32) {
-    graph.header.n_rows = n_rows;
-    graph.level0.resize(n_rows as usize * WIDTH, NONE);
+/// `rows` in the order in which they are inserted.
+fn insertion_order(rows: std::ops::Range<u32>) -> Vec<u32> {
+    let mut order: Vec<u32> = rows.collect();
+    // Hashes of different rows differ.
+    order.sort_unstable_by_key(|&row| hash(row, ORDER_SEED));
+    order
 }
 
-/// The highest level of a row, as random as a hash of its number.
+/// The highest level of a row.
 fn level_of(row: u32) -> usize {
-    let mut hash = u64::from(row).wrapping_add(0x9E37_79B9_7F4A_7C15);
+    (hash(row, LEVEL_SEED).leading_zeros() / LEVEL_BITS).min(MAX_LEVEL) as usize
+}
+
+/// A hash that has a different value for each row (SplitMix64).
+fn hash(row: u32, seed: u64) -> u64 {
+    let mut hash = u64::from(row).wrapping_add(seed);
     hash = (hash ^ (hash >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     hash = (hash ^ (hash >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    hash ^= hash >> 31;
-    let unit = ((hash >> 11) as f64 + 0.5) / (1u64 << 53) as f64;
-    ((-unit.ln() / LEVEL_SHARE.ln()) as usize).min(MAX_LEVEL)
+    hash ^ (hash >> 31)
 }
 
-/// For each row of `batch`, its neighbours on each of its levels that the graph has, from level 0 up.
-fn neighbours_of(graph: &HnswData, rows: &RowVectors<'_>, batch: std::ops::Range<u32>) -> Vec<Vec<Vec<u32>>> {
-    batch
+/// For each row of `batch`, its neighbours on each of its levels, from level 0 up.
+fn neighbours_of(graph: &HnswData, rows: &RowVectors<'_>, batch: &[u32]) -> Vec<Vec<Vec<u32>>> {
+    (0..batch.len())
         .into_par_iter()
-        .with_min_len(16)
-        .map_init(|| Visited::new(rows.n_rows()), |visited, row| neighbours_of_row(graph, rows, row, visited))
+        .with_min_len(8)
+        .map_init(
+            || Visited::new(rows.n_rows()),
+            |visited, at| neighbours_of_row(graph, rows, &batch[..=at], visited),
+        )
         .collect()
 }
 
-/// The neighbours of one row of [`neighbours_of`].
+/// The neighbours of the last row of `batch`, in the graph and among the other rows of `batch`.
 fn neighbours_of_row(
     graph: &HnswData,
     rows: &RowVectors<'_>,
-    row: u32,
+    batch: &[u32],
     visited: &mut Visited,
 ) -> Vec<Vec<u32>> {
+    let Some((&row, before)) = batch.split_last() else { return Vec::new() };
     let kernel = &DotKernel::new(rows.at(row));
+    let before: Vec<Scored> = before.iter().map(|&other| (kernel.dot(rows.at(other)), other)).collect();
+
     let search = HnswSearch { layers: graph, rows, kernel };
-    let top = level_of(row).min(graph.n_upper());
+    let top = level_of(row);
+    let top_of_graph = top.min(graph.n_upper());
+    let mut starts = vec![search.descend(graph.n_upper(), top_of_graph, visited)];
 
     // From the top down: the rows found on a level are where the search of the next begins.
-    let mut starts = vec![search.descend(graph.n_upper(), top, visited)];
-    let mut levels: Vec<Vec<u32>> = (0..=top)
-        .rev()
-        .map(|level| {
+    let mut levels = Vec::with_capacity(top + 1);
+    for level in (0..=top).rev() {
+        let mut candidates: Vec<Scored> =
+            before.iter().copied().filter(|&(_, other)| level_of(other) >= level).collect();
+        // The graph may lack the topmost levels of the batch.
+        if level <= top_of_graph {
             starts = search.layer(level, &starts, EF_CONSTRUCTION, &|_| true, visited);
-            diverse(rows, &starts, if level == 0 { FIRST_NEIGHBOURS } else { WIDTH_ABOVE })
-        })
-        .collect();
+            candidates.extend(&starts);
+        }
+
+        candidates.sort_unstable_by(|a, b| b.cmp(a));
+        candidates.truncate(EF_CONSTRUCTION);
+        levels.push(diverse(rows, &candidates, if level == 0 { FIRST_NEIGHBOURS } else { WIDTH_ABOVE }));
+    }
+
     levels.reverse();
     levels
 }
@@ -119,13 +172,13 @@ fn diverse(rows: &RowVectors<'_>, candidates: &[Scored], most: usize) -> Vec<u32
     chosen
 }
 
-/// Adds the rows from `first` on with the neighbours found, and links back from these neighbours.
-fn link(graph: &mut HnswData, rows: &RowVectors<'_>, first: u32, found: Vec<Vec<Vec<u32>>>) {
+/// Adds the rows of `batch` with the neighbours found, and links back from these neighbours.
+fn link(graph: &mut HnswData, rows: &RowVectors<'_>, batch: &[u32], found: Vec<Vec<Vec<u32>>>) {
     // (level, row, its new neighbour)
     let mut back: Vec<(usize, u32, u32)> = Vec::new();
 
-    for (row, levels) in (first..).zip(found) {
-        let top = level_of(row);
+    for (&row, levels) in batch.iter().zip(found) {
+        let top = levels.len().saturating_sub(1);
         if top > graph.upper.len() {
             graph.upper.resize_with(top, BTreeMap::new);
             graph.header.entry = row;
@@ -134,10 +187,6 @@ fn link(graph: &mut HnswData, rows: &RowVectors<'_>, first: u32, found: Vec<Vec<
         for (level, neighbours) in levels.into_iter().enumerate() {
             back.extend(neighbours.iter().map(|&neighbour| (level, neighbour, row)));
             set(graph, level, row, neighbours);
-        }
-        // Levels that the graph did not have before this batch, in which the row has no neighbours yet.
-        for level in &mut graph.upper[..top] {
-            level.entry(row).or_default();
         }
     }
 

@@ -2,15 +2,23 @@
 //!
 //! * this file: the choice of the segments that need a graph, and its building in steps;
 //! * [`construct`]: insertion of rows;
+//! * `connect`: links to rows that a search could not reach;
 //! * [`certify`]: recall for real questions, on which the planner relies.
 //!
 //! A graph is over the leading segments of the state, from the first on. Those of full size are never merged,
 //! so it stays valid while commits add segments, which are scanned, until they are many. It is then extended
 //! and not built anew. A child process builds, at a lower priority. Once a minute it writes what it has, so a
 //! build that is interrupted is resumed by the next.
+//!
+//! The graph is extended by one segment at a time, so that it depends on the segments alone: not on the
+//! number of threads, on interruptions, or on how often it was extended.
 
 pub mod certify;
+mod connect;
 pub mod construct;
+
+#[cfg(test)]
+mod tests;
 
 use std::time::{Duration, Instant};
 
@@ -29,8 +37,13 @@ use super::error::IndexError;
 
 pub use certify::MIN_RECALL;
 
-/// Number of rows in all below which no graph is built or searched by default. Up to 576,709 rows, the
-/// largest number measured, binary quantisation is faster at a higher recall (`docs/performance.md`).
+/// Number of rows in all below which no graph is built by default. A graph that is there is searched whatever
+/// its size.
+///
+/// It stands above every size that has been measured: the times in `docs/performance.md` are those of graphs
+/// whose rows could not see their nearest neighbours, and say nothing about these. The size from which a
+/// search of the best [`MANY`](codeweaver_store::hnsw::MANY) rows takes less time than binary quantisation at
+/// the same recall is to take its place (`docs/research/2026-11-hnsw.md`).
 pub const MIN_ROWS: u64 = 16_000_000;
 /// Minimum number of rows of a segment in a graph. Smaller ones are merged soon.
 const MIN_SEGMENT_ROWS: u32 = SEAL_ROWS as u32 / 2;
@@ -46,7 +59,6 @@ pub fn missing<'s>(codebase: &Codebase, state: &'s State) -> &'s [SegmentRef] {
         HnswMode::Never => return &[],
         HnswMode::Auto if total < MIN_ROWS => return &[],
         HnswMode::Auto => MIN_SEGMENT_ROWS,
-        // For tests and experiments.
         HnswMode::Always => 1,
     };
 

@@ -25,12 +25,17 @@ use super::container::{Container, ContainerWriter};
 use super::error::StoreError;
 
 const MAGIC: [u8; 8] = *b"CWHNSW\0\0";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 /// The value of a slot without a neighbour.
 pub const NONE: u32 = u32::MAX;
 
-/// The header of a graph file, 24 bytes.
-#[derive(Debug, Clone, Copy, Pod, Zeroable)]
+/// Numbers of best rows for which the recall of a graph is measured: what a list of matches shows, and what
+/// ranking asks for.
+pub const FEW: usize = 10;
+pub const MANY: usize = 300;
+
+/// The header of a graph file, 48 bytes.
+#[derive(Debug, Clone, Copy, Default, Pod, Zeroable)]
 #[repr(C)]
 pub struct HnswHeader {
     pub n_rows: u32,
@@ -38,11 +43,51 @@ pub struct HnswHeader {
     pub width: u32,
     /// A row of the topmost level.
     pub entry: u32,
-    /// Size of the candidate list at which the recall below was measured.
-    pub ef: u32,
-    /// recall@10 against the exact scan, for questions about the repository.
-    pub recall: f32,
     pub zero: u32,
+    /// For questions about the repository.
+    pub questions: Recalls,
+    /// For vectors like those of the rows, as of code whose copies are searched for.
+    pub rows: Recalls,
+}
+
+/// The recall of a graph for vectors of one kind.
+#[derive(Debug, Clone, Copy, Default, Pod, Zeroable)]
+#[repr(C)]
+pub struct Recalls {
+    /// Of the best [`FEW`] rows.
+    pub few: Recall,
+    /// Of the best [`MANY`] rows.
+    pub many: Recall,
+}
+
+/// The recall of a graph against the exact scan.
+#[derive(Debug, Clone, Copy, Default, Pod, Zeroable)]
+#[repr(C)]
+pub struct Recall {
+    /// Size of the candidate list with which the share was measured.
+    pub ef: u32,
+    /// Share of the best rows that are found; 0 if it was not measured.
+    pub share: f32,
+}
+
+/// A kind of vector that is searched for. Rows are near to each other, and questions are not near to them, so
+/// a graph needs a longer list for these.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum QueryKind {
+    Question,
+    Row,
+}
+
+impl HnswHeader {
+    /// Returns the recall of the best `k` rows, or of the next larger number of rows that was measured.
+    pub fn recall(&self, kind: QueryKind, k: usize) -> Recall {
+        let recalls = match kind {
+            QueryKind::Question => &self.questions,
+            QueryKind::Row => &self.rows,
+        };
+
+        if k <= FEW { recalls.few } else { recalls.many }
+    }
 }
 
 /// The neighbours of rows, level by level.

@@ -1,10 +1,12 @@
 //! Dense retrieval: the rows whose vectors are nearest to that of the query, by exact scan, binary
 //! quantisation or HNSW.
 
-use codeweaver_index::hnsw::{MIN_RECALL, MIN_ROWS};
+use std::sync::Arc;
+
+use codeweaver_index::hnsw::MIN_RECALL;
 use codeweaver_store::hnsw::search::HnswSearch;
 use codeweaver_store::hnsw::vectors::RowVectors;
-use codeweaver_store::hnsw::{HnswIndex, Layers as _};
+use codeweaver_store::hnsw::{HnswHeader, HnswIndex, Layers as _, QueryKind};
 
 use super::binary_quantisation;
 use super::parallel;
@@ -17,6 +19,11 @@ pub use super::exact_scan::DenseSearch;
 /// Minimum share of a graph's rows in scope for which [`Ann::Auto`] uses the graph. With fewer, most of the
 /// search visits rows out of scope, and a scan of those in scope costs less.
 const MIN_LIVE_SHARE: f64 = 0.5;
+
+/// Numbers of rows that a scan reads, on two cores, in the time in which a graph is searched on one for each
+/// row of its candidate list: by their sign bits, and by all components. `benches/vectors.rs` measures both.
+const SIGN_ROWS_PER_CANDIDATE: u64 = 560;
+const ROWS_PER_CANDIDATE: u64 = 160;
 
 /// Result of [`DenseSearch::nearest`].
 pub struct Nearest {
@@ -47,15 +54,17 @@ impl Method {
         }
     }
 
-    /// Chooses the method for `n_rows` rows in scope.
+    /// Chooses the method for a vector of `kind` and `n_rows` rows in scope.
     ///
     /// The choice depends on the request and the view alone, except for HNSW, which is built in the
-    /// background.
-    fn choose(ann: Ann, n_rows: u64, has_hnsw: bool, min_quantised_rows: u64) -> Method {
+    /// background. The cosines of similar code are shown, so its rows are not estimated.
+    fn choose(ann: Ann, kind: QueryKind, n_rows: u64, has_hnsw: bool, min_quantised_rows: u64) -> Method {
+        let is_large = kind == QueryKind::Question && n_rows >= min_quantised_rows;
+
         match ann {
             Ann::Auto | Ann::Hnsw if has_hnsw => Method::Hnsw,
             Ann::Signs => Method::Signs,
-            Ann::Auto if n_rows >= min_quantised_rows => Method::Signs,
+            Ann::Auto if is_large => Method::Signs,
             Ann::Auto | Ann::Exact | Ann::Hnsw => Method::Exact,
         }
     }
@@ -70,7 +79,7 @@ impl DenseSearch<'_> {
         let (n_rows, tuning) = (self.scope.n_rows, self.tuning);
         let graph = self.graph(ann);
 
-        let method = Method::choose(ann, n_rows, graph.is_some(), tuning.min_quantised_rows);
+        let method = Method::choose(ann, self.kind, n_rows, graph.is_some(), tuning.min_quantised_rows);
 
         let by_segment = match (method, graph) {
             (Method::Signs, _) => binary_quantisation::nearest(self),
@@ -89,26 +98,20 @@ impl DenseSearch<'_> {
 
     /// Returns the graph with the number of segments that it covers; `None` if there is none or if a scan is
     /// preferred.
-    fn graph(&self, ann: Ann) -> Option<(usize, HnswIndex)> {
-        let is_wanted = match ann {
-            Ann::Exact | Ann::Signs => false,
-            Ann::Hnsw => true,
-            Ann::Auto => self.scope.n_rows >= MIN_ROWS,
-        };
+    fn graph(&self, ann: Ann) -> Option<(usize, Arc<HnswIndex>)> {
+        if matches!(ann, Ann::Exact | Ann::Signs) {
+            return None;
+        }
 
-        let (n, graph) = is_wanted.then(|| self.view.reader.graph()).flatten()?;
-
+        let (n, graph) = self.view.reader.graph()?;
         let n_live: u64 = self.scope.rows[..n].iter().map(|rows| u64::from(rows.n_live())).sum();
-        let header = graph.header();
-        // A search that misses rows, or mostly visits rows out of scope, is worse than a scan.
-        let pays = header.recall >= MIN_RECALL && n_live as f64 >= f64::from(header.n_rows) * MIN_LIVE_SHARE;
-        (ann == Ann::Hnsw || pays).then_some((n, graph))
+        (ann == Ann::Hnsw || pays(graph.header(), n_live, self.kind, self.k)).then_some((n, graph))
     }
 
     /// Returns the nearest rows in scope among the first `n` segments.
     fn search_graph(&self, n: usize, graph: &HnswIndex) -> Vec<(f32, RowId)> {
         let rows = RowVectors::from_segments(&self.view.reader.segments[..n]);
-        let ef = (graph.header().ef as usize).max(self.k);
+        let ef = (graph.header().recall(self.kind, self.k).ef as usize).max(self.k);
         let found = HnswSearch { layers: graph, rows: &rows, kernel: self.kernel }.nearest(ef, &|row| {
             let (segment, row) = rows.locate(row);
             self.scope.rows[segment].contains(row)
@@ -123,16 +126,54 @@ impl DenseSearch<'_> {
     }
 }
 
+/// Returns whether a search of a graph for the best `k` rows, of which `n_live` are in scope, is better than a
+/// scan of these. It is not if it misses rows, mostly visits rows out of scope, or takes longer.
+fn pays(header: &HnswHeader, n_live: u64, kind: QueryKind, k: usize) -> bool {
+    let recall = header.recall(kind, k);
+    let rows_per_candidate = match kind {
+        QueryKind::Question => SIGN_ROWS_PER_CANDIDATE,
+        QueryKind::Row => ROWS_PER_CANDIDATE,
+    };
+
+    recall.share >= MIN_RECALL
+        && n_live as f64 >= f64::from(header.n_rows) * MIN_LIVE_SHARE
+        && n_live > u64::from(recall.ef) * rows_per_candidate
+}
+
 #[cfg(test)]
 mod tests {
+    use codeweaver_store::hnsw::{Recall, Recalls};
+
     use super::*;
 
     #[test]
+    fn a_graph_is_searched_where_it_finds_enough_in_less_time_than_a_scan() {
+        let recalls = |ef, share| Recalls { few: Recall { ef: 50, share: 1.0 }, many: Recall { ef, share } };
+        let header = HnswHeader {
+            n_rows: 1_000_000,
+            questions: recalls(1600, 0.99),
+            rows: recalls(300, 0.99),
+            ..HnswHeader::default()
+        };
+        let question = |header: &HnswHeader, n_live| pays(header, n_live, QueryKind::Question, 300);
+
+        assert!(question(&header, 1_000_000));
+        assert!(!question(&header, 499_999), "most rows are out of scope");
+        assert!(!question(&HnswHeader { questions: recalls(1600, 0.98), ..header }, 1_000_000), "misses rows");
+        assert!(!question(&HnswHeader { questions: recalls(3200, 0.99), ..header }, 1_000_000), "takes longer");
+
+        let small = HnswHeader { n_rows: 60_000, ..header };
+        assert!(!question(&small, 60_000) && pays(&small, 60_000, QueryKind::Row, 300));
+    }
+
+    #[test]
     fn large_scopes_are_not_scanned_exactly() {
-        let choose = |ann, n_rows, has_hnsw| Method::choose(ann, n_rows, has_hnsw, 1000);
+        let choose =
+            |ann, n_rows, has_hnsw| Method::choose(ann, QueryKind::Question, n_rows, has_hnsw, 1000);
         let (few, many) = (999, 1000);
         assert_eq!(choose(Ann::Auto, few, false), Method::Exact);
         assert_eq!(choose(Ann::Auto, many, false), Method::Signs);
+        assert_eq!(Method::choose(Ann::Auto, QueryKind::Row, many, false, 1000), Method::Exact);
         assert_eq!(choose(Ann::Auto, many, true), Method::Hnsw);
         assert_eq!(choose(Ann::Exact, many, true), Method::Exact);
         assert_eq!(choose(Ann::Signs, few, true), Method::Signs);

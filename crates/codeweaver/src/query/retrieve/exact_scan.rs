@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use codeweaver_base::sys::DotKernel;
+use codeweaver_store::hnsw::QueryKind;
 
 use super::top_k::TopK;
 use super::tuning::Tuning;
@@ -22,6 +23,7 @@ pub struct DenseSearch<'a> {
     pub vector: &'a [i8],
     /// For `vector`.
     pub kernel: &'a DotKernel,
+    pub kind: QueryKind,
     /// Number of rows that must be among those found, at least 1.
     pub k: usize,
     pub tuning: Tuning,

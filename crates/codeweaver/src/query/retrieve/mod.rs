@@ -27,6 +27,7 @@ mod tuning;
 use rustc_hash::FxHashMap;
 
 use codeweaver_base::sys::DotKernel;
+use codeweaver_store::hnsw::QueryKind;
 use codeweaver_text::{QueryTerm, stem};
 
 use super::cancel::IsOver;
@@ -144,6 +145,7 @@ impl Retrieval<'_> {
             scope,
             vector: &vector.components,
             kernel,
+            kind: QueryKind::Question,
             k: MAX_ROWS,
             tuning: self.tuning,
             is_over: self.is_over,
@@ -324,14 +326,14 @@ pub fn absent_terms<'q>(view: &View, query: &'q ParsedQuery) -> Vec<&'q QueryTer
     terms.map(|(term, _)| term).filter(|term| !paths::is_in_any(view, &term.term)).collect()
 }
 
-/// Returns the best rows of `search`, best first, with their cosines by an exact scan. `scale` is that of the
-/// vectors.
+/// Returns the best rows of `search`, best first, with their cosines, by a graph or an exact scan. `scale` is
+/// that of the vectors.
 pub fn nearest(search: &DenseSearch<'_>, scale: f32) -> Vec<(f32, RowId)> {
     if !search.fits() {
         return Vec::new();
     }
 
-    let rows = search.nearest(Ann::Exact).rows;
+    let rows = search.nearest(Ann::Auto).rows;
     let mut best = top_k::best_rows(search.view, rows.into_iter(), search.k);
     best.iter_mut().for_each(|(score, _)| *score /= scale * scale);
     best

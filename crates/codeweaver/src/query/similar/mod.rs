@@ -18,6 +18,7 @@ use codeweaver_base::sys::DotKernel;
 use codeweaver_config::Settings;
 use codeweaver_embed::{EmbedCost, Embedder};
 use codeweaver_git::quoting;
+use codeweaver_store::hnsw::QueryKind;
 
 use super::answer::Ranking;
 use super::cancel::Cancel;
@@ -220,6 +221,7 @@ fn neighbours(
         scope,
         vector,
         kernel,
+        kind: QueryKind::Row,
         k: MAX_NEIGHBOURS,
         tuning: resources.tuning,
         is_over: &|| cancel.is_cancelled(),
