@@ -9,7 +9,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "scale"))
 
 from plot import Line  # noqa: E402
 
-# MIN_RECALL of src/index/hnsw/certify.rs.
+# The recall that crates/index/src/hnsw/certify.rs demands.
 MIN_RECALL = 0.985
 EXACT, SIGNS, HNSW = "exact scan", "binary quantisation", "HNSW"
 
