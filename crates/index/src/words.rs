@@ -2,13 +2,14 @@
 
 use codeweaver_git::BlobReader;
 use codeweaver_store::rows::DocMeta;
+use codeweaver_text as text;
 
 use crate::policy::{SkipReason, skip_reason};
 
 /// Maximum size of blobs that are read for their words alone.
 pub(super) const MAX_BYTES: u64 = 32 << 20;
 
-/// Returns whether the words of a blob that is `skipped` are stored. Binary files have no words, and those of
+/// Returns whether the words of a blob in UTF-8 that is `skipped` are stored. Binary files have no words, and those of
 /// credentials must not be searchable. A blob that was not read is passed without bytes.
 pub(super) fn are_stored(skipped: Option<SkipReason>, blob: &[u8]) -> bool {
     match skipped {
@@ -18,7 +19,7 @@ pub(super) fn are_stored(skipped: Option<SkipReason>, blob: &[u8]) -> bool {
     }
 }
 
-/// Calls `set` with the blob of `doc`, if its words are stored and it can be read. A doc without words is
+/// Calls `set` with the blob of `doc` in UTF-8, if its words are stored and it can be read. A doc without words is
 /// read by each search.
 pub(super) fn set_last(blobs: &mut BlobReader, doc: &DocMeta, set: impl FnOnce(&[u8])) {
     let skipped = skip_reason(doc.skipped);
@@ -27,8 +28,13 @@ pub(super) fn set_last(blobs: &mut BlobReader, doc: &DocMeta, set: impl FnOnce(&
     }
 
     match blobs.read(&doc.key.blob_oid) {
-        Ok(Some(blob)) if are_stored(skipped, blob) => set(blob),
-        Ok(_) => {}
+        Ok(Some(blob)) => {
+            let blob = &*text::to_utf8(blob);
+            if are_stored(skipped, blob) {
+                set(blob);
+            }
+        }
+        Ok(None) => {}
         Err(error) => {
             tracing::debug!(component = "index", operation = "words", %error, "a blob could not be read");
         }

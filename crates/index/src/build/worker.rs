@@ -199,7 +199,7 @@ impl Worker<'_> {
         Ok(chunked)
     }
 
-    /// Chunks and embeds a blob, decoded by its byte order mark, adds it as one doc, and returns its ordinal.
+    /// Chunks and embeds a blob in UTF-8, adds it as one doc, and returns its ordinal.
     pub(super) fn doc(
         &self,
         job: &Job,
@@ -208,8 +208,8 @@ impl Worker<'_> {
         builder: &mut SegmentBuilder,
     ) -> Result<u32, IndexError> {
         let ordinal = builder.n_docs() as u32;
-        let Content { size, bytes: raw } = *content;
-        let bytes = &*text::to_utf8(raw);
+        let Content { size, bytes } = *content;
+        let bytes = &*text::to_utf8(bytes);
         let chunked = self.chunk(job, size, bytes);
         let skipped = chunked.as_ref().err().copied();
         let doc = DocMeta {
@@ -222,8 +222,8 @@ impl Worker<'_> {
 
         let Ok(chunked) = chunked else {
             builder.push_doc(doc, Vec::new(), &[], &[]);
-            if words::are_stored(skipped, raw) {
-                builder.set_words(raw);
+            if words::are_stored(skipped, bytes) {
+                builder.set_words(bytes);
             }
             let errors = u64::from(skipped == Some(SkipReason::Crashed));
             self.context.progress.add(&Counters { files: 1, errors, ..Counters::default() });
@@ -253,7 +253,7 @@ impl Worker<'_> {
         });
 
         builder.push_counted(doc, embedded.rows, &embedded.vectors, terms.of_doc());
-        builder.set_words(raw);
+        builder.set_words(bytes);
 
         Ok(ordinal)
     }
