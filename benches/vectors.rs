@@ -36,9 +36,9 @@ use codeweaver::query::{Ann, Searcher, Tuning, ViewRequest, WorktreeMode};
 use codeweaver_base::sys::DotKernel;
 use codeweaver_index::Codebase;
 use codeweaver_index::hnsw::{MIN_RECALL, certify, construct};
-use codeweaver_store::hnsw::{HnswData, QueryKind};
 use codeweaver_store::hnsw::search::HnswSearch;
 use codeweaver_store::hnsw::vectors::RowVectors;
+use codeweaver_store::hnsw::{HnswData, QueryKind};
 use codeweaver_store::live::LiveRows;
 
 use common::{Result, Samples, corpora, row, setting};
@@ -221,7 +221,16 @@ fn recalls(exact: &[Vec<f32>], found: &[Vec<f32>], keep: usize) -> String {
 fn nearest(view: &View, scope: &Scope, query: &[i8], (ann, keep): (Ann, usize)) -> Vec<(f32, RowId)> {
     let kernel = &DotKernel::new(query);
     let tuning = Tuning::default();
-    let search = DenseSearch { view, scope, vector: query, kernel, kind: QueryKind::Question, k: keep, tuning, is_over: &|| false };
+    let search = DenseSearch {
+        view,
+        scope,
+        vector: query,
+        kernel,
+        kind: QueryKind::Question,
+        k: keep,
+        tuning,
+        is_over: &|| false,
+    };
     let mut rows = search.nearest(ann).rows;
     let best_first = |a: &(f32, RowId), b: &(f32, RowId)| b.0.total_cmp(&a.0);
     // Each segment has found its own best, which are far more.

@@ -99,7 +99,9 @@ impl DenseSearch<'_> {
     /// Returns the graph with the number of segments that it covers; `None` if there is none or if a scan is
     /// preferred.
     fn graph(&self, ann: Ann) -> Option<(usize, Arc<HnswIndex>)> {
-        if matches!(ann, Ann::Exact | Ann::Signs) {
+        // Without looking for a file where no graph can be better.
+        let is_small = self.scope.n_rows <= self.k as u64 * rows_per_candidate(self.kind);
+        if matches!(ann, Ann::Exact | Ann::Signs) || (ann == Ann::Auto && is_small) {
             return None;
         }
 
@@ -126,18 +128,22 @@ impl DenseSearch<'_> {
     }
 }
 
+/// The number of rows that a scan reads in the time that a row of the candidate list takes.
+fn rows_per_candidate(kind: QueryKind) -> u64 {
+    match kind {
+        QueryKind::Question => SIGN_ROWS_PER_CANDIDATE,
+        QueryKind::Row => ROWS_PER_CANDIDATE,
+    }
+}
+
 /// Returns whether a search of a graph for the best `k` rows, of which `n_live` are in scope, is better than a
 /// scan of these. It is not if it misses rows, mostly visits rows out of scope, or takes longer.
 fn pays(header: &HnswHeader, n_live: u64, kind: QueryKind, k: usize) -> bool {
     let recall = header.recall(kind, k);
-    let rows_per_candidate = match kind {
-        QueryKind::Question => SIGN_ROWS_PER_CANDIDATE,
-        QueryKind::Row => ROWS_PER_CANDIDATE,
-    };
 
     recall.share >= MIN_RECALL
         && n_live as f64 >= f64::from(header.n_rows) * MIN_LIVE_SHARE
-        && n_live > u64::from(recall.ef) * rows_per_candidate
+        && n_live > u64::from(recall.ef) * rows_per_candidate(kind)
 }
 
 #[cfg(test)]
@@ -159,8 +165,14 @@ mod tests {
 
         assert!(question(&header, 1_000_000));
         assert!(!question(&header, 499_999), "most rows are out of scope");
-        assert!(!question(&HnswHeader { questions: recalls(1600, 0.98), ..header }, 1_000_000), "misses rows");
-        assert!(!question(&HnswHeader { questions: recalls(3200, 0.99), ..header }, 1_000_000), "takes longer");
+        assert!(
+            !question(&HnswHeader { questions: recalls(1600, 0.98), ..header }, 1_000_000),
+            "misses rows"
+        );
+        assert!(
+            !question(&HnswHeader { questions: recalls(3200, 0.99), ..header }, 1_000_000),
+            "takes longer"
+        );
 
         let small = HnswHeader { n_rows: 60_000, ..header };
         assert!(!question(&small, 60_000) && pays(&small, 60_000, QueryKind::Row, 300));
@@ -168,8 +180,7 @@ mod tests {
 
     #[test]
     fn large_scopes_are_not_scanned_exactly() {
-        let choose =
-            |ann, n_rows, has_hnsw| Method::choose(ann, QueryKind::Question, n_rows, has_hnsw, 1000);
+        let choose = |ann, n_rows, has_hnsw| Method::choose(ann, QueryKind::Question, n_rows, has_hnsw, 1000);
         let (few, many) = (999, 1000);
         assert_eq!(choose(Ann::Auto, few, false), Method::Exact);
         assert_eq!(choose(Ann::Auto, many, false), Method::Signs);
