@@ -14,12 +14,12 @@ pub fn typed() -> Vec<OsString> {
 }
 
 fn with_ignored_case(mut arguments: Vec<OsString>) -> Vec<OsString> {
-    let Some(command) = arguments.iter().position(|argument| argument == "search") else {
+    // After `--`, everything is the query.
+    let end = arguments.iter().position(|argument| argument == "--").unwrap_or(arguments.len());
+    let Some(command) = arguments[..end].iter().position(|argument| argument == "search") else {
         return arguments;
     };
 
-    // After `--`, everything is the query.
-    let end = arguments.iter().position(|argument| argument == "--").unwrap_or(arguments.len());
     let finds_lines = arguments[command..end].iter().any(is_line_mode);
 
     for at in command..end {
@@ -60,6 +60,7 @@ mod tests {
             ("cw search --mode=regex -i test", "cw search --mode=regex --ignore-case test"),
             ("cw search -- -i session", "cw search -- -i session"),
             ("cw ask -i session", "cw ask -i session"),
+            ("cw complete bash 2 -- cw search -i", "cw complete bash 2 -- cw search -i"),
         ] {
             assert_eq!(meant(typed), expected);
         }
