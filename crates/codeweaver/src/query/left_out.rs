@@ -18,7 +18,7 @@ use super::request::{Filters, Request};
 use super::view::View;
 
 /// Time in which left-out files are searched for one request.
-const BUDGET: Duration = Duration::from_millis(200);
+const BUDGET: Duration = Duration::from_secs(1);
 /// Maximum number of names that are looked up.
 const MAX_NAMES: usize = 3;
 /// Maximum number of files that a note names.
