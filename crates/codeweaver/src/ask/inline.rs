@@ -67,7 +67,10 @@ fn code(text: &str, out: &mut String) -> Option<usize> {
 
 /// Reads `:role:` or `{role}` with the text in backticks after it.
 fn role(text: &str, out: &mut String) -> Option<usize> {
-    let (close, inner) = if text.starts_with(':') { (":`", &text[1..]) } else { ("}`", &text[1..]) };
+    let (close, inner) = match text.strip_prefix(':') {
+        Some(inner) => (":`", inner),
+        None => ("}`", &text[1..]),
+    };
     let end = inner.find(close)?;
     let name = &inner[..end];
     if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || "-_:".contains(c)) {

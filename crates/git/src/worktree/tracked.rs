@@ -133,8 +133,9 @@ pub(super) fn is_unmodified(repo: &Repo, root: &Path, index: &gix::index::State,
 /// git hides edits of them, but who searches them sees them. Only where the file does not exist they count as
 /// committed.
 pub(super) fn is_checked(entry: &gix::index::Entry, is_sparse: bool) -> bool {
-    !(is_sparse && entry.flags.contains(Flags::SKIP_WORKTREE))
-        && !matches!(entry.mode, EntryMode::COMMIT | EntryMode::DIR)
+    let is_outside = is_sparse && entry.flags.contains(Flags::SKIP_WORKTREE);
+
+    !is_outside && !matches!(entry.mode, EntryMode::COMMIT | EntryMode::DIR)
 }
 
 /// Returns whether the working tree is a sparse checkout.
