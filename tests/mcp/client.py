@@ -1,6 +1,6 @@
 """Drives `git-codeweaver mcp` with the official Python SDK: python client.py PROGRAM REPOSITORY OTHER_REPOSITORY.
 
-REPOSITORY is indexed, OTHER_REPOSITORY is a git repository without an index. Prints "ok" after the last check.
+REPOSITORY is indexed, OTHER_REPOSITORY is a git repository without an index, which no call makes. Prints "ok" after the last check.
 """
 
 import asyncio

@@ -53,6 +53,7 @@ mod tests {
     fn replaced_files_and_the_replaced_head_are_counted() {
         let repo = TestRepo::with_files(&[("a", "1\n"), ("b", "2\n")]);
         repo.write("a", "3\n").commit("second");
+        repo.write("a", "4\n").commit("third");
         let n_replaced = || repo.open().n_replaced().unwrap();
         assert_eq!(n_replaced(), 0);
         repo.git(["replace", "--graft", "HEAD~1"]);

@@ -202,7 +202,7 @@ fn unknown_languages_and_kinds_are_errors() {
     for args in [&["search", "x"][..], &["similar", "src/parse.rs:2"]] {
         let with = |more: &[&str]| repo.codeweaver([args, more].concat());
         with(&["--kind", "functoin"]).fails(2).is_an_error("no kind 'functoin'", "did you mean `function`?");
-        with(&["--kind", "xyzzy"]).fails(2).is_an_error("no kind 'xyzzy'", "DEFINITION_CALLABLE");
+        with(&["--kind", "xyzzy"]).fails(2).is_an_error("no kind 'xyzzy'", "DEFINITION_TYPE");
         with(&["--lang", "pyhton"]).fails(2).is_an_error("no language 'pyhton'", "did you mean `python`?");
         // A language that this repository does not have is a question like any other.
         with(&["--lang", "cobol"]).fails(1);

@@ -173,6 +173,7 @@ fn doctor_prints_one_line_for_each_check() {
     $ git codeweaver doctor
     ok    git         [GIT]
     ok    repository  worktree [REPO]
+    ok    ignored     git ignores .codeweaver
     ok    program     [BIN]/git-codeweaver
     warn  hooks       not installed: post-commit, post-checkout, post-merge, post-rewrite
                       fix: git codeweaver init; without hooks the index is updated at the next search

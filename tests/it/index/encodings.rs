@@ -47,7 +47,7 @@ fn marked_encodings_are_indexed_with_their_lines() {
             let file = lines.pointer("/files/0").or(lines.pointer("/matches/0/file")).unwrap();
             assert_eq!(file["path"], "wide.py", "{args:?}: {lines:#}");
         }
-        let lines = client.ask("find_text", json!({ "text": "ünïcode" }));
+        let lines = client.ask("find_text", json!({ "pattern": "ünïcode" }));
         assert_eq!(lines["files"][0]["path"], "wide.py", "{lines:#}");
         assert!(lines["files"][0]["encoding"].as_str().unwrap().starts_with("UTF-"), "{lines:#}");
         assert_eq!(skipped(&repo, "binary"), 0);

@@ -17,6 +17,7 @@ fn indexed() -> TestRepo {
 fn the_python_sdk_works_with_the_server() {
     let Some(python) = Tool::PYTHON_MCP.find() else { return };
     let (repo, other) = (indexed(), TestRepo::with_files(FILES));
+    other.write("codeweaver.toml", "mcp.index_small = false\n");
     let allowed = serde_json::json!([other.root()]).to_string();
     repo.codeweaver(["config", "set", "--user", "mcp.allow", &allowed]).success();
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/mcp/client.py");

@@ -143,7 +143,9 @@ fn invalid_messages_are_answered_and_do_not_end_the_server() {
     assert_eq!(without_id(&mut client, br#"{"hello":"world"}"#), -32600);
     let long =
         format!(r#"{{"jsonrpc":"2.0","id":5,"method":"ping","params":{{"x":"{}"}}}}"#, "x".repeat(3 << 20));
-    assert_eq!(without_id(&mut client, long.as_bytes()), -32600);
+    client.send_raw(long.as_bytes());
+    let too_long = client.wait_for(|m| m.get("error").is_some());
+    assert_eq!((&too_long["id"], code(&too_long)), (&json!(5), -32600));
     client.send_raw(b"");
     client.notify("notifications/nonsense", json!({ "a": [1, 2] }));
     client.notify("notifications/cancelled", json!({ "requestId": 4711 }));
@@ -186,7 +188,6 @@ fn arguments_that_make_no_sense_are_errors_that_say_so() {
         ("find_code", json!({ "query": "x path:../outside" })),
         ("find_code", json!({ "query": "x", "cursor": "nonsense" })),
         ("find_code", json!({ "query": "x", "cursor": "5-0123456789abcdef" })),
-        ("find_code", json!({ "query": "x", "path": "relative/path" })),
         ("find_code", json!({ "query": "x", "path": "/tmp/\u{0}x" })),
         ("find_similar", json!({ "file": "src/parse.rs", "line": 0 })),
         ("find_similar", json!({ "file": "../outside/secret.txt", "line": 1 })),

@@ -206,8 +206,12 @@ fn compare_random_patterns(repo: &TestRepo, rng: &mut Rng, n: usize) {
         ours.extend(["--", &pattern]);
         let Some(expected) = of_git(repo, &gits) else { continue };
         n_found += usize::from(!expected.is_empty());
-        let shown = if scope > 2 { expected } else { without_rev(expected) };
-        assert_eq!(of_codeweaver(repo, &ours), shown, "{ours:?} {gits:?}");
+        let mut shown = if scope > 2 { expected } else { without_rev(expected) };
+        let mut found = of_codeweaver(repo, &ours);
+        // UTF-16, which git does not decode.
+        shown.retain(|(path, _)| path != "wide.txt");
+        found.retain(|(path, _)| path != "wide.txt");
+        assert_eq!(found, shown, "{ours:?} {gits:?}");
     }
     assert!(n_found > n / 2, "{n_found} of {n} patterns were found at all");
 }
