@@ -2,7 +2,8 @@
 //!
 //! Indexing runs in separate processes. A call waits for a run for a limited time and reports its progress;
 //! after that the run continues, and the answer contains its progress. Cancelling the call ends the run that
-//! it started; finished work is kept.
+//! it started; finished work is kept. A run of another process, such as a hook's, is waited for likewise and
+//! never disturbed.
 
 use std::collections::BTreeMap;
 use std::io::Read as _;
@@ -118,19 +119,23 @@ impl Tool for ManageIndex {
         let wait = Duration::from_secs(arguments.wait_seconds.unwrap_or(DEFAULT_WAIT_SECONDS));
         let force = arguments.force.unwrap_or(false);
 
-        let lifecycle = lifecycle(codebase)?;
         let action = arguments.action;
-        // A run in progress is never disturbed.
+        let run = Run { target: &target, call, deadline: Instant::now() + wait };
+        let was_damaged = action == Action::Create && is_damaged(codebase);
+
+        let mut lifecycle = lifecycle_of(codebase)?;
         if lifecycle == Lifecycle::Indexing && action != Action::Status {
-            return Err(not_ready(&target, call));
+            run.wait_for_other()?;
+            lifecycle = lifecycle_of(codebase)?;
         }
 
-        let run = Run { target: &target, call, wait };
         let message = match (action, &lifecycle) {
             (Action::Status, _) => None,
             // A run begins with a repair, so an ordinary one is enough.
-            (Action::Create, Lifecycle::Indexed) if !force && is_damaged(codebase) => {
-                run.build(false)?;
+            (Action::Create, Lifecycle::Indexed) if !force && was_damaged => {
+                if is_damaged(codebase) {
+                    run.build(false)?;
+                }
                 Some("it was damaged and has been repaired".to_owned())
             }
             (Action::Create, Lifecycle::Indexed) if !force => {
@@ -207,7 +212,8 @@ fn text_of(output: &Output) -> String {
 struct Run<'a> {
     target: &'a CallTarget,
     call: &'a Call,
-    wait: Duration,
+    /// End of the time that the call waits.
+    deadline: Instant,
 }
 
 impl Run<'_> {
@@ -220,22 +226,37 @@ impl Run<'_> {
         exclude::add_exclude(codebase.repo.common_dir())
             .map_err(|error| CallError::new(GitError::from(error), codebase))?;
 
-        let mut child = background::start_run(codebase, reindex)
-            .map_err(|error| CallError::failed(error, root.clone()))?;
+        loop {
+            let mut child = background::start_run(codebase, reindex)
+                .map_err(|error| CallError::failed(error, root.clone()))?;
 
-        self.call.step(0.0, "reading the tree");
-        match self.wait_for_exit(&mut child, reindex) {
-            Some(0) => {
-                self.call.step(100.0, "done");
-                Ok("indexed".to_owned())
+            self.call.step(0.0, "reading the tree");
+            match self.wait_for_exit(&mut child, reindex) {
+                Some(0) => {
+                    self.call.step(100.0, "done");
+                    return Ok("indexed".to_owned());
+                }
+                // The run was refused: another run, for example of a hook, holds the work lease.
+                Some(1) => self.wait_for_other()?,
+                Some(_) => return Err(CallError::failed(failure_message(&mut child), root)),
+                None => {
+                    // A thread waits for the process, so that it does not become a zombie.
+                    let _ = std::thread::Builder::new().name("reap".into()).spawn(move || child.wait());
+                    return Err(not_ready(self.target, self.call));
+                }
             }
-            // The run was refused: another run, for example of a hook, holds the work lease.
-            Some(1) => Err(not_ready(self.target, self.call)),
-            Some(_) => Err(CallError::failed(failure_message(&mut child), root)),
-            None => {
-                // A thread waits for the process, so that it does not become a zombie.
-                let _ = std::thread::Builder::new().name("reap".into()).spawn(move || child.wait());
-                Err(not_ready(self.target, self.call))
+        }
+    }
+
+    /// Waits until no other process indexes the codebase; `not_ready` if one still does at the deadline.
+    fn wait_for_other(&self) -> Result<(), CallError> {
+        loop {
+            if self.call.is_stopped() || Instant::now() >= self.deadline {
+                return Err(not_ready(self.target, self.call));
+            }
+            std::thread::sleep(POLL);
+            if self.target.codebase().lease_holder().is_none() {
+                return Ok(());
             }
         }
     }
@@ -269,7 +290,7 @@ impl Run<'_> {
     /// Returns whether a call stops to wait for a run. A run that is not visible yet is waited for longer.
     fn is_over(&self, started: Instant, reindex: bool) -> bool {
         self.call.is_stopped()
-            || started.elapsed() >= self.wait
+            || Instant::now() >= self.deadline
                 && (self.has_started(reindex) || started.elapsed() >= START_TIMEOUT)
     }
 
@@ -277,7 +298,7 @@ impl Run<'_> {
     /// before it.
     fn has_started(&self, reindex: bool) -> bool {
         let codebase = self.target.codebase();
-        match lifecycle(codebase) {
+        match lifecycle_of(codebase) {
             Ok(Lifecycle::Indexed) => !reindex && codebase.lease_holder().is_some(),
             Ok(lifecycle) => lifecycle == Lifecycle::Indexing,
             Err(_) => true,
@@ -327,7 +348,7 @@ fn clear_index(target: &CallTarget, call: &Call) -> Result<String, CallError> {
     }
 }
 
-fn lifecycle(codebase: &Codebase) -> Result<Lifecycle, CallError> {
+fn lifecycle_of(codebase: &Codebase) -> Result<Lifecycle, CallError> {
     let state = codebase
         .check_trust()
         .and_then(|_| Ok(State::read_permitted(&codebase.store())?.0))
