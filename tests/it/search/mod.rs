@@ -9,6 +9,7 @@ mod focus;
 mod golden;
 mod limits;
 mod navigation;
+mod raised;
 mod related;
 mod reports;
 mod rerank;

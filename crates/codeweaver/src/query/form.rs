@@ -5,6 +5,7 @@ use codeweaver_text::{self as text, Translation};
 use super::answer::Ranking;
 use super::parse::report::{Report, title};
 use super::part::QueryPart;
+use super::raised::Raised;
 use super::report::ReportParts;
 use super::request::Request;
 use super::resources::Resources;
@@ -30,16 +31,27 @@ pub enum Form {
 impl Form {
     /// Chooses the form of the query of `request` for the words that `view` has. `is_by_words` says whether
     /// files are searched for by words; otherwise a query is at most translated.
-    pub fn choose(resources: &Resources<'_>, request: &Request, view: &View, is_by_words: bool) -> Form {
+    /// The words of a message that was found in the code, `raised`, are neither translated nor respelt.
+    pub fn choose(
+        resources: &Resources<'_>,
+        request: &Request,
+        view: &View,
+        is_by_words: bool,
+        raised: &Raised,
+    ) -> Form {
         let has = |stage: Stage| request.stages.has(stage);
+        let may_change = !raised.is_found();
 
         // A long text, such as a stack trace, is neither translated nor respelt: only some of it are words.
         let report = (is_by_words && has(Stage::Report)).then(|| Report::parse(&request.query)).flatten();
         if let Some(report) = report {
-            return Form::Report(Box::new(ReportParts::new(resources.codebase, view, request, &report)));
+            let mut parts = ReportParts::new(resources.codebase, view, request, &report);
+            parts.text.rows.extend(&raised.rows);
+            return Form::Report(Box::new(parts));
         }
 
-        let translation = has(Stage::Translation).then(|| translated::english(request, view)).flatten();
+        let is_translated = may_change && has(Stage::Translation);
+        let translation = is_translated.then(|| translated::english(request, view)).flatten();
         if let Some(translation) = translation {
             let part = QueryPart::new(title::without_references(&translation.text), request);
             return Form::Translated { part, translation };
@@ -50,7 +62,7 @@ impl Form {
             return Form::Typed { part, copied: Verbatim::default() };
         }
 
-        let respelling = has(Stage::Spelling).then(|| respelling(&part, view)).flatten();
+        let respelling = (may_change && has(Stage::Spelling)).then(|| respelling(&part, view)).flatten();
         if let Some(respelling) = respelling {
             // No chunk has the query verbatim, since none has the words that are respelt.
             let part = QueryPart::new(&respelling.text, request);
@@ -63,6 +75,7 @@ impl Form {
             copied = Verbatim::find(request, terms, view, &scope, resources.tuning.min_parallel_rows);
             part.rows.clone_from(&copied.rows);
         }
+        part.rows.extend(&raised.rows);
 
         Form::Typed { part, copied }
     }

@@ -11,6 +11,7 @@
 //! * [`answer`]: the texts of the best files, within the budget.
 //! * `form`: the form in which the query is searched for: as typed, `translated`, in the `spelling` of the
 //!   index, or taken apart as a [`report`].
+//! * `raised`: the code that prints a message.
 //! * `verbatim`, `rerank`: the stages after ranking.
 //! * `pipeline`: the sequence of form, retrieval, ranking and later stages.
 //! * `left_out`: names of the query that only files have which are not indexed.
@@ -51,6 +52,7 @@ mod part;
 pub(crate) mod passages;
 pub(crate) mod path_facts;
 mod pipeline;
+mod raised;
 #[doc(hidden)]
 pub mod rank;
 pub mod read;

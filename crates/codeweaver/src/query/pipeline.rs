@@ -10,8 +10,10 @@ use codeweaver_text as text;
 
 use super::answer::Ranking;
 use super::answer::evidence::Evidence;
+use super::error::QueryError;
 use super::form::Form;
 use super::part::QueryPart;
+use super::raised::Raised;
 use super::rank::{self, Weights, near_duplicates};
 use super::request::{Mode, Request};
 use super::resources::Resources;
@@ -19,9 +21,9 @@ use super::retrieve::Retrieval;
 use super::stage::Stage;
 use super::view::View;
 
-/// The stages after ranking, in their order. The cross-encoder is the last, since it reads only the best
-/// files of the final order.
-const LATER: [Stage; 2] = [Stage::Verbatim, Stage::Rerank];
+/// The stages after ranking, in their order. Files that raise a message come before those that repeat it. The
+/// cross-encoder is the last, since it reads only the best files of the final order.
+const LATER: [Stage; 3] = [Stage::Verbatim, Stage::Raised, Stage::Rerank];
 
 /// The ranking of the files of a view for a request.
 pub struct Pipeline<'a> {
@@ -40,23 +42,41 @@ impl Pipeline<'_> {
 
         let is_by_words =
             matches!(request.mode, Mode::Hybrid | Mode::Keyword) && request.stages.has(Stage::Files);
-        let form = Form::choose(resources, request, view, is_by_words);
+        let (raised, unread) = match self.raised(is_by_words) {
+            Ok(raised) => (raised, None),
+            Err(error) => (Raised::default(), Some(error)),
+        };
+        let form = Form::choose(resources, request, view, is_by_words, &raised);
 
         let mut ranking = form.rank(view, &request.filters.kinds, |part| self.rank_part(part));
+        if let Some(error) = unread {
+            ranking.warnings.push(format!("code was not compared with the message in the query: {error}"));
+        }
 
         for stage in LATER {
             if request.stages.has(stage) {
-                self.apply(stage, &form, &mut ranking);
+                self.apply(stage, &form, &raised, &mut ranking);
             }
         }
         ranking
     }
 
+    /// Finds the code that prints the message in the query, if files are searched for by words.
+    fn raised(&self, is_by_words: bool) -> Result<Raised, QueryError> {
+        let Pipeline { resources, request, view, deadline, .. } = self;
+        if !is_by_words || !request.stages.has(Stage::Raised) {
+            return Ok(Raised::default());
+        }
+
+        let cancel = &request.view.cancel;
+        Raised::find(resources, request, view, &|| Instant::now() > *deadline || cancel.is_cancelled())
+    }
     /// Applies one of the [`LATER`] stages to `ranking`.
-    fn apply(&self, stage: Stage, form: &Form, ranking: &mut Ranking) {
+    fn apply(&self, stage: Stage, form: &Form, raised: &Raised, ranking: &mut Ranking) {
         let Pipeline { resources: Resources { codebase, reranker, tuning, .. }, request, view, .. } = *self;
 
         match (stage, form) {
+            (Stage::Raised, _) => raised.promote(view, ranking),
             // The parts of a long query are evidence enough for its order.
             (_, Form::Report(_)) => {}
             (Stage::Verbatim, Form::Typed { copied, .. }) => {

@@ -12,6 +12,8 @@ pub enum Stage {
     Translation,
     /// Words that the index lacks are searched for in the spelling that it has.
     Spelling,
+    /// The code that prints a message comes first.
+    Raised,
     /// Files are ranked by everything that is known of them, not chunks by their similarity alone. The stages
     /// before and [`Stage::Verbatim`] are about files.
     Files,
@@ -23,8 +25,15 @@ pub enum Stage {
 
 impl Stage {
     /// All stages, in the order in which they act.
-    pub const ALL: [Stage; 6] =
-        [Stage::Report, Stage::Translation, Stage::Spelling, Stage::Files, Stage::Verbatim, Stage::Rerank];
+    pub const ALL: [Stage; 7] = [
+        Stage::Report,
+        Stage::Translation,
+        Stage::Spelling,
+        Stage::Raised,
+        Stage::Files,
+        Stage::Verbatim,
+        Stage::Rerank,
+    ];
 
     /// The name in tables of measurements.
     pub fn name(self) -> &'static str {
@@ -32,6 +41,7 @@ impl Stage {
             Stage::Report => "report",
             Stage::Translation => "translated_words",
             Stage::Spelling => "respelt_words",
+            Stage::Raised => "raised_message",
             Stage::Files => "files",
             Stage::Verbatim => "verbatim",
             Stage::Rerank => "rerank",
@@ -45,6 +55,7 @@ impl Stage {
             Stage::Report | Stage::Files => None,
             Stage::Translation => Some(Strategy::TranslatedWords),
             Stage::Spelling => Some(Strategy::RespeltWords),
+            Stage::Raised => Some(Strategy::RaisedMessage),
             Stage::Verbatim => Some(Strategy::Verbatim),
             Stage::Rerank => Some(Strategy::Rerank),
         }

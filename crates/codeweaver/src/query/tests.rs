@@ -29,7 +29,7 @@ const FILES: &[(&str, &str)] = &[
     ),
     (
         "src/util/numbers.py",
-        "def parse_number(text):\n    return int(text)\n\n\ndef next_prime(n):\n    return n + 1\n",
+        "def parse_number(text):\n    return int(text)\n\n\ndef next_prime(n):\n    if n < 0:\n        raise ValueError(f\"a negative number such as {n} has no prime\")\n    return n + 1\n",
     ),
     (
         "include/net/channel.h",
@@ -109,6 +109,7 @@ fn a_stage_acts_under_its_name_unless_it_is_switched_off() {
     for (stage, query) in [
         (Stage::Translation, "Wie werden die Passwörter der Benutzer geprüft?"),
         (Stage::Spelling, "authenticate a user by a pasword"),
+        (Stage::Raised, "ValueError: a negative number such as -3 has no prime"),
         (Stage::Verbatim, "Waits for a client and answers its request."),
     ] {
         let strategy = stage.strategy().unwrap();

@@ -94,6 +94,11 @@ impl Evidence {
         Evidence { known, kinds: kinds.to_vec(), ..self }
     }
 
+    /// Sets the bytes of the definition that answers in the chunk `id`; none if the chunk as a whole does.
+    pub fn set_known(&mut self, id: RowId, definition: Range<u32>) {
+        self.known.insert(id, definition);
+    }
+
     /// Whether the query is a single name and nothing else.
     pub fn is_single_name(&self) -> bool {
         self.is_single_name && self.names.len() == 1

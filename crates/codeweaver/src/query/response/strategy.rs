@@ -16,6 +16,7 @@
 ///
 /// * `translated_words`: a query in another language was searched for in English words;
 /// * `respelt_words`: words that the index lacks were searched for in the spelling that it has;
+/// * `raised_message`: the code that prints the message in the query came first;
 /// * `verbatim`: files that have the query as it is written came first;
 /// * `rerank`: a cross-encoder ordered the best files;
 /// * `own_weights`: the user's own weights decided the order.
@@ -36,6 +37,7 @@ pub enum Strategy {
     Evidence,
     TranslatedWords,
     RespeltWords,
+    RaisedMessage,
     Verbatim,
     Rerank,
     OwnWeights,

@@ -41,6 +41,7 @@ use super::view::{RowId, View};
 use dense::DenseSearch;
 use lexical::{Bm25, FileLexical, LexicalScores, LexicalSearch};
 
+pub(super) use top_k::row_key;
 pub use tuning::Tuning;
 
 /// Number of rows that lexical and dense retrieval each contribute.
