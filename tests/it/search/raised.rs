@@ -26,7 +26,7 @@ fn repo() -> TestRepo {
         (
             "server/open.go",
             "package server\n\nfunc Open(name string) error {\n\tif name == \"\" {\n\t\treturn nil\n\t}\n\
-             \treturn fmt.Errorf(\"cannot open %q: %w\", name, errClosed)\n}\n",
+             \treturn fmt.Errorf(\"cannot open %q for writing: %w\", name, errClosed)\n}\n",
         ),
         ("config/errors.yml", "en:\n  taken: \"%{field} has already been taken\"\n"),
     ]);
@@ -56,7 +56,7 @@ fn the_code_that_prints_a_message_comes_first() {
             "acquire",
         ),
         ("SyntaxError: unexpected } in the header", "lib/parse.js", "parse"),
-        ("error: cannot open \"a/b.txt\": file already closed", "server/open.go", "Open"),
+        ("error: cannot open \"a/b.txt\" for writing: file already closed", "server/open.go", "Open"),
         ("Name has already been taken", "config/errors.yml", "en.taken"),
     ] {
         let run = repo.codeweaver(["search", "--json", message]);

@@ -36,9 +36,10 @@ const SHORT: usize = 5;
 const SOME: f32 = 0.5;
 const MOST: f32 = 0.75;
 /// Words that messages have, in lower case.
-const TOLD: &str = "not no cannot can't couldn't doesn't didn't won't isn't failed failure fails unable invalid \
-    illegal missing must required requires expected unexpected unknown unsupported undefined unrecognized denied \
-    refused already only without unless exceeded occurred";
+const TOLD: &str = "cannot can't couldn't doesn't didn't won't isn't failed unable invalid illegal must unexpected \
+    unsupported unrecognized denied refused exceeded occurred";
+/// Words that messages begin with, and that descriptions have too.
+const TOLD_FIRST: &str = "not no missing required expected unknown undefined already only failure";
 
 /// The name of an exception, with its qualifiers; then a colon, a bracket or the end of the line.
 const NAME: &str =
@@ -102,6 +103,11 @@ pub struct Message {
 impl Message {
     /// Recognises the message in `query`; `None` if there is none.
     pub fn parse(query: &str) -> Option<Message> {
+        // Names and short subjects, which most queries are, end here.
+        if super::literals::words(query).take(MIN_WORDS).count() < MIN_WORDS {
+            return None;
+        }
+
         let (lines, has_trace) = lines_of(query)?;
         let text = lines.join("\n");
 
@@ -178,7 +184,7 @@ fn told(text: &str) -> Option<f32> {
         return None;
     }
 
-    let is_told = words.iter().any(|word| is_among(word, TOLD));
+    let is_told = words.iter().any(|word| is_among(word, TOLD)) || begins_with(TOLD_FIRST);
     if begins_with(NAMED) && !(is_told && words.len() > SHORT) {
         return None;
     }
@@ -249,7 +255,7 @@ mod tests {
             ("[json.exception.out_of_range.401] array index 5 is out of range", true),
             ("RuntimeError\n\nThe lock file is not compatible", true),
             ("could not work\n  at f (a.js:1:2)", true),
-            ("private hosts not resolved", false),
+            ("unknown key in the table", false),
             ("Could not find a matching version of package cachy", false),
             ("No test suite found in file a.ts", false),
         ] {
@@ -262,6 +268,7 @@ mod tests {
             "retry with backoff",
             "parse_header",
             "error handling",
+            "retry with backoff when the connection is not available",
             "error handlers of the user for exceptions",
             "### Bug\nTypeError: it fails",
             "Keep the lock while files are removed\n\nTwo processes wrote to the file at the same time, so\nthe state was lost.",

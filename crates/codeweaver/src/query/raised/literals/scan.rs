@@ -45,7 +45,7 @@ impl Scan<'_> {
             b'"' => self.triple(b"\"\"\"") || self.raw() || self.quoted(byte),
             b'\'' if self.syntax.has_single_quotes => {
                 let is_apostrophe = self.before(1).is_some_and(|byte| byte.is_ascii_alphanumeric())
-                    && !self.before(2).is_none_or(|byte| !byte.is_ascii_alphanumeric());
+                    && self.before(2).is_some_and(|byte| byte.is_ascii_alphanumeric());
                 !is_apostrophe && (self.triple(b"'''") || self.quoted(byte))
             }
             b'\'' => self.character(),
