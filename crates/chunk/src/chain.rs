@@ -6,6 +6,7 @@ use std::ops::Range;
 use codeweaver_config::{ChunkerSettings, Granularity};
 
 use super::delimiter::{self, generic};
+use super::embedded;
 use super::grammar;
 use super::lines::TextIndex;
 use super::pack::{self, Atom, Bounds};
@@ -54,8 +55,33 @@ pub fn chunk_blob(bytes: &[u8], language: LanguageId, settings: &ChunkerSettings
         return blob;
     }
 
+    if let Some(chunks) = parts_of(&text, &index, language, settings) {
+        blob.boundaries = chunks.len().saturating_sub(1) as u32;
+        blob.boundaries_on_nodes = blob.boundaries;
+        blob.chunks = chunks;
+        return blob;
+    }
+
     Chain { text: &text, index: &index, language, settings, blob: &mut blob }.run();
     blob
+}
+
+/// Returns the chunks of a file that holds texts of several languages; `None` for any other file, and if the
+/// settings ask for delimiters.
+fn parts_of(
+    text: &str,
+    index: &TextIndex<'_>,
+    language: LanguageId,
+    settings: &ChunkerSettings,
+) -> Option<Vec<Chunk>> {
+    let is_forced = settings.force_delimiter_for_languages.iter().any(|forced| forced == language.name());
+    if !embedded::has_parts(language) || is_forced || !settings.prefer_semantic {
+        return None;
+    }
+
+    embedded::chunk_parts(index, text, language, settings, &|code, inner, base, document| {
+        fenced_chunks(code, inner, base, document, settings)
+    })
 }
 
 /// Returns the bytes as text of the same length, and whether bytes that are not UTF-8 were replaced.
@@ -91,7 +117,7 @@ pub fn readable(bytes: &[u8]) -> (Cow<'_, str>, bool) {
     (Cow::Owned(text), lossy)
 }
 
-/// Returns the chunks of a fenced block of code, with the byte ranges and lines of the document.
+/// Returns the chunks of a text inside a document, with the byte ranges and lines of the document.
 fn fenced_chunks(
     code: &str,
     language: LanguageId,
@@ -100,7 +126,7 @@ fn fenced_chunks(
     settings: &ChunkerSettings,
 ) -> Vec<Chunk> {
     // A fenced document could hold fences itself; it stays a part of the outer document.
-    if markdown::has_headings(language) {
+    if markdown::has_headings(language) || embedded::has_parts(language) {
         return Vec::new();
     }
 

@@ -7,19 +7,29 @@ use codeweaver_config::{ChunkerSettings, CustomDelimiter, Granularity, MarkdownS
 use super::delimiter::families;
 use super::grammar::{self, GRAMMARS};
 use super::language::{self, LanguageId};
-use super::tokens;
+use super::{embedded, markdown, tokens};
 
 /// Version of the chunker. Raised whenever the same blob and settings would give other chunks.
-const VERSION: &str = "5";
+const VERSION: &str = "6";
 
 /// Returns the identity of everything that decides the chunks of a language. Blobs are chunked again when it
 /// changes.
 pub fn fingerprint(language: LanguageId, settings: &ChunkerSettings) -> String {
-    let grammar = grammar::versions_of(language.name());
+    let grammar = grammars_of(language);
     let relevant = format!("{grammar}|{}|{}", language.name(), shared_fingerprint(settings));
 
     let hash = blake3::hash(relevant.as_bytes());
     format!("{}-{VERSION}-{}", language.name(), &hash.to_hex()[..16])
+}
+
+/// Returns the versions of the grammars that files of a language are parsed with: all if they hold texts of
+/// other languages.
+fn grammars_of(language: LanguageId) -> String {
+    if embedded::has_parts(language) || markdown::has_headings(language) {
+        GRAMMARS.iter().map(|grammar| grammar.version).collect::<Vec<_>>().join(" ")
+    } else {
+        grammar::versions_of(language.name())
+    }
 }
 
 /// Returns the identity of everything that decides the chunks of any language.

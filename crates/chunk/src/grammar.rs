@@ -50,7 +50,7 @@ grammars! {
     "html" ["xhtml"], "tree-sitter-html 0.23.2", tree_sitter_html::LANGUAGE;
     "java" [], "tree-sitter-java 0.23.5", tree_sitter_java::LANGUAGE;
     "javascript" ["jsx"], "tree-sitter-javascript 0.25.0", tree_sitter_javascript::LANGUAGE;
-    "json" ["jsonc", "json5"], "tree-sitter-json 0.24.8", tree_sitter_json::LANGUAGE;
+    "json" ["jsonc", "json5", "jupyter_notebook"], "tree-sitter-json 0.24.8", tree_sitter_json::LANGUAGE;
     "julia" [], "tree-sitter-julia 0.23.1", tree_sitter_julia::LANGUAGE;
     "kotlin" [], "tree-sitter-kotlin-ng 1.1.0", tree_sitter_kotlin_ng::LANGUAGE;
     "lua" [], "tree-sitter-lua 0.5.0", tree_sitter_lua::LANGUAGE;

@@ -497,7 +497,7 @@ mod tests {
             ("py", "python"),
             ("golang", "go"),
             ("Makefile", "make"),
-            ("Jupyter Notebook", "json"),
+            ("Jupyter Notebook", "jupyter_notebook"),
             ("F#", "fsharp"),
             ("sh", "bash"),
             ("Visual Basic .NET", "vbnet"),

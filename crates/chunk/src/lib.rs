@@ -198,6 +198,7 @@ pub mod classes;
 mod delimiter;
 mod doc;
 pub mod document;
+pub mod embedded;
 mod fingerprint;
 pub mod grammar;
 pub mod language;

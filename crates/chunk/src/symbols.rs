@@ -80,14 +80,23 @@ impl SymbolKind {
     }
 }
 
-/// Returns the symbol of `node` by the first of its rules that applies, and whether adjacent definitions of
-/// that name are merged.
-pub(crate) fn define(node: Node<'_>, rules: &[SymbolRule], context: &Context<'_>) -> Option<(Symbol, bool)> {
+/// A definition.
+pub(crate) struct Defined {
+    pub symbol: Symbol,
+    /// Symbols of parts of the node that follow, such as the second of `int a, b`. They are in order of
+    /// position.
+    pub others: Vec<Symbol>,
+    /// Whether adjacent definitions of that name are merged.
+    pub merge: bool,
+}
+
+/// Returns the definition that `node` is by the first of its rules that applies.
+pub(crate) fn define(node: Node<'_>, rules: &[SymbolRule], context: &Context<'_>) -> Option<Defined> {
     rules.iter().find_map(|rule| define_by(node, rule, context))
 }
 
-/// Returns the symbol of `node` by one rule, if it applies.
-fn define_by(node: Node<'_>, rule: &SymbolRule, context: &Context<'_>) -> Option<(Symbol, bool)> {
+/// Returns the definition that `node` is by one rule, if it applies.
+fn define_by(node: Node<'_>, rule: &SymbolRule, context: &Context<'_>) -> Option<Defined> {
     if context.nesting >= rule.max_nesting || (context.in_callable && rule.kind.is_data()) {
         return None;
     }
@@ -129,7 +138,7 @@ fn define_by(node: Node<'_>, rule: &SymbolRule, context: &Context<'_>) -> Option
     let end = node.start_byte() + text.trim_end().len();
     let byte_range = start as u32..end as u32;
 
-    let symbol = Symbol {
+    let mut symbol = Symbol {
         name,
         qualified_name,
         kind,
@@ -141,7 +150,39 @@ fn define_by(node: Node<'_>, rule: &SymbolRule, context: &Context<'_>) -> Option
         nesting: context.nesting,
     };
 
-    Some((symbol, rule.merge))
+    let parts = match &rule.name {
+        NameFrom::Path(path) => path.find_each(node),
+        _ => Vec::new(),
+    };
+    let others = others(&symbol, &parts, context);
+    // The parts of one node do not enclose each other.
+    if let (false, Some((first, _))) = (others.is_empty(), parts.first()) {
+        symbol.byte_range.end = first.end_byte() as u32;
+        symbol.line_span = context.index.span(&symbol.byte_range);
+    }
+
+    Some(Defined { symbol, others, merge: rule.merge })
+}
+
+/// Returns the symbols of all parts of a node but the first, which is that of `symbol`.
+fn others(symbol: &Symbol, parts: &[(Node<'_>, Node<'_>)], context: &Context<'_>) -> Vec<Symbol> {
+    let mut others = Vec::new();
+
+    for (part, name) in parts.iter().skip(1) {
+        let Some((name, _)) = named(*name, context.text).filter(|(name, _)| !name.is_empty()) else {
+            continue;
+        };
+        let byte_range = part.start_byte() as u32..part.end_byte() as u32;
+        others.push(Symbol {
+            qualified_name: qualify(context, None, &[&name]),
+            name,
+            line_span: context.index.span(&byte_range),
+            byte_range,
+            ..symbol.clone()
+        });
+    }
+
+    others
 }
 
 /// A node that is a definition by a rule.

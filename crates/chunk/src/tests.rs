@@ -119,6 +119,12 @@ fn check(bytes: &[u8], blob: &ChunkedBlob, settings: &ChunkerSettings, what: &st
     assert!(blank(&bytes[end..]), "{what}: lost the tail from {end}");
 }
 
+/// The symbols of a text as `kind name`.
+fn named(language_name: &str, text: &str) -> Vec<String> {
+    let blob = chunk_blob(text.as_bytes(), language(language_name), &ChunkerSettings::default());
+    symbols(&blob).iter().map(|symbol| format!("{} {}", symbol.kind.name(), symbol.qualified_name)).collect()
+}
+
 fn check_both(bytes: &[u8], language: LanguageId, what: &str) {
     for settings in [ChunkerSettings::default(), definition_mode()] {
         let blob = chunk_blob(bytes, language, &settings);
@@ -601,6 +607,58 @@ fn the_same_blob_gives_the_same_chunks_in_parallel() {
             });
         }
     });
+}
+
+#[test]
+fn methods_behind_a_modifier_or_with_a_computed_name_are_found_in_ruby() {
+    let text = "class A\n  # Doc.\n  private def one\n    1\n  end\n  private memoize def two = 2\n  private_class_method \
+                def self.three; end\n  define_method(:four) { 4 }\n  define_method \"five\" do\n    5\n  end\n  \
+                define_method(\"a_#{b}\") { 1 }\n  alias six one\n  alias_method :seven, :one\n  alias $c $d\n  private \
+                attr_reader :eight, :nine\n  delegate :ten, :eleven, to: :one\n  foo(bar { def no; end })\nend\n";
+    let expected = [
+        "class A",
+        "method A::one",
+        "method A::two",
+        "method A::three",
+        "method A::four",
+        "method A::five",
+        "method A::six",
+        "method A::seven",
+        "property A::eight",
+        "property A::nine",
+        "method A::ten",
+        "method A::eleven",
+    ];
+    assert_eq!(named("ruby", text), expected);
+
+    let blob = chunk_blob(text.as_bytes(), language("ruby"), &ChunkerSettings::default());
+    let one = symbols(&blob)[1];
+    assert_eq!((one.signature.as_str(), one.doc.as_str()), ("private def one", "Doc."));
+}
+
+#[test]
+fn every_name_of_one_declaration_is_found_once() {
+    for (language, text, expected) in [
+        ("java", "class A { int b, c = 1; }", &["class A", "field A.b", "field A.c"][..]),
+        (
+            "go",
+            "package a\n\nconst b, c = 1, 2\n\ntype D struct {\n\tE, F int\n}\n",
+            &["module a", "constant b", "constant c", "struct D", "field D.E", "field D.F"],
+        ),
+        ("csharp", "class A { int b, c; }", &["class A", "field A.b", "field A.c"]),
+        (
+            "php",
+            "<?php\nclass A { public $b, $c; const D = 1, E = 2; }\n",
+            &["class A", "property A::b", "property A::c", "constant A::D", "constant A::E"],
+        ),
+        (
+            "kotlin",
+            "class A(val b: Int, c: Int, private var d: Int) {\n    fun e() = 1\n}\n",
+            &["class A", "property A.b", "property A.d", "method A.e"],
+        ),
+    ] {
+        assert_eq!(named(language, text), expected, "{text}");
+    }
 }
 
 #[test]

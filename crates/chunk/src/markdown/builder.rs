@@ -16,9 +16,6 @@ use crate::pieces::{offset, trimmed};
 use crate::text_split::split_ranges;
 use crate::{Chunk, ChunkSource, LineSpan, SemanticClass, Symbol, SymbolKind, tokens};
 
-/// Minimum length of fenced code that becomes chunks; shorter code stays with the prose around it.
-const MIN_FENCED_LINES: usize = 5;
-
 /// A text with its structure.
 pub(super) struct Document<'a> {
     pub text: &'a str,
@@ -27,6 +24,8 @@ pub(super) struct Document<'a> {
     pub settings: &'a ChunkerSettings,
     pub sections: Vec<Section>,
     pub fences: Vec<Fence>,
+    /// Minimum length of fenced code that becomes chunks; shorter code stays with the prose around it.
+    pub min_fenced_lines: usize,
 }
 
 /// Prose that is not yet a chunk. The next section may be merged into it.
@@ -72,7 +71,7 @@ impl<'a> Builder<'a> {
 
         let mut at = section.range.start;
         for fence in fences {
-            let Some(language) = fence.language.filter(|_| fence.n_lines >= MIN_FENCED_LINES) else {
+            let Some(language) = fence.language.filter(|_| fence.n_lines >= document.min_fenced_lines) else {
                 continue;
             };
 
@@ -285,7 +284,7 @@ impl Document<'_> {
             qualified_name: section.path.join(" > "),
             kind: SymbolKind::Heading,
             class: SemanticClass::DocumentationStructured,
-            signature: excerpt(self.text[heading.range.clone()].lines().next().unwrap_or_default()),
+            signature: excerpt(&self.text[heading.title_line.clone()]),
             doc: first_sentence(body),
             byte_range: offset(0, subtree.start)..offset(0, subtree.end),
             line_span: self.span(subtree),

@@ -1,6 +1,7 @@
 //! Markup dialects and the headings and fenced blocks that a line can begin in each.
 
 use super::opening::{HeadingLine, LineContext, OpeningFence};
+use super::restructured::Adornment;
 use super::{asciidoc, commonmark, org, restructured};
 use crate::language::LanguageId;
 
@@ -46,14 +47,14 @@ impl Dialect {
         self == Dialect::Markdown
     }
 
-    /// Returns the heading that begins at a line. `underlines` collects the underline characters of
-    /// reStructuredText in order of their first use, which is the order of their levels.
-    pub fn heading(self, context: &LineContext<'_>, underlines: &mut Vec<char>) -> Option<HeadingLine> {
+    /// Returns the heading that begins at a line. `adornments` collects those of reStructuredText in order of
+    /// their first use, which is the order of their levels.
+    pub fn heading(self, context: &LineContext<'_>, adornments: &mut Vec<Adornment>) -> Option<HeadingLine> {
         match self {
             Dialect::Markdown => commonmark::heading(context),
             Dialect::Asciidoc => asciidoc::heading(context.line),
             Dialect::Org => org::heading(context.line),
-            Dialect::Restructured => restructured::heading(context, underlines),
+            Dialect::Restructured => restructured::heading(context, adornments),
             Dialect::Plain => None,
         }
     }

@@ -24,9 +24,13 @@ use codeweaver_config::ChunkerSettings;
 use codeweaver_text::LineIndex;
 
 use super::Chunk;
-use super::language::LanguageId;
+use super::language::{LanguageId, MARKDOWN};
 use builder::{Builder, Document};
 use dialect::Dialect;
+use opening::FenceEnd;
+
+/// Minimum length of fenced code that becomes chunks; shorter code stays with the prose around it.
+const MIN_FENCED_LINES: usize = 5;
 
 /// A heading with its text up to the next heading of any level, or the text before the first heading.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,11 +68,50 @@ pub(super) fn chunk_markdown(
     settings: &ChunkerSettings,
     fenced: &FencedCodeChunker<'_>,
 ) -> Vec<Chunk> {
+    chunk_document(text, language, settings, MIN_FENCED_LINES, fenced)
+}
+
+/// Chunks a Markdown document like [`chunk_markdown`], except that all fenced code becomes chunks of its
+/// language.
+pub(super) fn chunk_cells(
+    text: &str,
+    settings: &ChunkerSettings,
+    fenced: &FencedCodeChunker<'_>,
+) -> Vec<Chunk> {
+    chunk_document(text, MARKDOWN, settings, 1, fenced)
+}
+
+fn chunk_document(
+    text: &str,
+    language: LanguageId,
+    settings: &ChunkerSettings,
+    min_fenced_lines: usize,
+    fenced: &FencedCodeChunker<'_>,
+) -> Vec<Chunk> {
     let lines = LineIndex::new(text.as_bytes());
     let outline = outline::outline(text, &lines, Dialect::for_language(language));
     let sections = sections::sections(text, outline.headings);
-    let document = Document { text, lines, language, settings, sections, fences: outline.fences };
+    let fences = outline.fences;
+
+    let document = Document { text, lines, language, settings, sections, fences, min_fenced_lines };
     Builder::new(&document, fenced).chunks()
+}
+
+/// Returns the line that closes the fenced block in which a Markdown text ends; empty if it ends in none.
+pub(super) fn closing_fence(text: &str) -> String {
+    let mut open: Option<FenceEnd> = None;
+
+    for line in text.lines().map(str::trim_end) {
+        open = match open {
+            Some(end) => Some(end).filter(|end| !end.is_at(line)),
+            None => commonmark::opening_fence(line).map(|fence| fence.end),
+        };
+    }
+
+    match open {
+        Some(FenceEnd::Repeated { mark, length }) => mark.to_string().repeat(length) + "\n",
+        _ => String::new(),
+    }
 }
 
 /// Returns the sections and the fenced blocks of a document, each in order of position.

@@ -7,6 +7,8 @@ pub(super) struct LineContext<'a> {
     pub line: &'a str,
     /// The next line.
     pub below: Option<&'a str>,
+    /// True if the line above is the overline of a title, the same as the next line.
+    pub is_overlined: bool,
     /// True if a non-blank line that is neither heading nor fence directly precedes the line.
     pub inside_paragraph: bool,
 }

@@ -6,6 +6,7 @@ use codeweaver_text::LineIndex;
 
 use super::dialect::Dialect;
 use super::opening::{FenceEnd, HeadingLine, LineContext, OpeningFence};
+use super::restructured::Adornment;
 use super::{asciidoc, restructured};
 use crate::language::LanguageId;
 
@@ -18,6 +19,8 @@ pub(super) struct Heading {
     pub title: String,
     /// The lines of the heading itself.
     pub range: Range<usize>,
+    /// The line of the title, without those of punctuation above and below it.
+    pub title_line: Range<usize>,
 }
 
 /// A fenced block of code.
@@ -44,7 +47,7 @@ pub(super) fn outline(text: &str, lines: &LineIndex, dialect: Dialect) -> Outlin
         lines,
         dialect,
         paragraph_start: None,
-        underlines: Vec::new(),
+        adornments: Vec::new(),
         unclosed: Vec::new(),
         source_language: None,
         outline: Outline::default(),
@@ -64,8 +67,8 @@ struct Outliner<'a> {
     dialect: Dialect,
     /// First line of the current paragraph.
     paragraph_start: Option<usize>,
-    /// Underline characters in order of their first use.
-    underlines: Vec<char>,
+    /// Adornments of titles in order of their first use.
+    adornments: Vec<Adornment>,
     /// Fence ends that do not occur in the rest of the document, so that each is searched for once.
     unclosed: Vec<FenceEnd>,
     /// Language of the AsciiDoc source block that the line above names.
@@ -110,17 +113,18 @@ impl<'a> Outliner<'a> {
 
         // The title of reStructuredText may have an overline, which reads like a paragraph before it.
         let below = (line + 1 < self.lines.count()).then(|| self.line(line + 1));
-        let overline = line.checked_sub(1).map(|above| self.line(above));
-        let overline = overline.filter(|above| restructured::adornment(above).is_some());
-        let may_follow_overline = self.dialect == Dialect::Restructured && overline.is_some();
-        let inside_paragraph = self.paragraph_start.is_some() && !may_follow_overline;
-        let context = LineContext { line: content, below, inside_paragraph };
+        let overline = if self.dialect == Dialect::Restructured { self.overline(line) } else { None };
+        let context = LineContext {
+            line: content,
+            below,
+            is_overlined: overline.is_some() && overline == below,
+            inside_paragraph: self.paragraph_start.is_some() && overline.is_none(),
+        };
 
-        match self.dialect.heading(&context, &mut self.underlines) {
+        match self.dialect.heading(&context, &mut self.adornments) {
             Some(heading) => {
-                let is_overlined = may_follow_overline && heading.n_lines == 2 && overline == below;
                 self.paragraph_start = None;
-                self.heading(line, heading, is_overlined)
+                self.heading(line, heading, context.is_overlined)
             }
             None => {
                 let is_blank = content.trim().is_empty();
@@ -128,6 +132,15 @@ impl<'a> Outliner<'a> {
                 line + 1
             }
         }
+    }
+
+    /// Returns the line of punctuation above a line, unless it is the underline of the heading before.
+    fn overline(&self, line: usize) -> Option<&'a str> {
+        let above = line.checked_sub(1)?;
+        let is_underline =
+            self.outline.headings.last().is_some_and(|heading| heading.range.end > self.lines.start(above));
+        let text = self.line(above);
+        (!is_underline && restructured::adornment(text).is_some()).then_some(text)
     }
 
     /// Records the fenced block that opens at `line` and returns the line after it; `None` if the block has
@@ -165,7 +178,8 @@ impl<'a> Outliner<'a> {
         let start = if is_overlined { line - 1 } else { line };
         let range = self.lines.start(start)..self.lines.start(next.min(self.lines.count()));
 
-        self.outline.headings.push(Heading { level: heading.level, title: heading.title, range });
+        let title_line = self.lines.range(line);
+        self.outline.headings.push(Heading { level: heading.level, title: heading.title, range, title_line });
         next
     }
 }

@@ -3,9 +3,16 @@
 use super::opening::{HeadingLine, LineContext};
 use super::titles::plain_title;
 
-/// Reads a title with its underline. The first underline character of a document is the highest level, the
-/// next new one the second, and so on; `underlines` holds those that have occurred.
-pub(super) fn heading(context: &LineContext<'_>, underlines: &mut Vec<char>) -> Option<HeadingLine> {
+/// The punctuation of a title. The same character with an overline and without one are two levels.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Adornment {
+    mark: char,
+    is_overlined: bool,
+}
+
+/// Reads a title with its underline. The first adornment of a document is the highest level, the next new one
+/// the second, and so on; `adornments` holds those that have occurred.
+pub(super) fn heading(context: &LineContext<'_>, adornments: &mut Vec<Adornment>) -> Option<HeadingLine> {
     let below = context.below?;
     let mark = adornment(below)?;
     let title = context.line.trim();
@@ -16,9 +23,10 @@ pub(super) fn heading(context: &LineContext<'_>, underlines: &mut Vec<char>) -> 
         return None;
     }
 
-    let position = underlines.iter().position(|&known| known == mark).unwrap_or_else(|| {
-        underlines.push(mark);
-        underlines.len() - 1
+    let own = Adornment { mark, is_overlined: context.is_overlined };
+    let position = adornments.iter().position(|&known| known == own).unwrap_or_else(|| {
+        adornments.push(own);
+        adornments.len() - 1
     });
     Some(HeadingLine { level: position + 1, title: plain_title(title), n_lines: 2 })
 }

@@ -153,6 +153,27 @@ fn other_formats_have_headings_too() {
 }
 
 #[test]
+fn an_overlined_title_is_shown_without_its_lines_and_has_a_level_of_its_own() {
+    let text =
+        "=====\nGuide\n=====\n\nInstall\n=======\n\nText.\n\n----\n Use\n----\n\nNext\n====\nLast\n====\n";
+    let language = LanguageId::by_name("restructuredtext").unwrap();
+    let chunks = chunks_of(text, language, &settings(60, 0));
+    let symbols: Vec<(&str, &str)> = chunks
+        .iter()
+        .flat_map(|chunk| &chunk.symbols)
+        .map(|symbol| (symbol.qualified_name.as_str(), symbol.signature.as_str()))
+        .collect();
+    let expected = [
+        ("Guide", "Guide"),
+        ("Guide > Install", "Install"),
+        ("Guide > Install > Use", "Use"),
+        ("Guide > Next", "Next"),
+        ("Guide > Last", "Last"),
+    ];
+    assert_eq!(symbols, expected);
+}
+
+#[test]
 fn any_text_is_covered() {
     let parts = [
         "# ",

@@ -32,6 +32,7 @@ impl Compiler<'_> {
         let mut rules = Rules {
             kinds,
             rules: Vec::new(),
+            openers: Vec::new(),
             separator: ".",
             constructors: Vec::new(),
             test_names: Vec::new(),
@@ -82,6 +83,7 @@ impl Compiler<'_> {
             "follow" => self.flag(&words, rules, |info| info.follow = true),
             "attach" => self.flag(&words, rules, |info| info.attach = true),
             "skip" => self.flag(&words, rules, |info| info.skip = true),
+            "open" => self.opener(&words, rules),
             "constructor" => rules.constructors = words,
             "constructor-is-class-name" => rules.constructor_is_class_name = true,
             "test-name" => rules.test_names = words,
@@ -101,6 +103,21 @@ impl Compiler<'_> {
                 set(info);
             }
         }
+    }
+
+    /// Adds a kind of nodes that may be opened, with its conditions.
+    fn opener(&mut self, words: &[&'static str], rules: &mut Rules) {
+        let Some((kind, options)) = words.split_first() else { return };
+        self.flag(&[kind], rules, |info| info.may_open = true);
+
+        let mut conditions = Vec::new();
+        for option in options {
+            match self.condition(option) {
+                Some(condition) => conditions.push(condition),
+                None => self.problems.push(format!("unknown condition `{option}`")),
+            }
+        }
+        rules.openers.push((self.ids(kind), conditions));
     }
 
     /// Compiles a line `kind SymbolKind name-path [option=value]…` to node kinds and their rule.
@@ -142,17 +159,13 @@ impl Compiler<'_> {
 
     /// Applies one option of a definition to its rule.
     fn option(&mut self, option: &'static str, rule: &mut SymbolRule, line: &str) {
-        let (option, value) = option.split_once('=').unwrap_or((option, ""));
-        // Conditions on a node have a list after its path.
-        let (path, list) = value.split_once('~').unwrap_or((value, ""));
+        if let Some(condition) = self.condition(option) {
+            rule.conditions.push(condition);
+            return;
+        }
 
+        let (option, value) = option.split_once('=').unwrap_or((option, ""));
         match option {
-            "has" => rule.conditions.push(Condition::Has(self.path(value))),
-            "lacks" => rule.conditions.push(Condition::Lacks(self.path(value))),
-            "is" => rule.conditions.push(Condition::Is(self.path(path), self.kinds(list))),
-            "text" => rule.conditions.push(Condition::Text(self.path(path), list.split(',').collect())),
-            "not" => rule.conditions.push(Condition::NotText(self.path(path), list.split(',').collect())),
-            "in" => rule.conditions.push(Condition::In(self.kinds(value))),
             "scope" => rule.scope = Some(self.path(value)),
             "body" => rule.body = self.path(value),
             "merge" => rule.merge = true,
@@ -163,14 +176,31 @@ impl Compiler<'_> {
         }
     }
 
+    /// Compiles an option that is a condition.
+    fn condition(&mut self, option: &'static str) -> Option<Condition> {
+        let (option, value) = option.split_once('=')?;
+        // Conditions on a node have a list after its path.
+        let (path, list) = value.split_once('~').unwrap_or((value, ""));
+
+        Some(match option {
+            "has" => Condition::Has(self.path(value)),
+            "lacks" => Condition::Lacks(self.path(value)),
+            "is" => Condition::Is(self.path(path), self.kinds(list)),
+            "text" => Condition::Text(self.path(path), list.split(',').collect()),
+            "not" => Condition::NotText(self.path(path), list.split(',').collect()),
+            "in" => Condition::In(self.kinds(value)),
+            _ => return None,
+        })
+    }
+
     /// Returns the path to the field `body`, empty if the grammar has no such field.
     fn default_body(&self) -> Path {
         let field = self.language.field_id_for_name("body");
         Path(field.into_iter().map(|id| vec![Step::Field(id.get())]).collect())
     }
 
-    /// Compiles a path: `f:field`, `k:kind,kind`, `d:kind,kind` or `n:position`, chained by `/`, alternatives
-    /// separated by `|`; `.` is the node itself.
+    /// Compiles a path: `f:field`, `k:kind,kind`, `e:kind,kind`, `d:kind,kind` or `n:position`, chained by
+    /// `/`, alternatives separated by `|`; `.` is the node itself.
     fn path(&mut self, text: &str) -> Path {
         let mut alternatives = Vec::new();
         for alternative in text.split('|') {
@@ -189,6 +219,7 @@ impl Compiler<'_> {
         match step {
             "f" => self.language.field_id_for_name(value).map(|id| Step::Field(id.get())),
             "k" => Some(Step::Child(self.kinds(value))),
+            "e" => Some(Step::Each(self.kinds(value))),
             "d" => Some(Step::Descendant(self.kinds(value))),
             "n" => value.parse().ok().map(Step::Nth),
             _ => None,

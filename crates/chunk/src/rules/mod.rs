@@ -24,6 +24,8 @@ pub(crate) struct KindInfo {
     pub follow: bool,
     /// A node that is not searched for definitions.
     pub skip: bool,
+    /// A node of which such children may be searched nevertheless; see [`Rules::opens`].
+    pub may_open: bool,
     first_rule: u16,
     rules: u16,
 }
@@ -70,6 +72,8 @@ enum Step {
     Field(u16),
     /// First named child of one of these kinds.
     Child(Vec<u16>),
+    /// Every child of one of these kinds, each of which is a definition of its own.
+    Each(Vec<u16>),
     /// First node of one of these kinds, depth first, the node itself included.
     Descendant(Vec<u16>),
     /// Named child by position.
@@ -98,6 +102,8 @@ pub(crate) enum Condition {
 pub(crate) struct Rules {
     kinds: Vec<KindInfo>,
     rules: Vec<SymbolRule>,
+    /// Kinds of nodes whose children are all searched for definitions if the conditions hold.
+    openers: Vec<(Vec<u16>, Vec<Condition>)>,
     /// Text that joins the parts of a qualified name.
     pub separator: &'static str,
     /// Names of methods that are constructors.
@@ -128,6 +134,7 @@ const PLAIN: KindInfo = KindInfo {
     attach: false,
     follow: false,
     skip: false,
+    may_open: false,
     first_rule: 0,
     rules: 0,
 };
@@ -148,6 +155,15 @@ impl Rules {
         let first = usize::from(info.first_rule);
         &self.rules[first..first + usize::from(info.rules)]
     }
+
+    /// Returns whether all children of a node are searched for definitions, even those of kinds that are not
+    /// searched elsewhere: the arguments of `private def …` in Ruby.
+    pub fn opens(&self, node: Node<'_>, parent_kind: u16, source: &[u8]) -> bool {
+        self.openers.iter().any(|(kinds, conditions)| {
+            kinds.contains(&node.kind_id())
+                && conditions.iter().all(|condition| condition.holds(node, parent_kind, source))
+        })
+    }
 }
 
 impl KindInfo {
@@ -163,8 +179,30 @@ const MAX_DESCENDANTS: usize = 64;
 impl Path {
     /// Returns the node at the first alternative that leads to one.
     pub fn find<'t>(&self, node: Node<'t>) -> Option<Node<'t>> {
-        self.0.iter().find_map(|steps| steps.iter().try_fold(node, |node, step| step.take(node)))
+        self.0.iter().find_map(|steps| walk(node, steps))
     }
+
+    /// Returns the nodes that the path leads to through a step to each of several children: the child, and
+    /// the node at the end. Empty if the path has no such step. The first is that of [`find`](Self::find).
+    pub fn find_each<'t>(&self, node: Node<'t>) -> Vec<(Node<'t>, Node<'t>)> {
+        let alternatives = self.0.iter().filter_map(|steps| {
+            let at = steps.iter().position(|step| matches!(step, Step::Each(_)))?;
+            Some((&steps[..at], &steps[at], &steps[at + 1..]))
+        });
+
+        let mut found = Vec::new();
+        for (before, each, after) in alternatives {
+            let (Some(parent), Step::Each(kinds)) = (walk(node, before), each) else { continue };
+            let ends = children(parent, kinds).into_iter();
+            found.extend(ends.filter_map(|child| Some((child, walk(child, after)?))));
+        }
+        found
+    }
+}
+
+/// Returns the node at the end of `steps` from `node`.
+fn walk<'t>(node: Node<'t>, steps: &[Step]) -> Option<Node<'t>> {
+    steps.iter().try_fold(node, |node, step| step.take(node))
 }
 
 impl Step {
@@ -173,10 +211,16 @@ impl Step {
         match self {
             Self::Field(id) => node.child_by_field_id(*id),
             Self::Nth(n) => node.named_child(*n),
-            Self::Child(kinds) => first_child(node, kinds),
+            Self::Child(kinds) | Self::Each(kinds) => first_child(node, kinds),
             Self::Descendant(kinds) => first_descendant(node, kinds),
         }
     }
+}
+
+/// Returns the children of one of `kinds`.
+fn children<'t>(node: Node<'t>, kinds: &[u16]) -> Vec<Node<'t>> {
+    let mut cursor = node.walk();
+    node.children(&mut cursor).filter(|child| kinds.contains(&child.kind_id())).collect()
 }
 
 /// Returns the first child of one of `kinds`.

@@ -112,6 +112,15 @@ const LANGUAGES: &[Braces] = &[
         has_macros: false,
     },
     Braces {
+        grammar: "kotlin",
+        block: "block",
+        containers: &["class", "interface", "object"],
+        functions: &["fun", "val", "var", "init", "constructor", "typealias"],
+        around: CLASS,
+        types_before_parameters: false,
+        has_macros: false,
+    },
+    Braces {
         grammar: "scala",
         block: "block",
         containers: &["class", "trait", "object", "enum", "package", "extension", "given"],
@@ -480,7 +489,7 @@ fn reach(bytes: &[u8], range: &Range<usize>) -> Range<usize> {
 }
 
 /// Returns whether the macro at `range` has the name of one that stands for a keyword or an attribute.
-fn is_attribute(bytes: &[u8], range: &Range<usize>) -> bool {
+pub(super) fn is_attribute(bytes: &[u8], range: &Range<usize>) -> bool {
     let name = bytes[range.clone()].split(|&byte| byte == b'(').next().unwrap_or_default();
     name.split(|&byte| byte == b'_').any(|part| {
         let n_digits = part.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
@@ -595,7 +604,7 @@ pub(super) fn error_bytes(tree: &Tree) -> usize {
 }
 
 /// Returns the ranges of the outermost ERROR nodes and missing tokens.
-fn errors_of(tree: &Tree) -> Vec<Range<usize>> {
+pub(super) fn errors_of(tree: &Tree) -> Vec<Range<usize>> {
     let mut errors = Vec::new();
     each(tree, &mut |node| {
         let is_error = node.is_error() || node.is_missing();
@@ -671,6 +680,11 @@ mod tests {
                 "class A { @B(C.class) void d() { } enum F { G } }",
             ),
             ("scala", "object A { def b = { c } }", "object A { def b = { } }"),
+            (
+                "kotlin",
+                "class A {\nval b = c(D::class) { e }\nfun f() = g { h }\ncompanion object {\nfun i() { j() }\n}\n}\n",
+                "class A { val b = c(D::class) { } fun f() = g { } companion object { fun i() { } } }",
+            ),
             ("swift", "extension A { func b() { c() } }", "extension A { func b() { } }"),
         ] {
             assert_eq!(bodies_of(language, text), expected, "{text}");

@@ -1,6 +1,8 @@
 //! The semantic step: from a text to its syntax tree (`parse`), and from that to atoms and symbols (`walk`).
 
 mod bodies;
+mod class_macros;
+mod conditions;
 mod item_macros;
 mod parse;
 mod unknown_syntax;

@@ -11,7 +11,7 @@ use std::ops::ControlFlow;
 
 use tree_sitter::{ParseOptions, ParseState, Parser, Tree};
 
-use super::{blank, bodies, item_macros, unknown_syntax};
+use super::{blank, bodies, class_macros, conditions, item_macros, unknown_syntax};
 use crate::DegradationReason;
 use crate::grammar::{self, Loaded};
 use crate::lines::TextIndex;
@@ -111,6 +111,7 @@ fn set_grammar(
 /// better tree; `None` if the budget is used up.
 fn parse_best(parser: &mut Parser, grammar: &str, bytes: Cow<'_, [u8]>, definitions: bool) -> Option<Tree> {
     let parser = SharedParser(RefCell::new(parser));
+    let bytes = as_meant(grammar, bytes);
     let (bytes, tree) = as_known(grammar, bytes, &parser)?;
 
     // All probes of one text share a budget.
@@ -159,6 +160,15 @@ impl SharedParser<'_> {
     }
 }
 
+/// Returns the text without macros that the grammar reads as something else.
+fn as_meant<'a>(grammar: &str, bytes: Cow<'a, [u8]>) -> Cow<'a, [u8]> {
+    let shown = match grammar {
+        "c" | "cpp" => class_macros::without_class_macros(&bytes),
+        _ => None,
+    };
+    shown.map_or(bytes, Cow::Owned)
+}
+
 /// Returns the text and its tree, or, if that has fewer errors, the text in a form that the grammar knows.
 /// `None` if the budget is used up.
 fn as_known<'a>(
@@ -171,11 +181,18 @@ fn as_known<'a>(
         return Some((bytes, tree));
     }
 
-    let known = unknown_syntax::rewritten(grammar, &bytes).and_then(|shown| {
-        let again = parser.parse(&shown)?;
-        (bodies::error_bytes(&again) < bodies::error_bytes(&tree)).then_some((Cow::Owned(shown), again))
-    });
-    Some(known.unwrap_or((bytes, tree)))
+    let known = match grammar {
+        "csharp" => conditions::resolved(&bytes, &tree, &|shown| parser.parse(shown)),
+        _ => unknown_syntax::rewritten(grammar, &bytes).and_then(|shown| {
+            let again = parser.parse(&shown)?;
+            (bodies::error_bytes(&again) < bodies::error_bytes(&tree)).then_some((shown, again))
+        }),
+    };
+
+    Some(match known {
+        Some((shown, again)) => (Cow::Owned(shown), again),
+        None => (bytes, tree),
+    })
 }
 
 /// Returns the tree of a text; `None` if the budget is used up. Unchanged parts of `old` are reused.

@@ -14,7 +14,6 @@ use super::blank;
 pub(super) fn rewritten(grammar: &str, bytes: &[u8]) -> Option<Vec<u8>> {
     match grammar {
         "kotlin" => kotlin(bytes),
-        "csharp" => first_branches(bytes),
         _ => None,
     }
 }
@@ -26,6 +25,26 @@ enum Rewrite {
     Hide,
     /// The group, a soft keyword used as a name, becomes another name: its second byte is `_`.
     Rename,
+    /// The group, a blank at the end of a statement, becomes a semicolon.
+    End,
+    /// The group, a string with a prefix of dollar signs, becomes one without a prefix and interpolation.
+    Literal,
+}
+
+impl Rewrite {
+    /// Rewrites the text of a group.
+    fn apply(self, group: &mut [u8]) {
+        match self {
+            Rewrite::Hide => blank(group),
+            Rewrite::Rename => group[1] = b'_',
+            Rewrite::End => group[0] = b';',
+            Rewrite::Literal => {
+                let n_prefix = group.iter().take_while(|&&byte| byte == b'$').count();
+                group[..n_prefix].fill(b' ');
+                group.iter_mut().filter(|byte| **byte == b'$').for_each(|byte| *byte = b'_');
+            }
+        }
+    }
 }
 
 /// Syntax of Kotlin that the grammar does not know.
@@ -36,24 +55,44 @@ static KOTLIN: LazyLock<Vec<(Regex, Rewrite)>> = LazyLock::new(|| {
         (r"(?-u)(?m)^[ \t]*else[ \t]+(if\b[^\n{}]*?)->", Rewrite::Hide),
         // Annotations before an accessor.
         (
-            r"(?-u)(?m)^[ \t]*((?:@[\w.]+(?:\([^()\n]*\))?\s+)+)(?:(?:private|internal|protected|public|inline)[ \t]+)*[gs]et\b",
+            r"(?-u)(?m)^[ \t]*((?:@[\w.]+(?:\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))?\s+)+)(?:(?:private|internal|protected|public|inline)[ \t]+)*[gs]et\b",
             Rewrite::Hide,
         ),
+        // A call named like an accessor, in the line after a variable: `get("/") { … }`.
+        (r"(?-u)(?m)^[ \t]*(get)\([^)\s]", Rewrite::Rename),
+        (r"(?-u)(?m)^[ \t]*(set)\((?:[^\w\s)]|\w+[^\w):])", Rewrite::Rename),
         // An infix function named like an accessor: `insert { … } get id`.
         (r"(?-u)\}[ \t]*\b([gs]et)[ \t]+[\w(]", Rewrite::Rename),
         (r"(?-u)\)[ \t]*\b([gs]et)[ \t]+\w", Rewrite::Rename),
         // Variables named `by` and `final`.
         (r"(?-u)(?m)^[ \t]*(by)\.", Rewrite::Rename),
         (r"(?-u)(?m)^[ \t]*(final)[ \t]*=", Rewrite::Rename),
-        // Several modifiers of a constructor.
+        // Modifiers and annotations of a constructor on a line of its own.
         (
-            r"(?-u)(?m)^[ \t]*((?:(?:actual|expect|internal|private|protected|public)[ \t]+){2,})constructor\b",
+            r"(?-u)(?m)^[ \t]*((?:(?:@[\w.]+(?:\([^()\n]*\))?|actual|expect|internal|private|protected|public)\s+)+)constructor\b",
             Rewrite::Hide,
+        ),
+        // Parameters of the context: `context(scope: Scope)` before a declaration.
+        (
+            r"(?-u)(?m)^[ \t]*(context\((?:[^()\n]|\([^()\n]*\))*\))\s+(?:@\w|(?:abstract|actual|class|data|expect|external|final|fun|infix|inline|interface|internal|open|operator|override|private|protected|public|sealed|suspend|tailrec|val|var)\b)",
+            Rewrite::Hide,
+        ),
+        // A type of suspending functions in parentheses: `suspend ((A) -> B?)`.
+        (r"(?-u)[:<(,=]\s*(suspend)\s+\(\(", Rewrite::Hide),
+        // The last member of a type on one line has no semicolon: `interface A { fun b() }`.
+        (
+            r#"(?-u)\b(?:class|interface|object|companion)\b[^{}"\n]*\{[^{}"\n]*[^;{}\s]( )\}"#,
+            Rewrite::End,
+        ),
+        (
+            r#"(?-u)(?m)^[ \t]*(?:\w+ +)*(?:class|interface|object)\b[^{}"\n]*\{[^"\n]*[^;{}\s]( )\}[ \t]*$"#,
+            Rewrite::End,
         ),
         // A variable named `where`, which is not followed by constraints of a type.
         (r"(?-u)(?:^|[^\w.])(where)[ \t]*[=.?(),{]", Rewrite::Rename),
-        // The prefix of a string with interpolation by several dollar signs.
-        (r#"(\$\$+)""#, Rewrite::Hide),
+        // A string with interpolation by several dollar signs.
+        (r#"(?-u)(\$\$+"(?:[^"\\\n]|\\.)+")"#, Rewrite::Literal),
+        (r#"(?-u)(?s)(\$\$+""".*?""")"#, Rewrite::Literal),
     ]
     .map(|(pattern, rewrite)| {
         (Regex::new(pattern).expect("the patterns are valid: a test compiles them"), rewrite)
@@ -67,47 +106,11 @@ fn kotlin(bytes: &[u8]) -> Option<Vec<u8>> {
 
     for (pattern, rewrite) in KOTLIN.iter() {
         for group in pattern.captures_iter(bytes).filter_map(|captures| captures.get(1)) {
-            match rewrite {
-                Rewrite::Hide => blank(&mut shown[group.range()]),
-                Rewrite::Rename => shown[group.start() + 1] = b'_',
-            }
+            rewrite.apply(&mut shown[group.range()]);
         }
     }
 
     (shown != bytes).then_some(shown)
-}
-
-/// Returns the first branch of every condition of the preprocessor, without the directives around it. The
-/// grammar of C# knows conditions between members and statements, but not around a modifier or a part of an
-/// expression.
-fn first_branches(bytes: &[u8]) -> Option<Vec<u8>> {
-    let mut shown = bytes.to_vec();
-    // The open conditions; true if the first branch has ended.
-    let mut open: Vec<bool> = Vec::new();
-    let mut has_hidden = false;
-
-    for line in shown.split_inclusive_mut(|&byte| byte == b'\n') {
-        let directive = line.trim_ascii_start().strip_prefix(b"#").map(<[u8]>::trim_ascii_start);
-        let is = |word: &[u8]| directive.is_some_and(|directive| directive.starts_with(word));
-
-        let is_hidden = open.contains(&true) || is(b"if") || is(b"el") || is(b"endif");
-        if is(b"if") {
-            open.push(false);
-        } else if is(b"endif") {
-            open.pop();
-        } else if is(b"el")
-            && let Some(ended) = open.last_mut()
-        {
-            *ended = true;
-        }
-
-        if is_hidden {
-            blank(line);
-            has_hidden = true;
-        }
-    }
-
-    has_hidden.then_some(shown)
 }
 
 #[cfg(test)]
@@ -152,9 +155,17 @@ mod tests {
             ("kotlin", "fun f() {\n    val id = T.insert {\n        a()\n    } get T.id\n    g()\n}\n"),
             ("kotlin", "fun a() {\n    b = c\n    where = p\n}\n"),
             ("kotlin", "val a = $$\"${b}\"\nfun c() {}\n"),
+            ("kotlin", "@A($$\"${b.c-d:e}\")\nval f = $$\"\"\"\n${g\n\"\"\"\n"),
+            ("kotlin", "interface A { fun b() }\n"),
+            ("kotlin", "class A {\n    companion object { const val B = 1 }\n}\n"),
+            ("kotlin", "enum class A(val b: Int) { C(1), D(2); val e: Int }\n"),
+            ("kotlin", "class A {\n    context(b: C<D>, e: () -> F)\n    override fun g() = 1\n}\n"),
+            ("kotlin", "class A\n@B\ninternal constructor(val c: Int) {\n    fun d() {}\n}\n"),
+            ("kotlin", "val a: suspend ((B) -> C?) = d\n"),
+            ("kotlin", "fun f() {\n    val a = b(c)\n\n    get(\"/\") { d() }\n}\n"),
             (
-                "csharp",
-                "namespace A\n{\n#if B\n    internal\n#else\n    public\n#endif\n    class C { }\n}\n",
+                "kotlin",
+                "class A {\n    var b = 1\n        @C(\n            D(\"e\"),\n        )\n        set\n}\n",
             ),
         ] {
             assert!(has_error(language, text.as_bytes()), "the grammar knows it: {text}");
@@ -197,7 +208,6 @@ mod tests {
     fn known_syntax_is_left_alone() {
         let known = "fun <T> f(a: T): Int where T : A {\n    if (a is B) return a.get(1)\n    return 2\n}\n";
         assert_eq!(rewritten("kotlin", known.as_bytes()), None);
-        assert_eq!(rewritten("csharp", b"#region A\nclass B { }\n#endregion\n"), None);
         assert_eq!(rewritten("java", b"class A { }\n"), None);
     }
 }

@@ -5,13 +5,13 @@
 
 use std::ops::Range;
 
-use tree_sitter::{Node, Tree};
+use tree_sitter::{Node, Tree, TreeCursor};
 
 use crate::grammar::Loaded;
 use crate::lines::TextIndex;
 use crate::pack::{Atom, Bounds};
 use crate::rules::KindInfo;
-use crate::symbols::{self, Context};
+use crate::symbols::{self, Context, Defined};
 use crate::{SemanticClass, Symbol, SymbolKind};
 
 /// Maximum nesting of definitions in a qualified name.
@@ -75,6 +75,8 @@ struct Frame {
     in_error: bool,
     /// True if children are not searched for symbols.
     skip_symbols: bool,
+    /// True if children of kinds that are not searched elsewhere are searched.
+    opens: bool,
     in_callable: bool,
     /// Cost of a boundary between children.
     cut: u32,
@@ -138,6 +140,9 @@ struct Walker<'a> {
     /// Offset up to which the tokens of the last atom are counted.
     counted_to: u32,
     data_symbols: usize,
+    /// Symbols of parts of nodes that have been visited, which begin after what has been visited, the next
+    /// one last.
+    later: Vec<Symbol>,
     out: Walked,
 }
 
@@ -152,6 +157,7 @@ pub(crate) fn walk(tree: &Tree, input: WalkInput<'_>) -> Walked {
         crossing: 0,
         counted_to: 0,
         data_symbols: 0,
+        later: Vec::new(),
         out: Walked::default(),
     };
 
@@ -166,6 +172,7 @@ pub(crate) fn walk(tree: &Tree, input: WalkInput<'_>) -> Walked {
         opened: true,
         in_error: root.is_error(),
         skip_symbols: false,
+        opens: false,
         in_callable: false,
         cut: 0,
         cross_at_end: 0,
@@ -174,41 +181,47 @@ pub(crate) fn walk(tree: &Tree, input: WalkInput<'_>) -> Walked {
     });
 
     // The root has no children in a text without tokens.
-    if !cursor.goto_first_child() {
-        return walker.out;
+    if cursor.goto_first_child() {
+        walker.visit(&mut cursor);
     }
-
-    loop {
-        let child_frame = walker.enter(cursor.node());
-        if let Some(frame) = child_frame {
-            if cursor.goto_first_child() {
-                walker.frames.push(frame);
-                continue;
-            }
-            // A node without children has no `leave`.
-            walker.scopes.truncate(frame.scopes);
-        }
-        while !cursor.goto_next_sibling() {
-            walker.leave();
-            if walker.frames.is_empty() || !cursor.goto_parent() {
-                return walker.out;
-            }
-        }
-        if walker.frames.is_empty() {
-            return walker.out;
-        }
-    }
+    walker.add_later(u32::MAX);
+    walker.out
 }
 
 impl Walker<'_> {
+    /// Visits the node at the cursor and all that follow it.
+    fn visit(&mut self, cursor: &mut TreeCursor<'_>) {
+        loop {
+            let child_frame = self.enter(cursor.node());
+            if let Some(frame) = child_frame {
+                if cursor.goto_first_child() {
+                    self.frames.push(frame);
+                    continue;
+                }
+                // A node without children has no `leave`.
+                self.scopes.truncate(frame.scopes);
+            }
+
+            while !cursor.goto_next_sibling() {
+                self.leave();
+                if self.frames.is_empty() || !cursor.goto_parent() {
+                    return;
+                }
+            }
+            if self.frames.is_empty() {
+                return;
+            }
+        }
+    }
+
     /// Visits a node. Returns the frame of its children if they are to be visited.
     fn enter(&mut self, node: Node<'_>) -> Option<Frame> {
         let kind = node.kind_id();
         let info = self.input.grammar.rules.kind(kind);
         let top = self.frames.len() - 1;
-        let (opened_here, in_error, skip_symbols) = {
+        let (opened_here, in_error, skip_symbols, opens) = {
             let frame = &self.frames[top];
-            (frame.opened, frame.in_error, frame.skip_symbols)
+            (frame.opened, frame.in_error, frame.skip_symbols, frame.opens)
         };
 
         let is_error = node.is_error();
@@ -222,11 +235,14 @@ impl Walker<'_> {
         }
 
         let range = node.start_byte() as u32..node.end_byte() as u32;
+        self.add_later(range.start);
         let symbol = if info.may_define() && !skip_symbols { self.define(node, info) } else { None };
         let visit = Visit { node, info, range, is_error, symbol };
         let opened = opened_here && self.place(&visit);
 
-        let mut frame = self.inner_frame(kind, opened, in_error || is_error, skip_symbols || info.skip);
+        let skips = skip_symbols || info.skip && !opens;
+        let mut frame = self.inner_frame(kind, opened, in_error || is_error, skips);
+        frame.opens = info.may_open && self.opens(node);
         let scopes = self.scopes.len();
         frame.scopes = scopes;
         match symbol {
@@ -269,6 +285,7 @@ impl Walker<'_> {
             opened,
             in_error,
             skip_symbols,
+            opens: false,
             in_callable: outer.is_some_and(|frame| frame.in_callable),
             cut: outer.map_or(0, |frame| frame.cut),
             cross_at_end: 0,
@@ -277,7 +294,13 @@ impl Walker<'_> {
         }
     }
 
-    /// Adds the symbol that a node defines. Returns its position.
+    /// Returns whether all children of a node are searched for symbols.
+    fn opens(&self, node: Node<'_>) -> bool {
+        let parent_kind = self.frames.last().map_or(0, |frame| frame.kind);
+        self.input.grammar.rules.opens(node, parent_kind, self.input.text.as_bytes())
+    }
+
+    /// Adds the symbols that a node defines. Returns the position of the first.
     fn define(&mut self, node: Node<'_>, info: &KindInfo) -> Option<usize> {
         let frame = self.frames.last()?;
         let start = node.start_byte() as u32;
@@ -295,7 +318,8 @@ impl Walker<'_> {
             nesting: self.scopes.len() as u8,
         };
 
-        let (symbol, merge) = symbols::define(node, self.input.grammar.rules.rules_of(info), &context)?;
+        let rules = self.input.grammar.rules.rules_of(info);
+        let Defined { symbol, others, merge } = symbols::define(node, rules, &context)?;
 
         if matches!(symbol.kind, SymbolKind::Key | SymbolKind::EnumMember | SymbolKind::Field) {
             self.data_symbols += 1;
@@ -314,7 +338,16 @@ impl Walker<'_> {
         }
 
         self.out.symbols.push(symbol);
-        Some(self.out.symbols.len() - 1)
+        let first = self.out.symbols.len() - 1;
+        self.later.extend(others.into_iter().rev());
+        Some(first)
+    }
+
+    /// Adds the symbols of parts of nodes that begin at `at` or before.
+    fn add_later(&mut self, at: u32) {
+        while let Some(symbol) = self.later.pop_if(|symbol| symbol.byte_range.start <= at) {
+            self.out.symbols.push(symbol);
+        }
     }
 
     /// Returns the last symbol of the current nesting.
@@ -453,7 +486,8 @@ impl Walker<'_> {
     fn update_leading(&mut self, top: usize, visit: &Visit<'_, '_>) {
         let &Visit { info, ref range, is_error, .. } = visit;
         if !(info.comment || info.attach) {
-            if info.named || is_error {
+            // The modifier before an opened definition (`private def …`) stands between it and its comment.
+            if (info.named || is_error) && !self.frames[top].opens {
                 self.frames[top].leading = Leading::default();
             }
             return;
