@@ -17,6 +17,10 @@ pub(crate) enum Modules {
     Include,
     /// Names are global once a file is loaded.
     Global,
+    /// Files name other files by path (Lua, Zig, shell).
+    Path,
+    /// Files declare modules; names are qualified by the module or an alias (Elixir, Haskell).
+    Qualified,
 }
 
 /// The properties of one language that resolution depends on.
@@ -182,7 +186,34 @@ const DIALECTS: &[Dialect] = &[
         arity: false,
         globals: &[],
     },
+    untyped("bash", Modules::Path, &[]),
+    untyped("elixir", Modules::Qualified, &[]),
+    untyped("haskell", Modules::Qualified, &[]),
+    untyped("lua", Modules::Path, &["self"]),
+    Dialect {
+        requires_imports: true,
+        bare_members: true,
+        ..untyped("zig", Modules::Path, &["self", "Self"])
+    },
 ];
+
+/// A language in which a name that is not declared in the file may be that of any other file.
+const fn untyped(language: &'static str, modules: Modules, self_names: &'static [&'static str]) -> Dialect {
+    Dialect {
+        language,
+        family: language,
+        modules,
+        self_names,
+
+        super_names: &[],
+        bare_members: false,
+        requires_imports: false,
+        constructs: false,
+        open_types: false,
+        arity: false,
+        globals: &[],
+    }
+}
 
 const fn script(language: &'static str) -> Dialect {
     Dialect {

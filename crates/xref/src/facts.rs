@@ -181,7 +181,7 @@ impl Import {
 
         match (&self.name, modules) {
             (Some(name), _) => Some(name),
-            (None, Modules::Declared | Modules::Rust) => segments(&self.path).last(),
+            (None, Modules::Declared | Modules::Rust | Modules::Qualified) => segments(&self.path).last(),
             (None, Modules::Python) => segments(&self.path).next(),
             (None, _) => None,
         }

@@ -2,6 +2,7 @@
 
 use super::dialect::Dialect;
 use super::facts::Import;
+use super::haskell_imports;
 
 /// Maximum nesting of a Rust use tree.
 const MAX_DEPTH: usize = 16;
@@ -15,6 +16,7 @@ pub(crate) fn read(text: &str, dialect: &Dialect) -> Vec<Import> {
         "rust" => use_tree("", text, 0, &mut found),
         "php" => php(text, &mut found),
         "csharp" => csharp(text, &mut found),
+        "haskell" => found = haskell_imports::read(text),
         _ => jvm(text, &mut found),
     }
 

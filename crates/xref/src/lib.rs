@@ -14,11 +14,11 @@
 //! * [`dialect`]: the naming rules of a language; [`queries`]: its syntax, from `queries/<language>.scm`.
 //! * [`facts`]: call sites, imports, bindings and bases of one file; [`reader`], [`import_syntax`]: query
 //!   matches and import statements → facts; [`extract`]: bytes → facts.
-//! * [`definitions`]: names → definitions; [`sources`]: entries → facts, within limits; [`modules`]: import
-//!   paths → files.
+//! * [`definitions`]: names → definitions; [`sources`]: entries → facts, within limits; [`modules`],
+//!   [`path_modules`]: import paths → files.
 //! * Resolution of a [`site`] to a [`resolution`], in stages: [`candidates`] (kind, [`arity`], bodies),
-//!   [`name_lookup`] and [`rust_paths`] (imports, packages), [`grading`], [`members`] (types and bases),
-//!   [`scopes`], [`receivers`], [`linkage`] (C), and [`resolver`], which tries them in order.
+//!   [`name_lookup`], [`module_names`] and [`rust_paths`] (imports, packages), [`grading`],
+//!   [`members`] (types and bases), [`scopes`], [`receivers`], [`linkage`] (C), and [`resolver`], which tries them in order.
 //! * [`walk`]: callers, callees and references, level by level; [`response_builder`], [`notes`]: assemble the
 //!   answer.
 //! * [`about`]: everything about one definition.
@@ -42,13 +42,16 @@ mod dialect;
 mod extract;
 mod facts;
 mod grading;
+mod haskell_imports;
 mod import_syntax;
 mod linkage;
 mod members;
+mod module_names;
 mod modules;
 mod name_lookup;
 mod notes;
 mod pages;
+mod path_modules;
 mod queries;
 mod reader;
 mod receivers;

@@ -93,11 +93,11 @@ impl<'a> Paths<'a> {
         self.tables().by_directory.get(directory.as_bytes()).map_or(&[], Vec::as_slice)
     }
 
-    fn named(&self, name: &str) -> &[u32] {
+    pub(super) fn named(&self, name: &str) -> &[u32] {
         self.tables().by_name.get(name.as_bytes()).map_or(&[], Vec::as_slice)
     }
 
-    fn path_of(&self, entry: u32) -> String {
+    pub(super) fn path_of(&self, entry: u32) -> String {
         quoting::text(self.view.entry(entry).0)
     }
 
@@ -120,8 +120,8 @@ impl<'a> Paths<'a> {
             Modules::Script => self.script(path, file, sources, defs),
             Modules::Go => self.go(path, sources, defs),
             Modules::Include => self.include(path, file),
-            Modules::Global if dialect.language == "ruby" => Module::Unknown,
-            Modules::Rust | Modules::Declared | Modules::Global => Module::Unknown,
+            Modules::Path => self.by_file_path(path, file),
+            Modules::Rust | Modules::Declared | Modules::Global | Modules::Qualified => Module::Unknown,
         };
 
         self.known.borrow_mut().insert(key, module.clone());
@@ -421,7 +421,7 @@ fn is_system_header(path: &str) -> bool {
 }
 
 /// Joins `path` to `directory`; `None` if the result is outside the repository.
-fn join(directory: &str, path: &str) -> Option<String> {
+pub(super) fn join(directory: &str, path: &str) -> Option<String> {
     let mut parts: Vec<&str> = directory.split('/').filter(|part| !part.is_empty()).collect();
 
     for part in path.split('/') {

@@ -5,6 +5,7 @@ use codeweaver_chunk::SymbolKind;
 use super::definitions::{Def, DefId, Definitions, FileDefs, segments};
 use super::dialect::Modules;
 use super::facts::Import;
+use super::module_names;
 use super::modules::{Module, Paths};
 use super::resolution::Lookup;
 use super::rust_paths::RustPaths;
@@ -76,7 +77,13 @@ impl<'a, 'v> NameLookup<'a, 'v> {
                     || self.rust.is_crate(first);
                 if found == Lookup::Undecided && !is_inside { Lookup::External } else { found }
             }
-            Modules::Python | Modules::Script => {
+            Modules::Qualified => match &import.name {
+                Some(name) if !import.module => {
+                    module_names::in_module(self.defs, ctx.dialect.family, &import.path, name)
+                }
+                _ => Lookup::Undecided,
+            },
+            Modules::Python | Modules::Script | Modules::Path => {
                 match self.paths.resolve(&import.path, ctx.file, self.defs, self.sources) {
                     Module::External => Lookup::External,
                     Module::Unknown => Lookup::Undecided,
@@ -172,7 +179,7 @@ impl<'a, 'v> NameLookup<'a, 'v> {
             return true;
         }
 
-        ctx.dialect.modules == Modules::Script
+        matches!(ctx.dialect.modules, Modules::Script | Modules::Path)
             && self
                 .sources
                 .facts(file)
@@ -381,7 +388,7 @@ impl<'a, 'v> NameLookup<'a, 'v> {
 
         for import in ctx.facts.imports.iter().filter(|import| import.all && !import.path.is_empty()) {
             let here = match ctx.dialect.modules {
-                Modules::Python | Modules::Go => {
+                Modules::Python | Modules::Go | Modules::Path => {
                     match self.paths.resolve(&import.path, ctx.file, self.defs, self.sources) {
                         Module::Files(files) => self.exported(ctx, &files, name, 0),
                         _ => Lookup::Undecided,
@@ -392,6 +399,9 @@ impl<'a, 'v> NameLookup<'a, 'v> {
                     self.by_full_name(ctx, &path)
                 }
                 Modules::Rust => self.rust.resolve(ctx, &import.path, name),
+                Modules::Qualified => {
+                    module_names::in_module(self.defs, ctx.dialect.family, &import.path, name)
+                }
                 _ => Lookup::Undecided,
             };
 

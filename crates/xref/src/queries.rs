@@ -155,9 +155,10 @@ macro_rules! sources {
 }
 
 sources! {
-    "c": "c", "cpp": "cpp", "csharp": "csharp", "go": "go", "java": "java", "javascript": "script" "javascript",
-    "kotlin": "kotlin", "php": "php", "python": "python", "ruby": "ruby", "rust": "rust", "scala": "scala",
-    "swift": "swift", "tsx": "script" "typescript", "typescript": "script" "typescript"
+    "bash": "bash", "c": "c", "cpp": "cpp", "csharp": "csharp", "elixir": "elixir", "go": "go", "haskell": "haskell", "java": "java", "javascript": "script" "javascript",
+    "kotlin": "kotlin", "lua": "lua", "php": "php", "python": "python", "ruby": "ruby", "rust": "rust", "scala": "scala",
+    "swift": "swift", "tsx": "script" "typescript", "typescript": "script" "typescript",
+    "zig": "zig"
 }
 
 static COMPILED: [OnceLock<Option<Queries>>; SOURCES.len()] = [const { OnceLock::new() }; SOURCES.len()];

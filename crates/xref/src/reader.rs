@@ -209,6 +209,10 @@ impl<'a> Reader<'a> {
     }
 
     fn site(&mut self, captures: &Captured<'_>, node: Node<'_>, form: Form) {
+        if self.dialect.language == "elixir" && !is_elixir_call(node, self.text) {
+            return;
+        }
+
         let receiver =
             node_of(captures, Capture::Receiver).map(|node| path_text(node, self.text)).or_else(|| {
                 // The receiver has no node of its own in some grammars.
@@ -356,6 +360,25 @@ impl<'a> Reader<'a> {
             }
         }
     }
+}
+
+/// Returns whether a name before parentheses is called: the head of a definition and types are written alike.
+fn is_elixir_call(name: Node<'_>, text: &str) -> bool {
+    const DEFINITIONS: &[&str] =
+        &["def", "defp", "defmacro", "defmacrop", "defguard", "defguardp", "defdelegate", "defn", "defnp"];
+    const TYPES: &[&str] = &["spec", "type", "typep", "opaque", "callback", "macrocallback"];
+    let text_of = |node: Node<'_>| text.get(node.byte_range()).unwrap_or_default();
+    let target_of = |node: Node<'_>| node.child_by_field_name("target").map(text_of).unwrap_or_default();
+
+    let mut around = std::iter::successors(name.parent(), |node| node.parent());
+    !around.any(|node| {
+        let is_head = node.kind() == "call"
+            && DEFINITIONS.contains(&target_of(node))
+            && node.named_child(1).is_some_and(|arguments| arguments.start_byte() == name.start_byte());
+        let is_type = node.kind() == "unary_operator"
+            && node.named_child(0).is_some_and(|operand| TYPES.contains(&target_of(operand)));
+        is_head || is_type
+    })
 }
 
 /// The path at the end of unparsed text.

@@ -6,6 +6,7 @@ use super::definitions::DefId;
 use super::dialect::Modules;
 use super::grading::Grader;
 use super::members::{MemberLookup, TypeMembers};
+use super::module_names;
 use super::modules::Module;
 use super::name_lookup::{MAX_HOPS, NameLookup};
 use super::resolution::{EXTERNAL_BASE, FROM_LIBRARY, Lookup, NO_DEFINITION, NOT_IMPORTED, Resolution};
@@ -129,20 +130,26 @@ impl Receivers<'_, '_, '_> {
         }
 
         match ctx.dialect.modules {
-            Modules::Python | Modules::Script => match self.names.module_of_receiver(ctx, receiver) {
-                Some((Module::Files(files), rest)) => {
-                    let found = self.module_member(ctx, &files, &rest, name);
-                    return (found, "import of the module");
+            Modules::Python | Modules::Script | Modules::Path => {
+                match self.names.module_of_receiver(ctx, receiver) {
+                    Some((Module::Files(files), rest)) => {
+                        let found = self.module_member(ctx, &files, &rest, name);
+                        return (found, "import of the module");
+                    }
+                    Some((Module::External, _)) => return (Lookup::External, FROM_LIBRARY),
+                    _ => {}
                 }
-                Some((Module::External, _)) => return (Lookup::External, FROM_LIBRARY),
-                _ => {}
-            },
+            }
             Modules::Go => match self.names.go_package_of_receiver(ctx, receiver) {
                 Some(Module::Files(files)) => {
                     return (self.names.exported(ctx, &files, name, 0), "import of the package");
                 }
                 Some(Module::External) => return (Lookup::External, FROM_LIBRARY),
                 _ => {}
+            },
+            Modules::Qualified => match module_names::behind_module(self.types.defs, ctx, receiver) {
+                Lookup::External => return (Lookup::External, FROM_LIBRARY),
+                found => return (found, "member of the named module"),
             },
             Modules::Rust => {
                 let found = self.names.rust.resolve(ctx, receiver, name);

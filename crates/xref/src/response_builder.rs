@@ -8,6 +8,7 @@ use codeweaver_git::quoting;
 use codeweaver_index::policy::PathFlags;
 
 use super::definitions::{DefId, Definitions, FileDefs, segments};
+use super::dialect::Modules;
 use super::facts::{Form, Reference};
 use super::notes;
 use super::request::{CallGraphRequest, Direction};
@@ -131,8 +132,10 @@ impl<'a, 'v> ResponseBuilder<'a, 'v> {
         }
 
         let receiver = site.receiver.as_deref().filter(|receiver| !receiver.is_empty());
-        let separator = if site.form == Form::Path { "::" } else { "." };
+        let is_dotted = file.dialect.is_some_and(|dialect| dialect.modules == Modules::Qualified);
+        let separator = if site.form == Form::Path && !is_dotted { "::" } else { "." };
         let written = receiver
+            .map(|receiver| receiver.trim_end_matches('.'))
             .map_or_else(|| site.name.to_string(), |receiver| format!("{receiver}{separator}{}", site.name));
         let key = (from, to, written, kind, resolution.grade, resolution.evidence);
         let place = Site { file: file.path.clone(), start_line: site.line };

@@ -244,10 +244,10 @@ fn gates_are_those_of_search() {
     let run = repo.codeweaver(["graph", "callers", "f", "--json"]);
     run.fails(2).is_an_error("not indexed", "git codeweaver init");
     assert_eq!(run.json()["reason"], "not_indexed");
-    let unsupported = TestRepo::with_files(&[("a.lua", "function f()\n  f()\nend\n")]);
+    let unsupported = TestRepo::with_files(&[("a.jl", "function f()\n  f()\nend\n")]);
     unsupported.codeweaver(["init", "--no-hooks"]).success();
     assert_eq!(ask(&unsupported, &["callers", "f"])["status"], "unsupported");
-    assert_eq!(ask(&unsupported, &["callees", "a.lua:2"])["status"], "unsupported");
+    assert_eq!(ask(&unsupported, &["callees", "a.jl:2"])["status"], "unsupported");
 }
 
 #[test]

@@ -266,6 +266,94 @@ fn scala() {
 }
 
 #[test]
+fn languages_without_declared_types() {
+    let repo = TestRepo::with_files(&[
+        ("lua/app/shapes.lua", "local M = {}\nfunction M.area(a)\n  return a\nend\nreturn M\n"),
+        (
+            "lua/app/main.lua",
+            "local shapes = require(\"app.shapes\")\nlocal M = {}\nlocal function helper(a)\n  return a\nend\n\
+             function M.run_lua(box)\n  helper(1)\n  shapes.area(2)\n  print(box)\nend\nreturn M\n",
+        ),
+        (
+            "lib/shapes.ex",
+            "defmodule App.Shapes do\n  def area(x), do: x\n\n  def scale(x) when is_map(x) do\n    x |> area()\n  end\nend\n",
+        ),
+        (
+            "lib/main.ex",
+            "defmodule App.Main do\n  alias App.Shapes, as: S\n  alias App.{Shapes}\n\n  @spec run_elixir(any) :: any\n  \
+             def run_elixir(x) do\n    helper(x)\n    S.area(x)\n    Shapes.scale(x)\n    Enum.map(x, &helper/1)\n  \
+             end\n\n  defp helper(x), do: x\nend\n",
+        ),
+        (
+            "src/shapes.zig",
+            "pub const Shape = struct {\n    x: u32,\n    pub fn area(self: Shape) u32 {\n        return self.scale();\n    \
+             }\n    fn scale(self: Shape) u32 {\n        return self.x;\n    }\n};\npub fn area() void {}\n",
+        ),
+        (
+            "src/main.zig",
+            "const std = @import(\"std\");\nconst shapes = @import(\"shapes.zig\");\nfn helper() void {}\n\
+             pub fn run_zig() void {\n    helper();\n    shapes.area();\n    std.debug.print(\"\", .{});\n}\n",
+        ),
+        (
+            "src/Shapes.hs",
+            "module App.Shapes (area, scale) where\n\narea :: Int -> Int\narea x = x\n\nscale x = area x\n",
+        ),
+        (
+            "src/Main.hs",
+            "module Main where\n\nimport qualified Data.List as L\nimport qualified App.Shapes as S\n\
+             import App.Shapes (scale)\n\nrunHaskell :: Int -> Int\nrunHaskell x = helper $ S.area (scale (L.sum x))\n\n\
+             helper :: Int -> Int\nhelper x = x\n",
+        ),
+        ("bin/shapes.sh", "area() {\n  echo \"$1\"\n}\n"),
+        (
+            "bin/main.sh",
+            "#!/bin/bash\n. \"$(dirname \"$0\")/shapes.sh\"\nhelper() {\n  true\n}\nrun_shell() {\n  helper a\n  \
+             area b | grep c\n}\n",
+        ),
+    ]);
+    repo.codeweaver(["init", "--no-hooks"]).success();
+    let callees = |symbol: &str| {
+        let mut found = edges(&ask(&repo, &["callees", symbol]));
+        found.sort();
+        found
+    };
+
+    assert_eq!(
+        callees("run_lua"),
+        ["exact M.run_lua -> M.area", "exact M.run_lua -> helper", "unresolved M.run_lua -> (print)"]
+    );
+    assert_eq!(
+        callees("run_elixir"),
+        [
+            "exact App.Main.run_elixir -> App.Main.helper",
+            "exact App.Main.run_elixir -> App.Shapes.area",
+            "exact App.Main.run_elixir -> App.Shapes.scale",
+            "unresolved App.Main.run_elixir -> (Enum.map)"
+        ]
+    );
+    assert_eq!(
+        callees("lib/shapes.ex:4"),
+        ["exact App.Shapes.scale -> App.Shapes.area", "unresolved App.Shapes.scale -> (is_map)"]
+    );
+    assert_eq!(
+        callees("run_zig"),
+        ["exact run_zig -> area", "exact run_zig -> helper", "unresolved run_zig -> (std.debug.print)"]
+    );
+    assert_eq!(callees("Shape.area"), ["exact Shape.area -> Shape.scale"]);
+    assert_eq!(
+        callees("runHaskell"),
+        [
+            "exact runHaskell -> area",
+            "exact runHaskell -> helper",
+            "exact runHaskell -> scale",
+            "unresolved runHaskell -> (L.sum)"
+        ]
+    );
+    assert_eq!(callees("run_shell"), ["exact run_shell -> area", "exact run_shell -> helper"]);
+    has(&ask(&repo, &["callers", "src/Shapes.hs:4"]), &["exact runHaskell -> area", "exact scale -> area"]);
+}
+
+#[test]
 fn javascript_require_resolves_to_the_exporting_file() {
     let repo = TestRepo::with_files(&[
         ("index.js", "module.exports = require('./lib/app');\n"),

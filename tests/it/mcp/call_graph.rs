@@ -61,7 +61,7 @@ fn an_edge_is_shown_with_its_grade_and_call_site() {
 #[test]
 fn statuses_say_how_completely_a_query_was_answered() {
     let repo = fixture("python");
-    repo.write("a.lua", "function lonely()\n  lonely()\nend\n").commit("another language");
+    repo.write("a.jl", "function lonely()\n  lonely()\nend\n").commit("another language");
     let mut client = McpClient::start(&repo);
     for (symbol, status, said) in [
         ("helper", "ok", "callers of helper"),

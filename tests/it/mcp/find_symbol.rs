@@ -136,7 +136,7 @@ fn declarations_and_third_party_copies_are_not_the_definition() {
         ("src/set.h", "void setCommand(int c);\n"),
         ("src/set.c", "#include \"set.h\"\n\nvoid setCommand(int c) {\n    (void)c;\n}\n"),
         ("tests/helper.c", "void setCommand(int c) {\n    (void)c;\n}\n"),
-        ("src/a.lua", "function lonely()\n  lonely()\nend\n"),
+        ("src/a.dart", "lonely() {\n  lonely();\n}\n"),
     ]);
     repo.codeweaver(["init", "--no-hooks"]).success();
     let mut client = McpClient::start(&repo);
@@ -145,7 +145,7 @@ fn declarations_and_third_party_copies_are_not_the_definition() {
     assert!(text.contains("same name: "), "{text}");
     // Where calls are not read, none are denied.
     let text = client.text("find_symbol", json!({ "symbol": "lonely" }));
-    assert!(text.contains("uses and tests are not known in lua: find_text \"lonely\""), "{text}");
+    assert!(text.contains("uses and tests are not known in dart: find_text \"lonely\""), "{text}");
     assert!(!text.contains("no use found") && !text.contains("no test refers"), "{text}");
 }
 
