@@ -189,6 +189,7 @@ pub struct ChunkedBlob {
 pub use chain::readable;
 pub use chain::{chunk_blob, parse_only};
 pub use classes::SemanticClass;
+pub use delimiter::{Lexeme, LexemeKind, lexemes};
 pub use doc::MAX_CHARS as MAX_EXCERPT_CHARS;
 pub use fingerprint::{fingerprint, fingerprint_of_all};
 pub use language::LanguageId;

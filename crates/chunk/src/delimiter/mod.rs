@@ -20,6 +20,8 @@ mod source;
 use families::Family;
 use source::Source;
 
+pub use scan::{Lexeme, LexemeKind, lexemes};
+
 /// Splits `text` at the delimiters of its language.
 ///
 /// `base` is the offset of `text` in its blob. `settings.custom_delimiters` of the language take precedence.

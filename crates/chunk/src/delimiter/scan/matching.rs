@@ -52,7 +52,7 @@ impl Candidates {
 
 /// Returns the end of `pattern` at `at`. Patterns that begin or end with a word character match whole words
 /// only.
-fn match_end(bytes: &[u8], at: usize, pattern: &[u8], ignore_case: bool) -> Option<usize> {
+pub(super) fn match_end(bytes: &[u8], at: usize, pattern: &[u8], ignore_case: bool) -> Option<usize> {
     let mut end = at;
 
     for &wanted in pattern {

@@ -6,6 +6,7 @@
 //! of a line. There is no backtracking: work per byte is bounded by the size of the family, and a failed
 //! search for the end of a literal is not repeated.
 
+mod lexemes;
 mod matching;
 mod skips;
 mod tags;
@@ -14,6 +15,8 @@ use super::families::{Anchor, Delimiter, Extent, Family, Layout, Token};
 use matching::{Candidates, TokenMatch, is_label, is_word};
 use skips::SkipFinder;
 use tags::Tags;
+
+pub use lexemes::{Lexeme, LexemeKind, lexemes};
 
 /// A pair of delimiters, or a range that ends by layout. Offsets in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
