@@ -51,6 +51,7 @@
 //! front-ends `mcp` and `serve`, and the program. In here:
 //!
 //! * [`query`]: a request to ranked matches, with the freshness of what was searched.
+//! * [`duplicates`]: the copies of definitions, as groups.
 //! * [`ask`]: a question to what the documents say about it, with its sources.
 //! * [`service`]: requests to open codebases, with the errors that every front-end renders.
 //!
@@ -64,6 +65,7 @@
 
 #[allow(missing_docs, reason = "the fields of its errors and answers say what they are by name")]
 pub mod ask;
+pub mod duplicates;
 mod error;
 pub mod query;
 pub mod service;

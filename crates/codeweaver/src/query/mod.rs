@@ -30,7 +30,7 @@ mod cancel;
 #[doc(hidden)]
 pub mod changes;
 pub mod conditions;
-mod definitions;
+pub(crate) mod definitions;
 pub mod error;
 mod filters;
 mod form;

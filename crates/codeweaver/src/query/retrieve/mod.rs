@@ -16,7 +16,7 @@ pub mod binary_quantisation;
 pub mod dense;
 mod exact_scan;
 pub mod lexical;
-pub(super) mod parallel;
+pub(crate) mod parallel;
 pub mod paths;
 pub mod relatives;
 mod score_buffers;
