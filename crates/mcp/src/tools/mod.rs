@@ -24,6 +24,7 @@ mod ask_docs;
 mod call_graph;
 mod call_graph_text;
 mod changes;
+mod duplicates;
 mod excerpt;
 mod file_outline;
 mod find_code;
