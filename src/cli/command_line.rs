@@ -52,6 +52,7 @@ pub enum Command {
     Catalogue(commands::catalogue::CatalogueArgs),
     Serve(commands::serve::ServeArgs),
     Similar(commands::similar::SimilarArgs),
+    Duplicates(commands::duplicates::DuplicatesArgs),
     Outline(commands::outline::OutlineArgs),
     Graph(commands::graph::GraphArgs),
     Read(commands::read::ReadArgs),

@@ -55,6 +55,7 @@ use clap::{ArgMatches, CommandFactory, FromArgMatches};
 
 use args::{ColorWhen, Format};
 use command_line::{Cli, Command};
+use commands::duplicates::ReportFormat;
 use context::Context;
 use error::CliError;
 
@@ -110,8 +111,11 @@ fn asks_for_json(matches: &ArgMatches) -> bool {
     let flag = matches.try_get_one::<bool>("json").ok().flatten();
     let format = matches.try_get_one::<Format>("output_format").ok().flatten();
 
+    let report = matches.try_get_one::<ReportFormat>("output_format").ok().flatten();
+
     flag == Some(&true)
         || format == Some(&Format::Json)
+        || report == Some(&ReportFormat::Json)
         || matches.subcommand().is_some_and(|(_, inner)| asks_for_json(inner))
 }
 
@@ -130,6 +134,7 @@ fn run(command: Command, context: &Context) -> Result<ExitCode, CliError> {
 
         Command::Status(args) => commands::status::run(args, context),
         Command::Similar(args) => commands::similar::run(args, context),
+        Command::Duplicates(args) => commands::duplicates::run(args, context),
         Command::Outline(args) => commands::outline::run(args, context),
         Command::Graph(args) => commands::graph::run(args, context),
         Command::Read(args) => commands::read::run(args, context),

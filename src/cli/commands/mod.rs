@@ -9,6 +9,7 @@ pub(super) mod config;
 pub(super) mod deinit;
 pub(super) mod docs;
 pub(super) mod doctor;
+pub(super) mod duplicates;
 pub(super) mod eval;
 pub(super) mod gc;
 pub(super) mod graph;

@@ -4,6 +4,7 @@ mod absences;
 mod authentication;
 mod command;
 mod conditions;
+mod duplicates;
 mod exact;
 mod focus;
 mod golden;
