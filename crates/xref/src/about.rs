@@ -14,7 +14,7 @@ use codeweaver_store::postings::Field;
 use super::definitions::{Definitions, terms_of};
 use super::dialect;
 use super::request::{CallGraphRequest, Direction};
-use super::response::{CallGraphResponse, EdgeKind, Grade, Node};
+use super::response::{CallGraphResponse, EdgeKind, Grade, Node, Unlisted};
 use super::walk::Xref;
 
 /// Time limit for the references, and for the callees, in milliseconds.
@@ -65,6 +65,8 @@ pub struct About {
     /// Tests with its name, if none uses it directly.
     pub tests_by_name: Vec<FoundSymbol>,
     pub documents: Vec<Document>,
+    /// Places that name it and are no uses, as far as is known.
+    pub unlisted: Option<Unlisted>,
     /// Other definitions of the same name.
     pub others: Vec<FoundSymbol>,
     pub n_others: usize,
@@ -142,6 +144,7 @@ impl About {
             let references = Xref::new(searcher).query(&request, update)?;
             about.sort_uses(view, &references);
             about.say_limits(&references, "uses");
+            about.unlisted = references.unlisted;
         }
 
         if is_supported && symbol.kind.is_callable() {
@@ -263,7 +266,7 @@ impl About {
 
     /// Adds warnings about edges that a response lacks; `what` names the edges.
     fn say_limits(&mut self, response: &CallGraphResponse, what: &str) {
-        if !response.coverage.complete {
+        if response.coverage.is_cut {
             let coverage = &response.coverage;
             self.warnings.push(format!(
                 "{what} may be missing: {} of {} files that may have some were read",

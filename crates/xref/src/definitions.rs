@@ -97,8 +97,29 @@ impl FileDefs {
         named.map(|(i, def)| (i as u32, def))
     }
 
+    /// Returns whether a definition of Kotlin extends a type from outside: its qualified name begins with the type, but
+    /// it belongs to the package.
+    pub fn is_extension(&self, def: &Def) -> bool {
+        let is_kotlin = self.dialect.is_some_and(|dialect| dialect.language == "kotlin");
+        let is_top = def
+            .parent
+            .is_none_or(|parent| matches!(self.def(parent).kind, SymbolKind::Namespace | SymbolKind::Module));
+        is_kotlin && is_top && !def.is_type() && !def.owner().is_empty()
+    }
+
+    /// Segments of the name by which other files import a definition: without the type that an extension extends.
+    pub fn import_name(&self, def: &Def) -> Vec<String> {
+        if self.is_extension(def) {
+            return self.package_name().into_iter().chain([def.name.clone()]).collect();
+        }
+        self.full_name(def)
+    }
+
     /// Returns whether a definition stands directly in a namespace or module, or at the top of the file.
     pub fn is_in_namespace(&self, def: &Def) -> bool {
+        if self.is_extension(def) {
+            return true;
+        }
         match def.parent {
             Some(parent) => matches!(self.def(parent).kind, SymbolKind::Namespace | SymbolKind::Module),
             None => def.owner().is_empty(),
@@ -216,12 +237,34 @@ impl<'a> Definitions<'a> {
 
     /// Live entries of `family` whose text may hold `name`: all of them if `name` yields no terms.
     pub fn mentioning(&self, name: &str, family: &str) -> Vec<u32> {
-        let is_of_family = |entry: &u32| self.file_family(*entry) == Some(family);
+        let mut entries = self.with_terms_of(name);
+        entries.retain(|entry| self.file_family(*entry) == Some(family));
+        entries
+    }
+
+    /// Live entries of other languages than those of `family` whose text may hold `name`, with their languages; none
+    /// if `name` yields no terms.
+    pub fn mentioning_outside(&self, name: &str, family: &str) -> Vec<(u32, &str)> {
+        if terms_of(name).is_empty() {
+            return Vec::new();
+        }
+
+        let mut found = Vec::new();
+        for entry in self.with_terms_of(name) {
+            let language = self.language_of(entry).unwrap_or_default();
+            if dialect::for_language(language).is_none_or(|dialect| dialect.family != family) {
+                found.push((entry, language));
+            }
+        }
+        found
+    }
+
+    /// Live entries whose text has the terms of `name`, ordered; all entries if it yields none.
+    fn with_terms_of(&self, name: &str) -> Vec<u32> {
         let terms = terms_of(name);
         // A name without terms may be in any file.
         if terms.is_empty() {
-            let live = self.view.reader.live_entries(&self.view.snapshot.entries).map(|(id, _, _)| id);
-            return live.filter(is_of_family).collect();
+            return self.view.reader.live_entries(&self.view.snapshot.entries).map(|(id, _, _)| id).collect();
         }
 
         let mut entries = Vec::new();
@@ -234,17 +277,21 @@ impl<'a> Definitions<'a> {
 
         entries.sort_unstable();
         entries.dedup();
-        entries.retain(is_of_family);
         entries
     }
 
     /// The language family of a live entry, without reading its definitions.
     fn file_family(&self, entry: u32) -> Option<&'static str> {
+        dialect::for_language(self.language_of(entry)?).map(|dialect| dialect.family)
+    }
+
+    /// The language of a live entry, without reading its definitions.
+    fn language_of(&self, entry: u32) -> Option<&str> {
         let (record, _) = self.view.reader.entry(entry)?;
         let (segment, ordinal) = self.view.reader.locate_doc(record.doc)?;
         let segment = &self.view.reader.segments[segment];
         let doc = segment.docs().get(ordinal as usize)?;
-        dialect::for_language(segment.language(doc.language)).map(|dialect| dialect.family)
+        Some(segment.language(doc.language))
     }
 
     /// Reads the definitions of a live entry from the index.

@@ -2,13 +2,18 @@
 //!
 //! The result depends only on the bytes and the language, so it may be cached under the blob oid.
 
+use std::collections::BTreeSet;
+
+use tree_sitter::Node;
+
 use codeweaver_chunk::lines::TextIndex;
 use codeweaver_chunk::readable;
 
 use super::dialect::Dialect;
 use super::facts::{Facts, Form, Reference, Unparsed};
-use super::queries::Capture;
-use super::reader::{MAX_FACTS, Reader, each_match, node_of, parsed, path_text};
+use super::queries::{Capture, CompiledQuery};
+use super::reader::{MAX_FACTS, Reader, each_match, node_of, parsed, path_at_end, path_text};
+use super::syntax_position::{self, Position};
 
 /// Extracts the facts of a file.
 pub(crate) fn read(bytes: &[u8], dialect: &'static Dialect) -> Result<Facts, Unparsed> {
@@ -27,41 +32,105 @@ pub(crate) fn read(bytes: &[u8], dialect: &'static Dialect) -> Result<Facts, Unp
     Ok(facts)
 }
 
+/// An occurrence of a name as a word.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Occurrence {
+    /// Byte offset of the name.
+    pub at: u32,
+    /// 1-based.
+    pub line: u32,
+    pub name: Box<str>,
+    pub position: Position,
+    /// The name as a reference, if the syntax makes it one.
+    pub reference: Option<Reference>,
+}
+
+/// The occurrences of `names` in a file whose offset and name satisfy `is_wanted`, ordered by position.
+pub(crate) fn occurrences_of(
+    bytes: &[u8],
+    dialect: &'static Dialect,
+    names: &BTreeSet<String>,
+    is_wanted: impl Fn(u32, &str) -> bool,
+) -> Result<Vec<Occurrence>, Unparsed> {
+    let (text, _) = readable(bytes);
+    let index = TextIndex::new(text.as_bytes());
+    let (tree, queries) = parsed(&index, dialect)?;
+
+    let mut found: Vec<Occurrence> = Vec::new();
+    for name in names {
+        for at in occurrences(&text, name).filter(|&at| is_wanted(at as u32, name)).take(MAX_FACTS) {
+            found.push(Occurrence {
+                at: at as u32,
+                line: index.line_of(at as u32) as u32 + 1,
+                name: name.as_str().into(),
+                position: syntax_position::at(tree.root_node(), &text, at..at + name.len()),
+                reference: reference_at(&queries.references, tree.root_node(), &text, (at, name), &index),
+            });
+        }
+    }
+
+    found.sort_by_key(|occurrence| occurrence.at);
+    Ok(found)
+}
+
 /// Every reference to `name` in a file, calls included.
+#[cfg(test)]
 pub(crate) fn references_to(
     bytes: &[u8],
     dialect: &'static Dialect,
     name: &str,
 ) -> Result<Vec<Reference>, Unparsed> {
-    let (text, _) = readable(bytes);
-    let index = TextIndex::new(text.as_bytes());
-    let (tree, queries) = parsed(&index, dialect)?;
+    let found = occurrences_of(bytes, dialect, &BTreeSet::from([name.to_owned()]), |_, _| true)?;
+    Ok(found.into_iter().filter_map(|occurrence| occurrence.reference).collect())
+}
 
-    let mut found: Vec<Reference> = Vec::new();
-    for at in occurrences(&text, name) {
-        let near = at..at + name.len();
-        each_match(&queries.references, tree.root_node(), &text, Some(near.clone()), &mut |captures| {
-            let receiver = node_of(captures, Capture::Receiver).map(|node| path_text(node, &text));
-            for (capture, node) in captures {
-                let Some(form) = mention_form(*capture) else { continue };
-                if node.byte_range() == near && found.len() < MAX_FACTS {
-                    found.push(Reference {
-                        at: at as u32,
-                        line: index.line_of(at as u32) as u32 + 1,
-                        name: name.into(),
-                        form,
-                        receiver: receiver.clone(),
-                        arguments: None,
-                    });
-                }
+/// The reference that the occurrence of a name at an offset is; `None` if it is none.
+fn reference_at(
+    query: &CompiledQuery,
+    root: Node<'_>,
+    text: &str,
+    (at, name): (usize, &str),
+    index: &TextIndex<'_>,
+) -> Option<Reference> {
+    let near = at..at + name.len();
+    let mut found: Option<Reference> = None;
+
+    each_match(query, root, text, Some(near.clone()), &mut |captures| {
+        let receiver = node_of(captures, Capture::Receiver).map(|node| path_text(node, text));
+        for (capture, node) in captures {
+            let Some(form) = mention_form(*capture) else { continue };
+            // A member is matched as a plain name too; the more specific form is kept.
+            let is_better = found.as_ref().is_none_or(|known| known.form == Form::Mention);
+            if node.byte_range() == near && is_better {
+                let (form, receiver) = match token_tree_path(*node, text) {
+                    Some((form, receiver)) => (form, Some(receiver)),
+                    None => (form, receiver.clone()),
+                };
+                found = Some(Reference {
+                    at: at as u32,
+                    line: index.line_of(at as u32) as u32 + 1,
+                    name: name.into(),
+                    form,
+                    receiver,
+                    arguments: None,
+                });
             }
-        });
-    }
+        }
+    });
 
-    // A member is matched as a plain name too; the more specific form is kept.
-    found.sort_by_key(|site| (site.at, std::cmp::Reverse(site.form != Form::Mention)));
-    found.dedup_by_key(|site| site.at);
-    Ok(found)
+    found
+}
+
+/// The form and the receiver of a name behind `::` or `.` in unparsed text (a Rust token tree).
+fn token_tree_path(node: Node<'_>, text: &str) -> Option<(Form, Box<str>)> {
+    node.parent().filter(|parent| parent.kind() == "token_tree")?;
+    let before = text.get(..node.start_byte())?.trim_end();
+
+    if let Some(path) = before.strip_suffix("::") {
+        return Some((Form::Path, path_at_end(path)));
+    }
+    let is_range = before.ends_with("..");
+    before.strip_suffix('.').filter(|_| !is_range).map(|value| (Form::Member, path_at_end(value)))
 }
 
 /// The form of a reference with this capture; `None` if it is no reference.

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 
 use rustc_hash::FxHasher;
 
-use super::definitions::segments;
+use super::definitions::{Def, segments};
 use super::dialect::Modules;
 
 /// The syntactic form of a reference.
@@ -16,6 +16,8 @@ pub(crate) enum Form {
     Word,
     /// An unqualified call: `f()`.
     Bare,
+    /// A function that is called, or bound to its arguments, by a method: `f.call(x)`, `f.bind(x)` (scripts).
+    Applied,
     /// A macro call: `f!()`.
     Macro,
     /// A construction: `new A()`.
@@ -43,6 +45,20 @@ pub(crate) struct Reference {
     pub receiver: Option<Box<str>>,
     /// Number of arguments, if it is certain.
     pub arguments: Option<u32>,
+}
+
+impl Reference {
+    /// A definition as a reference to itself.
+    pub fn to_definition(def: &Def) -> Reference {
+        Reference {
+            at: def.range.start,
+            line: def.lines.0,
+            name: def.name.as_str().into(),
+            form: Form::Mention,
+            receiver: None,
+            arguments: None,
+        }
+    }
 }
 
 /// A name that an import binds or re-exports.

@@ -12,7 +12,7 @@ use super::definitions::{Def, DefId, Definitions, FileDefs, segments};
 use super::dialect::{Modules, is_library_method};
 use super::facts::Form;
 use super::name_lookup::NameLookup;
-use super::resolution::{NO_DEFINITION, Resolution};
+use super::resolution::{NO_DEFINITION, ONLY_DEFINITION, ONLY_FITTING, Resolution};
 use super::response::Grade;
 use super::site::SiteContext;
 
@@ -46,8 +46,32 @@ impl<'a, 'v> Grader<'a, 'v> {
         match targets.len() {
             0 => Resolution::unresolved("what is there does not fit"),
             1 => Resolution { grade: Grade::Exact, targets, evidence },
+            _ if self.are_parts_of_one(ctx, &targets) => {
+                Resolution { grade: Grade::Exact, targets, evidence }
+            }
             _ => Resolution { grade: Grade::Ambiguous, targets, evidence: "several definitions there" },
         }
+    }
+
+    /// Returns whether the definitions are parts of one type or module: a class that is opened several times (Ruby), or
+    /// declared as partial (C#).
+    fn are_parts_of_one(&self, ctx: SiteContext<'_>, ids: &[DefId]) -> bool {
+        let Some(Some(first)) = ids.first().map(|&id| self.name_of_part(ctx, id)) else { return false };
+        ids.iter().all(|&id| self.name_of_part(ctx, id).as_ref() == Some(&first))
+    }
+
+    /// The full name of a type or module that may have further parts; `None` for any other definition.
+    fn name_of_part(&self, ctx: SiteContext<'_>, id: DefId) -> Option<Vec<String>> {
+        let name = self.defs.with(id, |file, def| {
+            let is_part = match ctx.dialect.language {
+                "ruby" => def.is_type() || def.kind == SymbolKind::Module,
+                "csharp" => def.is_type() && def.signature.split_whitespace().any(|word| word == "partial"),
+                _ => false,
+            };
+            is_part.then(|| file.full_name(def))
+        });
+
+        name.flatten()
     }
 
     /// Lowers an exact grade because a base that is not known may define the name as well.
@@ -111,7 +135,7 @@ impl<'a, 'v> Grader<'a, 'v> {
                 let mut whole = found.clone();
                 whole.retain(|&id| self.defs.satisfies(id, |file, def| file.full_name(def).len() == n));
                 let whole = self.filter.viable(ctx, whole);
-                if whole.len() == 1 {
+                if !whole.is_empty() {
                     return self.grade_proven(ctx, whole, "full name");
                 }
             }
@@ -176,11 +200,12 @@ impl<'a, 'v> Grader<'a, 'v> {
                 targets: fitting,
                 evidence: "also a name of the standard library",
             },
-            1 => Resolution {
-                grade: Grade::UniqueName,
-                targets: fitting,
-                evidence: "the only definition of that name",
-            },
+            1 => {
+                let named = self.defs.named(&ctx.site.name, ctx.dialect.family);
+                let is_only = self.filter.without_declarations(ctx.dialect, named).len() == 1;
+                let evidence = if is_only { ONLY_DEFINITION } else { ONLY_FITTING };
+                Resolution { grade: Grade::UniqueName, targets: fitting, evidence }
+            }
             _ => Resolution {
                 grade: Grade::Ambiguous,
                 targets: fitting,

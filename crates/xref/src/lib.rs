@@ -15,12 +15,14 @@
 //! * [`facts`]: call sites, imports, bindings and bases of one file; [`reader`], [`import_syntax`]: query
 //!   matches and import statements → facts; [`extract`]: bytes → facts.
 //! * [`definitions`]: names → definitions; [`sources`]: entries → facts, within limits; [`modules`],
-//!   [`path_modules`]: import paths → files.
+//!   [`path_modules`] and [`tsconfig`]: import paths → files.
 //! * Resolution of a [`site`] to a [`resolution`], in stages: [`candidates`] (kind, [`arity`], bodies),
 //!   [`name_lookup`], [`module_names`] and [`rust_paths`] (imports, packages), [`grading`],
-//!   [`members`] (types and bases), [`scopes`], [`receivers`], [`linkage`] (C), and [`resolver`], which tries them in order.
-//! * [`walk`]: callers, callees and references, level by level; [`response_builder`], [`notes`]: assemble the
-//!   answer.
+//!   [`members`] (types and bases), [`scopes`], [`receivers`], [`linkage`] (C), and [`resolver`], which tries
+//!   them in order.
+//! * [`walk`]: callers, callees and references, level by level; [`overrides`]: members that override others.
+//! * [`name_check`]: what holds the name and was not resolved, by [`syntax_position`] and in [`other_files`].
+//! * [`response_builder`], [`notes`], [`unlisted`]: assemble the answer.
 //! * [`about`]: everything about one definition.
 //! * [`pages`]: an answer in parts, for clients with a token limit. [`call_sites`]: every call of a view, for
 //!   measurements.
@@ -48,8 +50,11 @@ mod linkage;
 mod members;
 mod module_names;
 mod modules;
+mod name_check;
 mod name_lookup;
 mod notes;
+mod other_files;
+mod overrides;
 mod pages;
 mod path_modules;
 mod queries;
@@ -65,11 +70,17 @@ mod scopes;
 mod site;
 mod sources;
 mod symbol_spec;
+mod syntax_position;
+mod tsconfig;
+mod unlisted;
 mod walk;
 
 pub use call_sites::{CallSite, CallTarget};
 pub use pages::Pages;
 pub use request::{CallGraphRequest, Direction, MAX_LIMIT};
-pub use response::{CallGraphResponse, CallGraphStatus, Coverage, Edge, EdgeKind, Grade, Node, Note, Site};
+pub use response::{
+    CallGraphResponse, CallGraphStatus, Coverage, Edge, EdgeKind, Grade, Node, Note, Site, Unlisted,
+    UnlistedFile, UnlistedReason,
+};
 pub use symbol_spec::parse_location;
 pub use walk::Xref;

@@ -17,7 +17,7 @@ use super::candidates::CandidateFilter;
 use super::definitions::{Def, DefId, Definitions, FileDefs};
 use super::facts::Form;
 use super::modules::{Module, Paths};
-use super::resolution::{NO_DEFINITION, Resolution};
+use super::resolution::{NO_DEFINITION, ONLY_DEFINITION, ONLY_FITTING, Resolution};
 use super::response::Grade;
 use super::site::SiteContext;
 use super::sources::Sources;
@@ -93,7 +93,9 @@ impl<'a, 'v> Linkage<'a, 'v> {
             return Some(Resolution::unresolved(if is_unknown { NO_DEFINITION } else { NOT_DECLARED }));
         }
 
-        Some(count(external, "the only definition of that name"))
+        let is_only = self.filter.without_declarations(ctx.dialect, all).len() == 1;
+        let evidence = if is_only { ONLY_DEFINITION } else { ONLY_FITTING };
+        Some(count(external, evidence))
     }
 
     /// The definitions of a name, if definitions or declarations in `files`, which the site sees, decide it.

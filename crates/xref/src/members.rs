@@ -15,7 +15,7 @@ use super::site::SiteContext;
 use super::sources::Sources;
 
 /// Maximum number of bases above a type that are followed.
-const MAX_BASES: usize = 32;
+pub(super) const MAX_BASES: usize = 32;
 
 /// Resolves the name of a type at an offset of a file.
 ///
@@ -198,7 +198,7 @@ impl TypeMembers<'_, '_, '_> {
     }
 
     /// The resolved bases of a type, in the order written.
-    fn bases(&self, id: DefId) -> Vec<Resolution> {
+    pub fn bases(&self, id: DefId) -> Vec<Resolution> {
         if let Some(cached) = self.known_bases.borrow().get(&id) {
             return cached.clone();
         }

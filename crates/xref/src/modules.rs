@@ -1,6 +1,7 @@
 //! Module resolution: import paths → files of the repository, or the proof that they lead out of it.
 
 use std::cell::{OnceCell, RefCell};
+use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
 
@@ -11,6 +12,7 @@ use codeweaver_store::entries::NO_DOC;
 use super::definitions::{Definitions, FileDefs};
 use super::dialect::Modules;
 use super::sources::Sources;
+use super::tsconfig::{MAX_EXTENDS, ModuleOptions, join};
 
 /// The target of an import path.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,6 +55,8 @@ pub(crate) struct Paths<'a> {
     go_modules: OnceCell<Vec<(String, String)>>,
     packages: OnceCell<FxHashMap<String, String>>,
     crates: OnceCell<Vec<(String, String)>>,
+    /// Options of TypeScript by folder.
+    options: RefCell<FxHashMap<String, Rc<Vec<ModuleOptions>>>>,
     known: RefCell<FxHashMap<(String, String), Module>>,
 }
 
@@ -71,6 +75,7 @@ impl<'a> Paths<'a> {
             go_modules: OnceCell::new(),
             packages: OnceCell::new(),
             crates: OnceCell::new(),
+            options: RefCell::default(),
             known: RefCell::default(),
         }
     }
@@ -216,6 +221,10 @@ impl<'a> Paths<'a> {
             return self.script_file(&stem).map_or(Module::Unknown, |entry| Module::Files(vec![entry]));
         }
 
+        if let Some(entry) = self.aliased(path, file, sources, defs) {
+            return Module::Files(vec![entry]);
+        }
+
         // Such a specifier is mapped by a setting of the build.
         if path.starts_with(['/', '~', '#'])
             || path.starts_with("@/")
@@ -238,6 +247,85 @@ impl<'a> Paths<'a> {
         ];
         let found = stems.iter().find_map(|stem| self.script_file(stem.trim_start_matches('/')));
         found.map_or(Module::Unknown, |entry| Module::Files(vec![entry]))
+    }
+
+    /// The file that the nearest configurations of TypeScript map a specifier to.
+    fn aliased(
+        &self,
+        path: &str,
+        file: &FileDefs,
+        sources: &Sources<'_>,
+        defs: &Definitions<'_>,
+    ) -> Option<u32> {
+        let mut directory = file.directory();
+
+        loop {
+            let options = self.script_options(directory, sources, defs);
+            let candidates = options.iter().flat_map(|options| options.candidates(path));
+            if let Some(entry) = candidates.into_iter().find_map(|stem| self.script_file(&stem)) {
+                return Some(entry);
+            }
+
+            if directory.is_empty() {
+                return None;
+            }
+            directory = directory.rsplit_once('/').map_or("", |(above, _)| above);
+        }
+    }
+
+    /// The options of the configurations in a folder, which may be several (`tsconfig.app.json`).
+    fn script_options(
+        &self,
+        directory: &str,
+        sources: &Sources<'_>,
+        defs: &Definitions<'_>,
+    ) -> Rc<Vec<ModuleOptions>> {
+        if let Some(known) = self.options.borrow().get(directory) {
+            return known.clone();
+        }
+
+        let mut options = Vec::new();
+        for &entry in self.in_directory(directory) {
+            let path = self.path_of(entry);
+            let name = path.rsplit('/').next().unwrap_or_default();
+            let is_configuration =
+                (name.starts_with("tsconfig") || name == "jsconfig.json") && name.ends_with(".json");
+            if is_configuration {
+                options.extend(self.read_options(&path, 0, sources, defs));
+            }
+        }
+
+        let options = Rc::new(options);
+        self.options.borrow_mut().insert(directory.to_owned(), options.clone());
+        options
+    }
+
+    /// The options of one configuration with those that it extends.
+    fn read_options(
+        &self,
+        path: &str,
+        depth: usize,
+        sources: &Sources<'_>,
+        defs: &Definitions<'_>,
+    ) -> Option<ModuleOptions> {
+        let file = defs.file(self.at(path)?)?;
+        let bytes = sources.bytes(&file.oid).ok().flatten()?;
+        let mut options = ModuleOptions::parse(&String::from_utf8_lossy(&bytes), file.directory())?;
+
+        // A configuration of a package is outside of the repository.
+        let extended: Vec<String> =
+            options.extends.iter().filter(|path| path.starts_with('.')).cloned().collect();
+        for base in extended.iter().rev().filter(|_| depth < MAX_EXTENDS) {
+            let Some(base) = join(file.directory(), base) else { continue };
+            let found = [base.clone(), format!("{base}.json"), format!("{base}/tsconfig.json")]
+                .iter()
+                .find_map(|path| self.read_options(path, depth + 1, sources, defs));
+            if let Some(base) = found {
+                options.inherit(base);
+            }
+        }
+
+        Some(options)
     }
 
     /// The file of a script module, whose name may lack its extension.
@@ -417,35 +505,5 @@ fn is_system_header(path: &str) -> bool {
             let name = path.strip_suffix(".h").unwrap_or(path);
             SYSTEM_HEADERS.split_whitespace().any(|known| known == name)
         }
-    }
-}
-
-/// Joins `path` to `directory`; `None` if the result is outside the repository.
-pub(super) fn join(directory: &str, path: &str) -> Option<String> {
-    let mut parts: Vec<&str> = directory.split('/').filter(|part| !part.is_empty()).collect();
-
-    for part in path.split('/') {
-        match part {
-            "" | "." => {}
-            ".." => {
-                parts.pop()?;
-            }
-            part => parts.push(part),
-        }
-    }
-
-    Some(parts.join("/"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn relative_paths_cannot_leave_the_repository() {
-        assert_eq!(join("a/b", "../c").as_deref(), Some("a/c"));
-        assert_eq!(join("a", "./b/./c").as_deref(), Some("a/b/c"));
-        assert_eq!(join("", "../x"), None);
-        assert_eq!(join("a", "../../x"), None);
     }
 }

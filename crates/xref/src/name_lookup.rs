@@ -4,7 +4,7 @@ use codeweaver_chunk::SymbolKind;
 
 use super::definitions::{Def, DefId, Definitions, FileDefs, segments};
 use super::dialect::Modules;
-use super::facts::Import;
+use super::facts::{Form, Import};
 use super::module_names;
 use super::modules::{Module, Paths};
 use super::resolution::Lookup;
@@ -188,7 +188,9 @@ impl<'a, 'v> NameLookup<'a, 'v> {
 
     /// Returns whether an import of the file binds `name`.
     pub fn is_imported(&self, ctx: SiteContext<'_>, name: &str) -> bool {
-        ctx.facts.imports.iter().any(|import| import.local_name(ctx.dialect.modules) == Some(name))
+        // `export { a as b }` binds nothing.
+        let mut imports = ctx.facts.imports.iter().filter(|import| !import.path.is_empty());
+        imports.any(|import| import.local_name(ctx.dialect.modules) == Some(name))
     }
 
     /// The module that a receiver names through an import, with the segments of the receiver after the
@@ -334,7 +336,7 @@ impl<'a, 'v> NameLookup<'a, 'v> {
             let mut found = named.clone();
             found.retain(|&id| {
                 self.defs.satisfies(id, |file, def| {
-                    let full = file.full_name(def);
+                    let full = file.import_name(def);
                     // In Java only types are members of a package.
                     let is_possible = ctx.dialect.language != "java" || def.is_type();
                     full[..full.len() - 1] == space[..]
@@ -420,8 +422,38 @@ impl<'a, 'v> NameLookup<'a, 'v> {
         let Some(last) = path.last() else { return Lookup::Undecided };
 
         let mut found = self.defs.named(last, ctx.dialect.family);
-        found.retain(|&id| self.defs.satisfies(id, |file, def| file.full_name(def).iter().eq(path.iter())));
+        found.retain(|&id| self.defs.satisfies(id, |file, def| file.import_name(def).iter().eq(path.iter())));
         if found.is_empty() { Lookup::External } else { Lookup::Found(found) }
+    }
+
+    /// The definitions with a qualified name of PHP, as the namespace and the imports of the file complete it.
+    pub fn php_qualified(&self, ctx: SiteContext<'_>, receiver: &str) -> Lookup {
+        let is_name = !receiver.starts_with('$') && !matches!(receiver, "self" | "static" | "parent" | "");
+        if ctx.dialect.language != "php" || ctx.site.form != Form::Path || !is_name {
+            return Lookup::Undecided;
+        }
+
+        let written: Vec<&str> = segments(receiver).collect();
+        let Some((&first, rest)) = written.split_first() else { return Lookup::Undecided };
+        let package = ctx.file.package_name();
+        let mut imports = ctx.facts.imports.iter();
+        let imported = imports.find(|import| import.local_name(ctx.dialect.modules) == Some(first));
+
+        let mut full: Vec<&str> = match imported {
+            _ if receiver.starts_with('\\') => written,
+            _ if first == "namespace" => {
+                package.iter().map(String::as_str).chain(rest.iter().copied()).collect()
+            }
+            Some(import) => segments(&import.path).chain(rest.iter().copied()).collect(),
+            None => package.iter().map(String::as_str).chain(written.iter().copied()).collect(),
+        };
+        full.push(&ctx.site.name);
+
+        match self.by_full_name(ctx, &full) {
+            Lookup::Found(found) => Lookup::Found(found),
+            // The member may be inherited, or the namespace be completed in another way.
+            _ => Lookup::Undecided,
+        }
     }
 
     /// The `candidates` that are in the file or in headers it includes, directly or not.

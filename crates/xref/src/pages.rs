@@ -96,6 +96,8 @@ impl Pages {
             symbol: whole.symbol.clone(),
             warnings: whole.warnings.clone(),
             coverage: whole.coverage.clone(),
+            // They belong to the answer as a whole, so the first part has them.
+            unlisted: whole.unlisted.clone().filter(|_| range.start == 0),
             rev: whole.rev.clone(),
             commit: whole.commit.clone(),
             tree: whole.tree.clone(),

@@ -1,7 +1,8 @@
 //! Modules that are named by the paths of their files: Lua, Zig, shell.
 
 use super::definitions::FileDefs;
-use super::modules::{Module, Paths, join};
+use super::modules::{Module, Paths};
+use super::tsconfig::join;
 
 impl Paths<'_> {
     /// Resolves a path in `require`, `@import` or `source`, as written in `file`.

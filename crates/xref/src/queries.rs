@@ -10,6 +10,7 @@
 //! | `@call.member`, `@call.path` with `@receiver` | name called on a value, or through a type or module |
 //! | `@call.qualified` | qualified name in a single node |
 //! | `@call.new`, `@call.macro` | constructed type; called macro |
+//! | `@call.applied` | function whose method `call`, `apply` or `bind` is called |
 //! | `@call.loose` | name before parentheses in unparsed text (Rust macros) |
 //! | `@member` | member access whose receiver has no node of its own |
 //! | `@arguments`, `@trailing` | arguments of the call; a trailing argument outside the list |
@@ -62,6 +63,7 @@ pub(crate) enum Capture {
     CallQualified,
     CallNew,
     CallMacro,
+    CallApplied,
     CallLoose,
     Member,
     Receiver,
@@ -107,6 +109,7 @@ impl Capture {
             "call.qualified" => Capture::CallQualified,
             "call.new" => Capture::CallNew,
             "call.macro" => Capture::CallMacro,
+            "call.applied" => Capture::CallApplied,
             "call.loose" => Capture::CallLoose,
             "member" => Capture::Member,
             "receiver" => Capture::Receiver,

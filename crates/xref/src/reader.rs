@@ -181,6 +181,7 @@ impl<'a> Reader<'a> {
                 Capture::CallPath => self.site(captures, node, Form::Path),
                 Capture::CallNew => self.site(captures, node, Form::New),
                 Capture::CallMacro => self.site(captures, node, Form::Macro),
+                Capture::CallApplied => self.site(captures, node, Form::Applied),
                 Capture::CallLoose => self.token_tree_name(captures, node),
                 Capture::CallQualified => self.qualified(captures, node),
                 _ => {}
@@ -382,7 +383,7 @@ fn is_elixir_call(name: Node<'_>, text: &str) -> bool {
 }
 
 /// The path at the end of unparsed text.
-fn path_at_end(text: &str) -> Box<str> {
+pub(super) fn path_at_end(text: &str) -> Box<str> {
     let start = text.rfind(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | ':' | '.')));
     clean_path(text.get(start.map_or(0, |at| at + 1)..).unwrap_or_default())
 }

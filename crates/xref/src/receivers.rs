@@ -9,7 +9,9 @@ use super::members::{MemberLookup, TypeMembers};
 use super::module_names;
 use super::modules::Module;
 use super::name_lookup::{MAX_HOPS, NameLookup};
-use super::resolution::{EXTERNAL_BASE, FROM_LIBRARY, Lookup, NO_DEFINITION, NOT_IMPORTED, Resolution};
+use super::resolution::{
+    EXTERNAL_BASE, FROM_LIBRARY, Lookup, NO_DEFINITION, NOT_IMPORTED, OF_LANGUAGE, OF_LIBRARY, Resolution,
+};
 use super::site::SiteContext;
 
 /// Resolves qualified names by the meaning of their receiver.
@@ -114,9 +116,9 @@ impl Receivers<'_, '_, '_> {
         let type_of = self.types.resolver.resolve_type_name(file, facts, declared_at, &type_name);
         Some(match (type_of.proven(), type_of.evidence) {
             (Some(id), _) => self.resolve_member(ctx, id, "declared type of the receiver"),
-            (None, FROM_LIBRARY) => Resolution::unresolved("the receiver is of a library"),
+            (None, FROM_LIBRARY) => Resolution::unresolved(OF_LIBRARY),
             (None, NOT_IMPORTED | NO_DEFINITION) if !is_call_result && is_builtin_type(ctx, &type_name) => {
-                Resolution::unresolved("the receiver is of the language's own library")
+                Resolution::unresolved(OF_LANGUAGE)
             }
             _ => self.grader.by_member_name(ctx),
         })

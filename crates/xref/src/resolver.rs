@@ -16,7 +16,7 @@ use super::members::{BaseCache, TypeMembers, TypeResolver};
 use super::modules::Paths;
 use super::name_lookup::NameLookup;
 use super::receivers::Receivers;
-use super::resolution::{FROM_LIBRARY, LOCAL_VALUE, Lookup, NOT_IMPORTED, Resolution};
+use super::resolution::{FROM_LIBRARY, GLOBAL, LOCAL_VALUE, Lookup, NOT_IMPORTED, Resolution};
 use super::response::Grade;
 use super::scopes;
 use super::site::SiteContext;
@@ -92,7 +92,7 @@ impl<'a, 'v> Resolver<'a, 'v> {
         resolution
     }
 
-    fn types(&self) -> TypeMembers<'_, 'a, 'v> {
+    pub fn types(&self) -> TypeMembers<'_, 'a, 'v> {
         TypeMembers { defs: self.defs, sources: self.sources, known_bases: &self.known_bases, resolver: self }
     }
 
@@ -138,6 +138,8 @@ impl<'a, 'v> Resolver<'a, 'v> {
         }
         match self.names.same_package(ctx, name) {
             Lookup::Found(targets) if !targets.is_empty() => {
+                // Without a receiver before it, a member of an implicit one comes before an extension.
+                let is_certain = is_certain && !self.has_extension(&targets);
                 let found = self.grader.grade_proven(ctx, targets, "same package");
                 return Some(if is_certain { found } else { self.grader.downgrade(ctx, found) });
             }
@@ -145,7 +147,9 @@ impl<'a, 'v> Resolver<'a, 'v> {
         }
         match self.names.wildcard_imported(ctx, name) {
             Lookup::Found(targets) if !targets.is_empty() => {
-                return Some(self.grader.grade_proven(ctx, targets, "wildcard import"));
+                let is_certain = !self.has_extension(&targets);
+                let found = self.grader.grade_proven(ctx, targets, "wildcard import");
+                return Some(if is_certain { found } else { self.grader.downgrade(ctx, found) });
             }
             _ => {}
         }
@@ -155,11 +159,30 @@ impl<'a, 'v> Resolver<'a, 'v> {
         // An import whose module is not decidable may refer to the repository.
         let from_somewhere = self.names.is_imported(ctx, name);
         if ctx.dialect.requires_imports && !is_global && !scripts && !from_somewhere {
+            if let Some(found) = self.of_implicit_receiver(ctx) {
+                return Some(found);
+            }
             return (ctx.site.form != Form::Word).then(|| Resolution::unresolved(NOT_IMPORTED));
         }
 
         let found = self.grader.by_name(ctx);
         (ctx.site.form != Form::Word || found.grade != Grade::Unresolved).then_some(found)
+    }
+
+    /// The members that an unqualified call of Kotlin may mean: a lambda can have a receiver, whose members need no
+    /// name before them.
+    fn of_implicit_receiver(&self, ctx: SiteContext<'_>) -> Option<Resolution> {
+        if ctx.dialect.language != "kotlin" || ctx.site.form != Form::Bare {
+            return None;
+        }
+
+        let found = self.grader.by_member_name(ctx);
+        let is_found = found.grade != Grade::Unresolved;
+        is_found.then_some(Resolution {
+            grade: Grade::Ambiguous,
+            evidence: "a member of an implicit receiver",
+            ..found
+        })
     }
 
     /// Resolves a name behind a receiver.
@@ -179,6 +202,10 @@ impl<'a, 'v> Resolver<'a, 'v> {
 
         if let Some(resolution) = self.receivers().through_value(ctx, &parts) {
             return resolution;
+        }
+
+        if let Lookup::Found(targets) = self.names.php_qualified(ctx, receiver) {
+            return self.grader.grade_proven(ctx, targets, "full name");
         }
 
         match self.receivers().through_name(ctx, receiver) {
@@ -205,7 +232,7 @@ impl<'a, 'v> Resolver<'a, 'v> {
             return self.grader.by_path_suffix(ctx, receiver);
         }
         if self.is_global(ctx, receiver) {
-            return Resolution::unresolved("a global of the language");
+            return Resolution::unresolved(GLOBAL);
         }
         self.grader.by_member_name(ctx)
     }
@@ -213,6 +240,8 @@ impl<'a, 'v> Resolver<'a, 'v> {
     /// Returns whether the receiver is a global of the language: it needs no import, and nothing in the file
     /// binds it.
     fn is_global(&self, ctx: SiteContext<'_>, receiver: &str) -> bool {
+        // `Array.prototype.slice.call(…)`
+        let receiver = receiver.strip_suffix(".prototype").unwrap_or(receiver);
         let is_type_like = receiver.starts_with(char::is_uppercase) && !receiver.contains('.');
         let closed = ctx.dialect.requires_imports
             && matches!(ctx.dialect.modules, Modules::Script | Modules::Declared);
@@ -226,6 +255,11 @@ impl<'a, 'v> Resolver<'a, 'v> {
                 .imports
                 .iter()
                 .any(|import| import.all || import.local_name(ctx.dialect.modules) == Some(receiver))
+    }
+
+    /// Returns whether one of the definitions is an extension of a type.
+    fn has_extension(&self, ids: &[DefId]) -> bool {
+        ids.iter().any(|&id| self.defs.satisfies(id, |file, def| file.is_extension(def)))
     }
 
     /// Returns whether a type of the repository has the name.

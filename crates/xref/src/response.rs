@@ -9,6 +9,9 @@ pub const NOT_FOUND: &str = "CALL_GRAPH_NOT_FOUND: no definition was found in wh
      not indexed, a macro that makes names, or text that cannot be parsed may have one";
 /// Warning code: names like that of the request, which has no definition.
 pub const NEAR_NAMES: &str = "CALL_GRAPH_NEAR_NAMES";
+/// Warning: a method without callers may be called by its base.
+pub const FOREIGN_CALLS: &str =
+    "CALL_GRAPH_FOREIGN_CALLS: the language, or a base of its type outside of the repository, may call it";
 /// Warning code: notes were truncated.
 pub const NOTES_TRUNCATED: &str = "CALL_GRAPH_NOTES_TRUNCATED";
 /// Warning code: edges were truncated.
@@ -64,6 +67,8 @@ pub enum EdgeKind {
     Call,
     /// A type that names this one as its base.
     Inherit,
+    /// A member that overrides or implements this one.
+    Override,
     /// Any other reference.
     Reference,
 }
@@ -154,8 +159,65 @@ pub struct Coverage {
     pub candidate_files: usize,
     pub files_read: usize,
     pub bytes_read: u64,
-    /// False if a limit was reached. Edges may be missing then; those present are correct.
+    /// False if a limit was reached, if places are `unlisted`, or if a base outside of the repository may call a method
+    /// without callers. Edges may be missing then; those present are correct.
     pub complete: bool,
+    /// Whether a limit was reached or a file is missing.
+    #[serde(skip)]
+    pub is_cut: bool,
+}
+
+/// The reason for which a place that names the symbol is no edge of the answer.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, schemars::JsonSchema, serde::Serialize,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum UnlistedReason {
+    /// It refers to the symbol without calling it: a callback, an element of a page.
+    NotACall,
+    /// An import or a list of exports, where the answer has no edge at all.
+    Import,
+    /// It may be any of more definitions than are listed.
+    ManyCandidates,
+    /// Code that was not resolved.
+    Unresolved,
+    /// A literal: a name that is looked up at run time.
+    Literal,
+    /// A file whose references are not read: a template, a notebook, another language.
+    OtherFile,
+}
+
+/// The places of one file and one reason.
+#[derive(Debug, Clone, PartialEq, Eq, schemars::JsonSchema, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct UnlistedFile {
+    pub file: String,
+    pub reason: UnlistedReason,
+    /// The first lines, 1-based.
+    pub lines: Vec<u32>,
+    pub line_count: usize,
+}
+
+/// Places that name the symbol as a whole identifier and are neither edges of the answer nor definitions, nor
+/// known to mean something else. An answer with such places proves no absence.
+#[derive(Debug, Clone, Default, PartialEq, Eq, schemars::JsonSchema, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Unlisted {
+    /// Number of all files, listed or not.
+    pub file_count: usize,
+    pub line_count: usize,
+    /// The first files, ordered by reason and path.
+    pub files: Vec<UnlistedFile>,
+    /// The largest number of definitions that one place may mean, if that is why it is not listed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub candidates: Option<usize>,
+    /// Number of files with the words of the name that were not looked at.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub unchecked_files: usize,
+}
+
+fn is_zero(n: &usize) -> bool {
+    *n == 0
 }
 
 #[derive(Debug, Clone, PartialEq, schemars::JsonSchema, serde::Serialize)]
@@ -182,6 +244,9 @@ pub struct CallGraphResponse {
     /// Warning codes, some followed by an explanation.
     pub warnings: Vec<String>,
     pub coverage: Coverage,
+    /// Absent if there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unlisted: Option<Unlisted>,
     /// As typed, or `HEAD`.
     pub rev: String,
     pub commit: Option<String>,

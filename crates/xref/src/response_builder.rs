@@ -14,14 +14,16 @@ use super::notes;
 use super::request::{CallGraphRequest, Direction};
 use super::resolution::{LOCAL_VALUE, Resolution};
 use super::response::{
-    CallGraphResponse, CallGraphStatus, Coverage, EDGES_TRUNCATED, Edge, EdgeKind, Grade, NOT_FOUND,
-    NOTES_TRUNCATED, Node, Note, Site,
+    CallGraphResponse, CallGraphStatus, Coverage, EDGES_TRUNCATED, Edge, EdgeKind, FOREIGN_CALLS, Grade,
+    NOT_FOUND, NOTES_TRUNCATED, Node, Note, Site,
 };
 use super::sources::Sources;
 use super::symbol_spec;
+use super::unlisted::UnlistedPlaces;
 
-/// Maximum number of definitions listed for one ambiguous call.
-pub(super) const MAX_CANDIDATES: usize = 12;
+/// Maximum number of definitions that one site may mean. A site that may mean more says nothing about each of
+/// them, so it is counted and no edge.
+const MAX_CANDIDATES: usize = 12;
 /// Maximum number of sites listed for one edge.
 const MAX_SITES: usize = 10;
 
@@ -95,6 +97,10 @@ pub(super) struct ResponseBuilder<'a, 'v> {
     notes: Vec<Note>,
     /// Files whose terms show that they may mention the names.
     pub(super) candidate_files: BTreeSet<u32>,
+    /// Places that name a symbol and are no edges.
+    pub(super) unlisted: UnlistedPlaces,
+    /// Whether code outside of the repository may call a symbol that has no callers in it.
+    pub(super) has_foreign_calls: bool,
 }
 
 impl<'a, 'v> ResponseBuilder<'a, 'v> {
@@ -115,6 +121,8 @@ impl<'a, 'v> ResponseBuilder<'a, 'v> {
             depths: BTreeMap::new(),
             notes: Vec::new(),
             candidate_files: BTreeSet::new(),
+            unlisted: UnlistedPlaces::default(),
+            has_foreign_calls: false,
         }
     }
 
@@ -123,9 +131,15 @@ impl<'a, 'v> ResponseBuilder<'a, 'v> {
         self.depths.entry(node).or_insert(depth);
     }
 
-    /// Adds a resolved site, with a note if its target is not certain.
-    pub fn add_edge(&mut self, edge: NewEdge<'_>) {
+    /// Adds a resolved site, with a note if its target is not certain. Returns whether it is an edge: a site with
+    /// too many candidates is only counted.
+    pub fn add_edge(&mut self, edge: NewEdge<'_>) -> bool {
         let NewEdge { from, to, file, site, resolution, kind, depth } = edge;
+
+        if resolution.targets.len() > MAX_CANDIDATES {
+            self.unlisted.add_candidates(&file.path, site.line, resolution.targets.len());
+            return false;
+        }
 
         for end in [Some(from), to.map(Endpoint::Definition)].into_iter().flatten() {
             self.reach(end, depth);
@@ -146,14 +160,6 @@ impl<'a, 'v> ResponseBuilder<'a, 'v> {
                 // The value may be any function.
                 self.note(file, "dynamic_call", about, &format!("`{}` is a local value", key.2));
             }
-            (Grade::Ambiguous, _) if resolution.targets.len() > MAX_CANDIDATES => {
-                let detail = format!(
-                    "`{}` may be any of {} definitions, {MAX_CANDIDATES} are listed",
-                    key.2,
-                    resolution.targets.len()
-                );
-                self.note(file, "candidates_truncated", about, &detail);
-            }
             (Grade::Ambiguous, evidence) => {
                 self.note(file, "ambiguous_call", about, &format!("`{}`: {evidence}", key.2));
             }
@@ -170,6 +176,12 @@ impl<'a, 'v> ResponseBuilder<'a, 'v> {
             self.edges.len() - 1
         });
         self.edges[at].sites.insert(place);
+        true
+    }
+
+    /// Returns whether no edge was added.
+    pub fn is_empty(&self) -> bool {
+        self.edges.is_empty()
     }
 
     /// Adds a note on `file`.
@@ -250,6 +262,7 @@ impl<'a, 'v> ResponseBuilder<'a, 'v> {
         let edges_truncated = total_edge_count > edges.len();
         let notes_truncated = selected.total > selected.notes.len();
         let mut warnings = self.warnings(edges_truncated, notes_truncated);
+        let unlisted = std::mem::take(&mut self.unlisted).finish(!edges.is_empty());
         warnings.extend((status == CallGraphStatus::NotFound).then(|| NOT_FOUND.to_owned()));
         if !roots.is_empty() {
             warnings.extend(self.not_found_warnings(found));
@@ -271,7 +284,8 @@ impl<'a, 'v> ResponseBuilder<'a, 'v> {
             returned_note_count: selected.notes.len(),
             notes: selected.notes,
             warnings,
-            coverage: self.coverage(),
+            coverage: self.coverage(unlisted.is_some() || self.has_foreign_calls),
+            unlisted,
             rev: self.view.spec.clone(),
             commit: self.view.commit.clone(),
             tree: self.view.tree_oid.clone(),
@@ -360,6 +374,7 @@ impl<'a, 'v> ResponseBuilder<'a, 'v> {
         let mut warnings: Vec<String> = limits.iter().map(|code| (*code).to_owned()).collect();
         warnings.extend(edges_truncated.then(|| EDGES_TRUNCATED.to_owned()));
         warnings.extend(notes_truncated.then(|| NOTES_TRUNCATED.to_owned()));
+        warnings.extend(self.has_foreign_calls.then(|| FOREIGN_CALLS.to_owned()));
         warnings.extend(self.view.warnings.iter().cloned());
         warnings.extend(self.view.missing_warning(None));
         warnings.extend(self.view.members_warnings(None));
@@ -372,16 +387,20 @@ impl<'a, 'v> ResponseBuilder<'a, 'v> {
         missing.map(|(symbol, _)| format!("CALL_GRAPH_NOT_FOUND: no definition of {symbol}")).collect()
     }
 
-    /// The amount of source that was read. It is complete if no limit was reached and no file is missing.
-    fn coverage(&self) -> Coverage {
+    /// The amount of source that was read. It is complete if no limit was reached, no file is missing and no place
+    /// is unlisted.
+    fn coverage(&self, is_doubtful: bool) -> Coverage {
+        let is_cut = !self.sources.limits_reached().is_empty()
+            || self.view.coverage.is_some()
+            || self.view.missing_warning(None).is_some()
+            || !self.view.members_warnings(None).is_empty();
+
         Coverage {
             candidate_files: self.candidate_files.len(),
             files_read: self.sources.files_read(),
             bytes_read: self.sources.bytes_read(),
-            complete: self.sources.limits_reached().is_empty()
-                && self.view.coverage.is_none()
-                && self.view.missing_warning(None).is_none()
-                && self.view.members_warnings(None).is_empty(),
+            complete: !is_cut && !is_doubtful,
+            is_cut,
         }
     }
 

@@ -37,11 +37,13 @@ impl SiteContext<'_> {
             Form::Bare => {
                 callable
                     || def.kind == K::EnumMember
-                    || def.is_value()
+                    || def.is_value() && may_be_invoked(def, self.dialect)
                     || def.is_type() && self.dialect.constructs
             }
+            Form::Applied => callable,
             Form::Member | Form::Path => {
-                callable || def.is_type() || def.kind == K::EnumMember || def.is_value()
+                let is_module = def.kind == K::Module && self.dialect.language == "ruby";
+                callable || def.is_type() || def.kind == K::EnumMember || def.is_value() || is_module
             }
         }
     }
@@ -50,6 +52,12 @@ impl SiteContext<'_> {
     pub fn is_in_anonymous_type(self) -> bool {
         self.facts.anonymous_types.iter().any(|range| range.contains(&self.site.at))
     }
+}
+
+/// Returns whether a value may be called by its name. In Kotlin, where functions and properties of one name are common,
+/// only if it is seen to hold a function.
+fn may_be_invoked(def: &Def, dialect: &Dialect) -> bool {
+    dialect.language != "kotlin" || def.signature.contains("->") || def.signature.contains("= {")
 }
 
 /// Returns whether the name of a test is a description instead of an identifier.

@@ -4,6 +4,7 @@
 //! target of an ambiguous edge is listed and not followed. Everything is ordered by path and position, so an
 //! answer depends only on the view, except where a limit is reached, which the answer reports.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
@@ -20,15 +21,20 @@ use codeweaver_store::StoreError;
 use super::call_sites::{self, CallSite};
 use super::candidates::CandidateFilter;
 use super::definitions::{DefId, Definitions, FileDefs, segments};
+use super::dialect::Modules;
 use super::extract;
 use super::facts::{Facts, Reference};
 use super::modules::Paths;
+use super::name_check::{self, NameCheck, is_own_name};
+use super::overrides::Overrides;
 use super::request::{CallGraphRequest, Direction};
+use super::resolution::Resolution;
 use super::resolver::Resolver;
 use super::response::{CallGraphResponse, CallGraphStatus, EdgeKind, Grade, NEAR_NAMES};
-use super::response_builder::{Endpoint, MAX_CANDIDATES, NewEdge, NoteSubject, ResponseBuilder};
+use super::response_builder::{Endpoint, NewEdge, NoteSubject, ResponseBuilder};
 use super::sources::{Limits, PARSER_STACK, Sources, limit};
 use super::symbol_spec::{self, parse_location};
+use super::unlisted::UnlistedPlaces;
 
 /// Maximum number of definitions that one symbol stands for.
 const MAX_ROOTS: usize = 50;
@@ -38,6 +44,8 @@ const MAX_ROUNDS: usize = 3;
 const MAX_MISSPELT: usize = 3;
 /// Maximum number of symbols of one level.
 const MAX_LEVEL: usize = 200;
+/// Maximum number of times that an exported name is exported under another name.
+const MAX_RENAMES: usize = 4;
 /// The time limit of work that has none.
 const UNLIMITED: Duration = Duration::from_secs(7 * 24 * 3600);
 
@@ -177,6 +185,7 @@ fn answer(
         filter,
         resolver: Resolver::new(filter, &paths),
         answer: ResponseBuilder::new(view, request, &defs, &sources),
+        n_parsed: Cell::new(0),
     };
 
     let found: Vec<Vec<DefId>> =
@@ -232,9 +241,17 @@ struct Walk<'a, 'v> {
     filter: CandidateFilter<'a, 'v>,
     resolver: Resolver<'a, 'v>,
     answer: ResponseBuilder<'a, 'v>,
+    /// Number of files that were parsed for the check of names.
+    n_parsed: Cell<usize>,
 }
 
-impl Walk<'_, '_> {
+/// The files that may hold a name, and the name with those under which the files export it.
+struct NamedFiles {
+    files: Vec<Rc<FileDefs>>,
+    names: BTreeSet<String>,
+}
+
+impl<'a, 'v> Walk<'a, 'v> {
     /// The definitions that a symbol stands for.
     fn definitions_of(&self, symbol: &str) -> Vec<DefId> {
         let found = symbol_spec::find(symbol, self.defs, self.paths);
@@ -276,23 +293,34 @@ impl Walk<'_, '_> {
     /// Adds the callers of a level. Returns the symbols of the next level.
     fn callers(&mut self, level: &[DefId], depth: u32) -> BTreeSet<DefId> {
         let wanted = self.with_constructors(level);
+        // A call of a method that is overridden may be a call of the one that overrides it.
+        let through = if depth == 1 { self.overrides().overridden(level) } else { BTreeMap::new() };
         let mut next = BTreeSet::new();
 
         for (family, names) in self.names_of(&wanted) {
-            for file in self.files_with(&names, family, level) {
+            let NamedFiles { files, names } = self.files_with(&names, family, level);
+            for file in files {
                 if self.request.cancel.is_cancelled() {
                     return next;
                 }
                 let Some(facts) = self.sources.facts(&file) else { continue };
 
                 let local = local_names(&facts, &names);
+                let mut settled = BTreeSet::new();
                 for site in facts.references.iter().filter(|site| local.contains(&*site.name)) {
-                    let Some(resolution) = self.resolver.resolve(&file, &facts, site) else { continue };
+                    let resolution = self.resolver.resolve(&file, &facts, site);
+                    let found = resolution.as_ref();
+                    if name_check::is_settled(self.defs, &wanted, (&facts, site), found) {
+                        settled.insert(site.at);
+                    }
+
+                    let Some(resolution) = resolution else { continue };
+                    let resolution = self.through_overridden(resolution, &through);
                     for &target in resolution.targets.iter().filter(|target| wanted.contains_key(target)) {
                         let from = self.endpoint_at(&file, site.at);
                         // A type stands for its constructors.
                         let target = wanted.get(&target).copied().unwrap_or(target);
-                        self.answer.add_edge(NewEdge {
+                        let is_edge = self.answer.add_edge(NewEdge {
                             from,
                             to: Some(target),
                             file: &file,
@@ -302,16 +330,81 @@ impl Walk<'_, '_> {
                             depth,
                         });
                         if let (Endpoint::Definition(id), true) =
-                            (from, resolution.grade <= Grade::UniqueName)
+                            (from, is_edge && resolution.grade <= Grade::UniqueName)
                         {
                             next.insert(id);
                         }
                     }
                 }
+
+                if depth == 1 {
+                    self.name_check(&wanted, true, |check, found| {
+                        check.check((&file, &facts), &names, &settled, found);
+                    });
+                }
+            }
+
+            if depth == 1 {
+                self.check_others(&wanted, family, &names);
             }
         }
 
+        if self.answer.is_empty() && level.iter().any(|&id| self.overrides().may_be_called_from_outside(id)) {
+            self.answer.has_foreign_calls = true;
+        }
         next
+    }
+
+    /// A call of an overridden method as one that may mean the methods which override it.
+    fn through_overridden(
+        &self,
+        resolution: Resolution,
+        through: &BTreeMap<DefId, Vec<DefId>>,
+    ) -> Resolution {
+        let mut overriding: Vec<DefId> =
+            resolution.targets.iter().filter_map(|id| through.get(id)).flatten().copied().collect();
+        overriding.retain(|id| !resolution.targets.contains(id));
+        if overriding.is_empty() {
+            return resolution;
+        }
+
+        let targets = resolution.targets.into_iter().chain(overriding).collect();
+        Resolution { grade: Grade::Ambiguous, targets, evidence: "through the method that it overrides" }
+    }
+
+    fn overrides(&self) -> Overrides<'_, 'a, 'v> {
+        Overrides::new(self.resolver.types(), self.filter)
+    }
+
+    /// Runs `look` with the check of the names of `wanted`.
+    fn name_check(
+        &mut self,
+        wanted: &BTreeMap<DefId, DefId>,
+        only_calls: bool,
+        look: impl FnOnce(NameCheck<'_, '_, '_>, &mut UnlistedPlaces),
+    ) {
+        let check = NameCheck {
+            defs: self.defs,
+            sources: self.sources,
+            resolver: &self.resolver,
+            wanted,
+            only_calls,
+            n_parsed: &self.n_parsed,
+        };
+
+        look(check, &mut self.answer.unlisted);
+    }
+
+    /// Checks the files of other languages.
+    fn check_others(
+        &mut self,
+        wanted: &BTreeMap<DefId, DefId>,
+        family: &'static str,
+        names: &BTreeSet<String>,
+    ) {
+        self.name_check(wanted, true, |check, found| {
+            names.iter().for_each(|name| check.check_others(name, family, found));
+        });
     }
 
     /// Adds the callees of a level. Returns the symbols of the next level.
@@ -352,10 +445,10 @@ impl Walk<'_, '_> {
                     continue;
                 }
 
-                for &target in resolution.targets.iter().take(MAX_CANDIDATES) {
-                    self.answer.add_edge(NewEdge { to: Some(target), ..edge });
+                for &target in &resolution.targets {
+                    let is_edge = self.answer.add_edge(NewEdge { to: Some(target), ..edge });
                     // The target of an ambiguous call is a guess, so it is not followed.
-                    if resolution.grade <= Grade::UniqueName && self.is_followed(target) {
+                    if is_edge && resolution.grade <= Grade::UniqueName && self.is_followed(target) {
                         next.insert(target);
                     }
                 }
@@ -370,34 +463,70 @@ impl Walk<'_, '_> {
         next
     }
 
-    /// Adds every reference to `roots`, calls included.
+    /// Adds every reference to `roots`, calls included: the members that override them, and references to these.
     fn references(&mut self, roots: &[DefId]) {
-        let wanted = self.with_constructors(roots);
+        let mut wanted = self.with_constructors(roots);
+        for (overriding, root, grade) in self.overrides().overriding(roots) {
+            self.add_override(overriding, root, grade);
+            wanted.entry(overriding).or_insert(overriding);
+        }
         let roots_by_id: BTreeMap<DefId, DefId> = roots.iter().map(|&id| (id, id)).collect();
 
         for (family, names) in self.names_of(&roots_by_id) {
-            for file in self.files_with(&names, family, roots) {
-                let Some(facts) = self.sources.facts(&file) else { continue };
-                for mention in &mentions(&file, &facts, &names) {
+            let NamedFiles { files, names } = self.files_with(&names, family, roots);
+            for file in files {
+                let (Some(facts), Some(dialect)) = (self.sources.facts(&file), file.dialect) else {
+                    continue;
+                };
+                let local = local_names(&facts, &names);
+                let found = extract::occurrences_of(facts.text.as_bytes(), dialect, &local, |_, _| true)
+                    .unwrap_or_default();
+
+                let mut settled = BTreeSet::new();
+                for mention in found.iter().filter_map(|occurrence| occurrence.reference.as_ref()) {
                     if self.sources.is_out_of_time() {
                         return;
                     }
-                    if !is_own_name(&file, &facts, mention) {
-                        self.add_mention(&file, &facts, mention, &wanted);
+                    let is_own = is_own_name(&file, &facts, mention.at, &mention.name);
+                    if is_own || self.add_mention(&file, &facts, mention, &wanted) {
+                        settled.insert(mention.at);
                     }
                 }
+
+                self.name_check(&wanted, false, |check, found| {
+                    check.check((&file, &facts), &names, &settled, found);
+                });
             }
+            self.check_others(&wanted, family, &names);
         }
     }
 
-    /// Adds the edges from a mention to the symbols in `wanted`.
+    /// Adds the edge from a member to the one that it overrides.
+    fn add_override(&mut self, overriding: DefId, root: DefId, grade: Grade) {
+        let Some(file) = self.defs.file(overriding.entry) else { return };
+        let site = Reference::to_definition(file.def(overriding.symbol));
+        let evidence =
+            if grade == Grade::Exact { "a base of its type" } else { "a base that is not certain" };
+
+        self.answer.add_edge(NewEdge {
+            from: Endpoint::Definition(overriding),
+            to: Some(root),
+            file: &file,
+            site: &site,
+            resolution: &Resolution { grade, targets: vec![root], evidence },
+            kind: EdgeKind::Override,
+            depth: 1,
+        });
+    }
+
+    /// Adds the edges from a mention to the symbols in `wanted`. Returns whether it is known what it means.
     fn add_mention(
         &mut self,
         file: &FileDefs,
         facts: &Facts,
         mention: &Reference,
         wanted: &BTreeMap<DefId, DefId>,
-    ) {
+    ) -> bool {
         let call = facts.references.iter().find(|call| call.at == mention.at);
         let is_base =
             facts.bases.iter().any(|(at, name)| (*at..at + name.len() as u32).contains(&mention.at));
@@ -407,7 +536,9 @@ impl Walk<'_, '_> {
             None => EdgeKind::Reference,
         };
 
-        let Some(resolution) = self.resolver.resolve(file, facts, call.unwrap_or(mention)) else { return };
+        let resolution = self.resolver.resolve(file, facts, call.unwrap_or(mention));
+        let is_settled = name_check::is_settled(self.defs, wanted, (facts, mention), resolution.as_ref());
+        let Some(resolution) = resolution else { return is_settled };
         let from = self.endpoint_at(file, mention.at);
         for target in resolution.targets.iter().filter_map(|target| wanted.get(target).copied()) {
             self.answer.add_edge(NewEdge {
@@ -420,19 +551,46 @@ impl Walk<'_, '_> {
                 depth: 1,
             });
         }
+
+        is_settled
     }
 
-    /// Files that may hold one of `names`, with their facts loaded; files near those of the symbols come
-    /// first.
-    fn files_with(
-        &mut self,
-        names: &BTreeSet<String>,
-        family: &'static str,
-        near: &[DefId],
-    ) -> Vec<Rc<FileDefs>> {
+    /// Files that may hold one of `names`, or a name under which one of them is exported, with their facts
+    /// loaded; files near those of the symbols come first.
+    fn files_with(&mut self, names: &BTreeSet<String>, family: &'static str, near: &[DefId]) -> NamedFiles {
+        let mut names = names.clone();
+        let mut words: BTreeSet<String> =
+            names.iter().cloned().chain(self.default_imports_of(near)).collect();
+        let mut known: BTreeSet<String> = BTreeSet::new();
+        let mut files: Vec<Rc<FileDefs>> = Vec::new();
+
+        for _ in 0..MAX_RENAMES {
+            let new: Vec<String> = words.difference(&known).cloned().collect();
+            if new.is_empty() {
+                break;
+            }
+
+            for file in self.load_with(&new, family, near) {
+                if !files.iter().any(|known| known.entry == file.entry) {
+                    files.push(file);
+                }
+            }
+            known.extend(new);
+
+            let renamed: Vec<String> =
+                files.iter().flat_map(|file| self.exported_names(file, &names)).collect();
+            names.extend(renamed.iter().cloned());
+            words.extend(renamed);
+        }
+
+        NamedFiles { files, names }
+    }
+
+    /// Loads the files that may hold one of `words`.
+    fn load_with(&mut self, words: &[String], family: &'static str, near: &[DefId]) -> Vec<Rc<FileDefs>> {
         let mut entries = BTreeSet::new();
-        for name in names {
-            entries.extend(self.defs.mentioning(name, family));
+        for word in words {
+            entries.extend(self.defs.mentioning(word, family));
         }
 
         self.answer.candidate_files.extend(&entries);
@@ -444,14 +602,55 @@ impl Walk<'_, '_> {
         // If a limit is reached, the files that are most likely to matter have been read.
         files.sort_by_cached_key(|file| (distance(&homes, &file.path), file.path.clone()));
 
-        let words: Vec<String> = names.iter().cloned().collect();
-        self.sources.prefetch(&files, &words);
+        self.sources.prefetch(&files, words);
         for file in &files {
             self.note_unread(file);
         }
 
         files.retain(|file| self.sources.is_loaded(file.entry));
         files
+    }
+
+    /// The names under which a file exports one of `names`.
+    fn exported_names(&self, file: &FileDefs, names: &BTreeSet<String>) -> Vec<String> {
+        let Some(facts) = self.sources.facts(file) else { return Vec::new() };
+        // Every import of Python is visible from outside; only those of a package are meant to be.
+        let is_private = file.language == "python" && !file.path.ends_with("__init__.py");
+
+        let mut exported = Vec::new();
+        for import in facts.imports.iter().filter(|import| import.export && !is_private) {
+            let original = import.name.as_deref().or_else(|| segments(&import.path).last());
+            if let (Some(alias), Some(original)) = (&import.alias, original)
+                && names.contains(original)
+                && !names.contains(&**alias)
+                && **alias != *"default"
+            {
+                exported.push(alias.to_string());
+            }
+        }
+        exported
+    }
+
+    /// The words in imports of the default exports among `symbols`, which the importing files name as they like.
+    fn default_imports_of(&self, symbols: &[DefId]) -> BTreeSet<String> {
+        let mut words = BTreeSet::new();
+        for &id in symbols {
+            let Some(file) = self.defs.file(id.entry) else { continue };
+            let is_script = file.dialect.is_some_and(|dialect| dialect.modules == Modules::Script);
+            let Some(facts) = self.sources.facts(&file).filter(|_| is_script) else { continue };
+            if facts.default_export.as_deref() != Some(file.def(id.symbol).name.as_str()) {
+                continue;
+            }
+
+            let mut parts = file.path.rsplit('/');
+            let stem = parts.next().unwrap_or_default().split('.').next().unwrap_or_default();
+            // The specifier of `a/index.ts` ends in the folder.
+            let word = if stem == "index" { parts.next().unwrap_or_default() } else { stem };
+            words.insert(word.to_owned());
+        }
+
+        words.remove("");
+        words
     }
 
     /// Adds a note if the file could not be read or parsed.
@@ -556,17 +755,6 @@ fn distance(homes: &BTreeSet<String>, path: &str) -> (bool, std::cmp::Reverse<us
     (!homes.contains(path), std::cmp::Reverse(shared.unwrap_or(0)))
 }
 
-/// The references in a file to one of `names` or to an alias of one, in order of position.
-fn mentions(file: &FileDefs, facts: &Facts, names: &BTreeSet<String>) -> Vec<Reference> {
-    let Some(dialect) = file.dialect else { return Vec::new() };
-    let mut mentions = Vec::new();
-    for name in local_names(facts, names) {
-        mentions.extend(extract::references_to(facts.text.as_bytes(), dialect, &name).unwrap_or_default());
-    }
-    mentions.sort_by_key(|site| site.at);
-    mentions
-}
-
 /// `names`, and the aliases that imports of the file give them.
 fn local_names(facts: &Facts, names: &BTreeSet<String>) -> BTreeSet<String> {
     let mut local = names.clone();
@@ -581,14 +769,4 @@ fn local_names(facts: &Facts, names: &BTreeSet<String>) -> BTreeSet<String> {
     }
 
     local
-}
-
-/// Returns whether `mention` is the name in a definition itself: the first occurrence in the text of the
-/// definition.
-fn is_own_name(file: &FileDefs, facts: &Facts, mention: &Reference) -> bool {
-    let mut named = file.around(mention.at).filter(|(_, def)| def.name == *mention.name);
-    named.any(|(_, def)| {
-        let text = facts.text.get(def.range.start as usize..def.range.end as usize).unwrap_or_default();
-        extract::occurrences(text, &mention.name).next() == Some((mention.at - def.range.start) as usize)
-    })
 }

@@ -25,6 +25,8 @@ use crate::cli::width;
 const MAX_UNRESOLVED: usize = 12;
 /// Number of columns that a signature needs to say anything.
 const MIN_SIGNATURE: usize = 12;
+/// Maximum number of files listed that name the symbol, for each reason for which they are no edges.
+const MAX_UNLISTED: usize = 10;
 /// Number of columns of the name of a grade.
 const GRADE_WIDTH: usize = 11;
 
@@ -161,13 +163,17 @@ fn headline(response: &CallGraphResponse, symbol: &str) -> String {
             format!("{relation} {symbol}: {}", count(response.roots.len() as u64))
         }
         _ => format!(
-            "{relation} {symbol}: {}{} ({} read in {} ms)",
+            "{relation} {symbol}: {}{}{} ({} read in {} ms)",
             if response.edges_truncated {
                 format!("{} of ", count(response.edges.len() as u64))
             } else {
                 String::new()
             },
             plural(response.total_edge_count as u64, "edge"),
+            response
+                .unlisted
+                .as_ref()
+                .map_or_else(String::new, |unlisted| format!(", {}", unlisted.summary())),
             plural(response.coverage.files_read as u64, "file"),
             response.execution_time_ms
         ),
@@ -211,6 +217,13 @@ fn table(
 
     if let Some(note) = cut_note(response) {
         writeln!(out, "\n{}", paint.dim(note))?;
+    }
+
+    if let Some(unlisted) = &response.unlisted {
+        writeln!(out)?;
+        for line in unlisted.lines(MAX_UNLISTED) {
+            writeln!(out, "{}", paint.dim(safe(&line)))?;
+        }
     }
 
     let n_notes = response.total_note_count;
@@ -293,8 +306,11 @@ impl<'a> Tree<'a> {
             }
 
             self.write_edge(out, edge, far.and_then(|far| self.nodes.get(far).copied()), &indent)?;
+
+            // What refers to an overriding member may mean this one.
+            let is_followed = depth < self.response.depth as usize || edge.kind == EdgeKind::Override;
             // Expanding a node once ends the recursion on cycles.
-            if let Some(far) = far.filter(|_| depth < self.response.depth as usize)
+            if let Some(far) = far.filter(|_| is_followed)
                 && self.expanded.insert(far)
             {
                 self.write_edges(out, far, depth + 1)?;
@@ -359,6 +375,7 @@ fn sites(edge: &Edge) -> String {
     let kind = match edge.kind {
         EdgeKind::Call => "",
         EdgeKind::Inherit => "base, ",
+        EdgeKind::Override => "override, ",
         EdgeKind::Reference => "reference, ",
     };
     let of_total = if edge.candidates > 1 { format!(", 1 of {}", edge.candidates) } else { String::new() };
@@ -389,6 +406,10 @@ fn markdown(out: &mut impl Write, headline: &str, response: &CallGraphResponse) 
             edge.evidence,
             lines.join(", ") + if edge.site_count > lines.len() { ", …" } else { "" }
         )?;
+    }
+
+    for line in response.unlisted.iter().flat_map(|unlisted| unlisted.lines(MAX_UNLISTED)) {
+        writeln!(out, "\n{}", safe(&line))?;
     }
 
     let n_notes = response.total_note_count;

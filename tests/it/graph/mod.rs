@@ -1,5 +1,6 @@
 //! `graph`: callers, callees and references.
 
+mod absence;
 pub mod command;
 mod languages;
 mod precision;

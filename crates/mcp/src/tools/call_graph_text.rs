@@ -27,6 +27,9 @@ const MAX_TEST_FILES: usize = 8;
 /// Maximum number of names outside the repository that are listed for a caller.
 const MAX_OUTSIDE: usize = 6;
 
+/// Maximum number of files listed that name the symbol, for each reason for which they are no edges.
+const MAX_UNLISTED: usize = 8;
+
 /// Edges of one source and name that agree in grade and sites: one written call with all of its possible
 /// targets.
 struct Call<'a> {
@@ -62,6 +65,7 @@ pub(super) fn render(response: &CallGraphResponse, next_cursor: Option<&str>) ->
     let is_mixed = response.direction == Direction::References;
     let kinds = [
         (EdgeKind::Inherit, "inherited by:\n"),
+        (EdgeKind::Override, "overridden by:\n"),
         (EdgeKind::Call, "calls:\n"),
         (EdgeKind::Reference, "mentions:\n"),
     ];
@@ -78,6 +82,9 @@ pub(super) fn render(response: &CallGraphResponse, next_cursor: Option<&str>) ->
     }
     callees(&mut text, &outwards, &order);
 
+    if let Some(unlisted) = &response.unlisted {
+        unlisted.lines(MAX_UNLISTED).iter().for_each(|line| text.extend([line, "\n"]));
+    }
     unread(&mut text, response);
     if let Some(cursor) = next_cursor {
         text.push_str(&more(cursor));
@@ -131,7 +138,12 @@ fn edges_headline(response: &CallGraphResponse, direction: Direction) -> String 
     let is_warned = response.warnings.iter().any(|warning| warning.starts_with("CALL_GRAPH_TOKEN_LIMIT"));
     let of_total =
         if shown < total && !is_warned { format!(": {shown} of {total} edges") } else { String::new() };
-    let none = if total == 0 { ": none found" } else { "" };
+    let none = match &response.unlisted {
+        Some(unlisted) if total == 0 => format!(": none resolved, {}", unlisted.summary()),
+        _ if total == 0 && response.coverage.complete => ": none found".to_owned(),
+        _ if total == 0 => ": none resolved".to_owned(),
+        _ => String::new(),
+    };
 
     let is_ambiguous = response.status == CallGraphStatus::Ambiguous;
     let which = if is_ambiguous { ", ambiguous: ask about one of these" } else { "" };

@@ -21,6 +21,8 @@ use crate::search;
 
 /// Maximum number of entries listed; the rest is summed up.
 const MAX_LISTED: usize = 100;
+/// Maximum number of files listed that name the symbol, for each reason for which they are no uses.
+const MAX_UNLISTED: usize = 10;
 /// Commits shown of its history.
 const COMMITS: usize = 10;
 /// Lines shown of the definition.
@@ -118,6 +120,9 @@ fn definition(one: &FoundSymbol, about: &About, list: &SymbolList, rev: Option<&
             @for warning in &about.warnings { p.note { (safe(for_people(warning))) } }
             (text(one, about, rev))
             @if about.has_references { (uses.section(rev)) }
+            @for line in about.unlisted.iter().flat_map(|unlisted| unlisted.lines(MAX_UNLISTED)) {
+                p.note { (safe(&line)) }
+            }
             @if !about.callees.is_empty() || about.n_unresolved > 0 { (callees(about, rev)) }
             @if !about.members.is_empty() { (symbols("Members", &about.members, rev)) }
             @if !about.tests.is_empty() { (tests.section(rev)) }

@@ -4,6 +4,15 @@
 (call_expression
   function: (member_expression object: (_) @receiver property: [(property_identifier) (private_property_identifier)] @call.member)
   arguments: (_) @arguments)
+(call_expression
+  function: (member_expression object: (identifier) @call.applied property: (property_identifier) @_m)
+  (#any-of? @_m "call" "apply" "bind"))
+(call_expression
+  function: (member_expression
+    object: (member_expression
+      object: (_) @receiver property: [(property_identifier) (private_property_identifier)] @call.applied)
+    property: (property_identifier) @_m)
+  (#any-of? @_m "call" "apply" "bind"))
 (new_expression constructor: (identifier) @call.new arguments: (_)? @arguments)
 (new_expression
   constructor: (member_expression object: (_) @receiver property: (property_identifier) @call.new)
@@ -44,6 +53,20 @@
   left: (member_expression object: (identifier) @_m property: (property_identifier) @_e)
   right: (call_expression function: (identifier) @_f arguments: (arguments . (string (string_fragment) @import.path) .))
   (#eq? @_m "module") (#eq? @_e "exports") (#eq? @_f "require")) @import.default @import.export
+(assignment_expression
+  left: (member_expression object: (identifier) @_e property: (property_identifier) @import.alias)
+  right: (identifier) @import.name
+  (#eq? @_e "exports")) @import.export
+(assignment_expression
+  left: (member_expression
+    object: (member_expression object: (identifier) @_m property: (property_identifier) @_e)
+    property: (property_identifier) @import.alias)
+  right: (identifier) @import.name
+  (#eq? @_m "module") (#eq? @_e "exports")) @import.export
+(assignment_expression
+  left: (member_expression object: (identifier) @_m property: (property_identifier) @_e)
+  right: (object (pair key: (property_identifier) @import.alias value: (identifier) @import.name))
+  (#eq? @_m "module") (#eq? @_e "exports")) @import.export
 (export_statement "default" declaration: (_ name: (_) @default))
 (export_statement "default" value: (identifier) @default)
 (assignment_expression

@@ -7,8 +7,8 @@ use codeweaver::query::symbol_lookup::NameFit;
 use codeweaver::query::symbol_scan::FoundSymbol;
 use codeweaver::query::view::Freshness;
 use codeweaver_chunk::tokens;
-use codeweaver_xref::Grade;
 use codeweaver_xref::about::{About, Callee, Document, Use};
+use codeweaver_xref::{Grade, Unlisted};
 
 use super::Looked;
 use crate::tools::{AnswerEnd, OkStatus};
@@ -68,6 +68,9 @@ pub struct AboutOutput {
     /// Tests whose names have that of the definition, if no test uses it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tests_by_name: Vec<DefinitionOutput>,
+    /// Places that name it and were not resolved.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unlisted: Option<Unlisted>,
     pub callees: Vec<CalleeOutput>,
     pub total_callees: usize,
     /// Names that are called and not defined in the repository, or not certainly.
@@ -210,6 +213,8 @@ pub(super) fn about_output(about: &About, caps: Caps) -> AboutOutput {
         tests: use_outputs(&about.tests, caps.tests),
         total_tests: about.n_tests,
         tests_by_name: about.tests_by_name.iter().take(caps.others).map(definition_output).collect(),
+        // Without room for uses there is none for what may be one.
+        unlisted: about.unlisted.clone().filter(|_| caps.uses > 0),
         callees: about.callees.iter().take(caps.tests).map(callee_output).collect(),
         total_callees: about.callees.len(),
         unresolved_calls: about.n_unresolved,

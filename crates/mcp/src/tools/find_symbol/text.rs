@@ -99,6 +99,8 @@ pub(super) fn write_definition(text: &mut String, definition: &DefinitionOutput)
     let _ = writeln!(text, "{}:{} {kind}{what}", printed(&definition.file), definition.span.0);
 }
 
+/// Maximum number of files listed that name a symbol, for each reason for which they are no uses.
+const MAX_UNLISTED: usize = 4;
 /// Minimum number of uses that are only counted if all of them are uncertain.
 const MANY_UNSURE: usize = 12;
 
@@ -136,6 +138,9 @@ fn write_about(text: &mut String, about: &About, shown: &AboutOutput, definition
     let id = format!("{}:{}", definition.file, definition.span.0);
     if about.has_references {
         write_uses(text, "used", &shown.uses, shown.total_uses, &id);
+        if let Some(unlisted) = &shown.unlisted {
+            unlisted.lines(MAX_UNLISTED).iter().for_each(|line| text.extend([line, "\n"]));
+        }
     }
 
     if !shown.callees.is_empty() {

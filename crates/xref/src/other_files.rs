@@ -1,0 +1,119 @@
+//! Names in files whose references are not read: templates, notebooks, configuration, other languages.
+
+use codeweaver_chunk::{LanguageId, readable};
+
+use super::extract;
+use super::syntax_position::is_plain_word;
+
+/// Languages whose names are no names of functions.
+const UNRELATED: &[&str] = &["css", "scss", "less", "sass", "stylus", "svg", "csv", "tsv"];
+/// Languages with code inside of text.
+const TEMPLATES: &[&str] = &["vue", "svelte", "astro", "html", "erb"];
+/// Words before a name that define it.
+const DEFINING: &[&str] = &[
+    "class",
+    "const",
+    "def",
+    "defp",
+    "fn",
+    "func",
+    "function",
+    "interface",
+    "let",
+    "local",
+    "sub",
+    "type",
+    "var",
+];
+/// Beginnings of lines that are comments.
+const COMMENTS: &[&str] = &["#", "//", "--", "<!--", ";", "/*", "*", "{#", "<%#"];
+
+/// Returns whether a file of this language may use a function of another language.
+pub(super) fn may_use(language: &str) -> bool {
+    let is_prose = LanguageId::by_name(language).is_none_or(LanguageId::is_prose);
+    !is_prose && !UNRELATED.contains(&language)
+}
+
+/// The lines, 1-based, on which a file seems to use `name`; none if it defines the name itself.
+///
+/// A name that is a plain word counts only where it is written as code.
+pub(super) fn lines_with(bytes: &[u8], language: &str, name: &str) -> Vec<u32> {
+    let (text, _) = readable(bytes);
+    let is_template = TEMPLATES.contains(&language) || is_template_style(language);
+    let is_plain = is_plain_word(name);
+
+    let mut lines = Vec::new();
+    let (mut line, mut counted) = (1, 0);
+    for at in extract::occurrences(&text, name) {
+        let before = &text[..at];
+        let after = &text[at + name.len()..];
+        line += text[counted..at].bytes().filter(|&byte| byte == b'\n').count() as u32;
+        counted = at;
+
+        if is_defined(before) {
+            return Vec::new();
+        }
+        let is_code = !is_plain || is_written_as_code(before, after) || is_template && is_in_tag(before);
+        if is_code && !is_comment(before) && lines.last() != Some(&line) {
+            lines.push(line);
+        }
+    }
+
+    lines
+}
+
+fn is_template_style(language: &str) -> bool {
+    LanguageId::by_name(language).is_some_and(|language| language.family() == "template_style")
+}
+
+/// Returns whether the word before a name makes it a definition.
+fn is_defined(before: &str) -> bool {
+    let word = before.trim_end().rsplit(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+    before.ends_with([' ', '\t']) && DEFINING.contains(&word)
+}
+
+/// Returns whether the punctuation around a name, or an import before it, makes it code.
+fn is_written_as_code(before: &str, after: &str) -> bool {
+    let line = before.rsplit('\n').next().unwrap_or_default();
+    let is_imported = line.contains("import ");
+    is_imported || after.starts_with(['(', '`']) || before.ends_with(['.', ':', '@', '`', '{', '<', '|'])
+}
+
+/// Returns whether the text before a name ends inside a tag, an expression or a script.
+fn is_in_tag(before: &str) -> bool {
+    let opened = before.rfind(['<', '{']);
+    let closed = before.rfind(['>', '}']);
+    let is_in_script = before.rfind("<script").is_some_and(|at| !before[at..].contains("</script"));
+    opened > closed || is_in_script
+}
+
+fn is_comment(before: &str) -> bool {
+    let line = before.rsplit('\n').next().unwrap_or_default().trim_start();
+    COMMENTS.iter().any(|start| line.starts_with(start))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plain_word_counts_only_as_code() {
+        let vue = "<template>\n  <button @click=\"save\">save it</button>\n  <p>{{ save(1) }}</p>\n</template>\n\
+                   <script>\nimport { save } from './a'\n</script>\n";
+        assert_eq!(lines_with(vue.as_bytes(), "vue", "save"), [2, 3, 6]);
+        assert_eq!(lines_with(b"{{ url | shorten }}\nshorten it\n", "jinja", "shorten"), [1]);
+        assert_eq!(lines_with(b"name: save\nrun: lib.save\n", "yaml", "save"), [2]);
+        assert_eq!(lines_with(b"name: save_all\n# save_all\n", "yaml", "save_all"), [1]);
+    }
+
+    #[test]
+    fn a_file_that_defines_the_name_uses_its_own() {
+        assert!(lines_with(b"local function save_all() end\nsave_all()\n", "lua", "save_all").is_empty());
+    }
+
+    #[test]
+    fn prose_and_style_sheets_use_no_functions() {
+        assert!(may_use("vue") && may_use("json") && may_use("lua"));
+        assert!(!may_use("markdown") && !may_use("css") && !may_use("text"));
+    }
+}

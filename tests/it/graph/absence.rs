@@ -1,0 +1,302 @@
+//! What an answer without edges proves: what names a symbol and was not resolved is counted and shown.
+
+use codeweaver::query::Searcher;
+use codeweaver_testkit::TestRepo;
+use codeweaver_xref::{
+    CallGraphRequest, CallGraphResponse, Direction, Grade, UnlistedReason as Reason, Xref,
+};
+
+use crate::support::mcp_client::McpClient;
+
+/// An indexed repository that is asked in this process.
+struct Asked {
+    repo: TestRepo,
+    searcher: Searcher,
+}
+
+impl Asked {
+    fn new(files: &[(&str, &str)]) -> Asked {
+        let repo = TestRepo::with_files(files);
+        repo.codeweaver(["init", "--no-hooks"]).success();
+        let searcher = Searcher::new(codeweaver_index::Codebase::open(repo.root(), &[]).unwrap());
+        Asked { repo, searcher }
+    }
+
+    fn ask(&self, direction: Direction, symbol: &str) -> CallGraphResponse {
+        let request = CallGraphRequest::new(symbol, direction);
+        Xref::new(&self.searcher).query(&request, &|_, _| false).unwrap()
+    }
+
+    fn callers(&self, symbol: &str) -> CallGraphResponse {
+        self.ask(Direction::Callers, symbol)
+    }
+}
+
+/// `reason file:lines` of every unlisted place.
+fn unlisted(answer: &CallGraphResponse) -> Vec<String> {
+    let files = answer.unlisted.iter().flat_map(|unlisted| &unlisted.files);
+    files.map(|file| format!("{:?} {}:{:?}", file.reason, file.file, file.lines)).collect()
+}
+
+/// `grade from -> to` of every edge, by qualified names.
+fn edges(answer: &CallGraphResponse) -> Vec<String> {
+    let last = |id: &str| id.rsplit('#').next().unwrap_or_default().to_owned();
+    let of = |edge: &codeweaver_xref::Edge| {
+        let to = edge.dst_symbol_id.as_deref().map_or_else(String::new, last);
+        format!("{} {} -> {to}", edge.grade.name(), last(&edge.src_symbol_id))
+    };
+    answer.edges.iter().map(of).collect()
+}
+
+#[track_caller]
+fn has(answer: &CallGraphResponse, expected: &[&str]) {
+    let found = edges(answer);
+    for edge in expected {
+        assert!(
+            found.iter().any(|known| known == edge),
+            "{edge:?} is missing among {found:#?}: {:?}",
+            unlisted(answer)
+        );
+    }
+}
+
+#[test]
+fn an_absence_is_claimed_only_if_nothing_names_the_symbol() {
+    let asked = Asked::new(&[
+        (
+            "src/shop.ts",
+            "// saveOrder is called elsewhere\nexport function saveOrder() {}\nexport function dropOrder() {}\n\
+             export function onClick() {}\nexport function Banner() {}\nexport const LIMIT = 1;\nfunction neverUsed() {}\n",
+        ),
+        ("src/App.vue", "<template>\n  <a @click=\"saveOrder(1)\">x</a>\n</template>\n"),
+        (
+            "src/page.tsx",
+            "import { Banner, onClick } from './shop';\n\nexport const page = <Banner run={onClick} />;\n",
+        ),
+        ("src/late.ts", "export const late = (shop: any) => shop['dropOrder'];\n"),
+        ("filters.py", "def shorten_url(text):\n    return text\n\n\ndef plot_all():\n    return 1\n"),
+        ("page.jinja", "{{ url | shorten_url }}\n"),
+        ("study.ipynb", "{\"cells\": [{\"cell_type\": \"code\", \"source\": [\"plot_all()\\n\"]}]}\n"),
+        ("README.md", "Call `neverUsed` or `saveOrder` when you like.\n"),
+    ]);
+
+    let vue = asked.callers("saveOrder");
+    assert_eq!(unlisted(&vue), ["OtherFile src/App.vue:[2]"]);
+    assert!(vue.edges.is_empty() && !vue.coverage.complete);
+    assert_eq!(unlisted(&asked.callers("shorten_url")), ["OtherFile page.jinja:[1]"]);
+    assert_eq!(unlisted(&asked.callers("plot_all")), ["OtherFile study.ipynb:[1]"]);
+    assert_eq!(unlisted(&asked.callers("dropOrder")), ["Literal src/late.ts:[1]"]);
+
+    // A callback and an element of a page are references, and no calls.
+    for symbol in ["onClick", "Banner"] {
+        let callers = asked.callers(symbol);
+        assert_eq!(unlisted(&callers)[0], "NotACall src/page.tsx:[3]", "{symbol}");
+        assert!(!callers.coverage.complete);
+        let references = asked.ask(Direction::References, symbol);
+        assert!(!references.edges.is_empty() && references.coverage.complete, "{:?}", unlisted(&references));
+    }
+
+    // Comments and documentation use nothing.
+    let never = asked.callers("neverUsed");
+    assert_eq!((never.unlisted.as_ref(), never.coverage.complete), (None, true), "{:?}", unlisted(&never));
+    assert_eq!(asked.ask(Direction::References, "neverUsed").unlisted, None);
+
+    let said = "named in files whose calls are not read: src/App.vue:2";
+    asked
+        .repo
+        .codeweaver(["graph", "callers", "saveOrder"])
+        .fails(1)
+        .says(&["0 edges, 1 file names it", said]);
+    let json = asked.repo.codeweaver(["graph", "callers", "saveOrder", "--json"]).json();
+    assert_eq!(json["unlisted"]["files"][0]["reason"], "other_file");
+
+    let mut client = McpClient::start(&asked.repo);
+    let text = client.text("call_graph", serde_json::json!({ "symbol": "saveOrder" }));
+    assert!(text.starts_with("callers of saveOrder: none resolved, 1 file names it\n"), "{text}");
+    assert!(text.ends_with(&format!("{said}\n")), "{text}");
+    let text = client.text("find_symbol", serde_json::json!({ "symbol": "saveOrder" }));
+    assert!(text.contains(said), "{text}");
+}
+
+#[test]
+fn a_call_that_may_mean_very_many_definitions_is_counted_and_no_edge() {
+    let mut types = String::new();
+    for i in 0..14 {
+        types.push_str(&format!("class T{i}:\n    def render(self):\n        pass\n\n\n"));
+    }
+    let asked = Asked::new(&[
+        ("types.py", &types),
+        (
+            "two.py",
+            "class A:\n    def close_all(self):\n        pass\n\n\nclass B:\n    def close_all(self):\n        pass\n",
+        ),
+        ("use.py", "def run(x):\n    x.render()\n    x.close_all()\n"),
+        ("one.py", "def once():\n    pass\n\n\nclass Once:\n    def only(self):\n        pass\n"),
+        ("value.py", "only = 1\n\n\ndef go(x):\n    x.only()\n"),
+    ]);
+
+    let callers = asked.callers("T3.render");
+    assert!(callers.edges.is_empty() && !callers.coverage.complete, "{:?}", edges(&callers));
+    assert_eq!(unlisted(&callers), ["ManyCandidates use.py:[2]"]);
+    assert_eq!(callers.unlisted.unwrap().candidates, Some(14));
+    assert_eq!(edges(&asked.callers("A.close_all")), ["ambiguous run -> A.close_all"]);
+    let callees = asked.ask(Direction::Callees, "run");
+    assert_eq!(unlisted(&callees), ["ManyCandidates use.py:[2]"]);
+
+    // A variable has the name as well, so the method is not the only definition of it.
+    let only = asked.callers("Once.only");
+    assert_eq!(only.edges[0].grade, Grade::UniqueName);
+    assert_eq!(only.edges[0].evidence, "the only definition of that name that fits");
+}
+
+#[test]
+fn functions_that_are_applied_renamed_or_aliased_have_callers() {
+    let asked = Asked::new(&[
+        ("lib/core.js", "export default function dispatch(x) {}\nexport function plain() {}\n"),
+        (
+            "lib/use.js",
+            "import dispatch from './core.js';\nimport { plain } from './core.js';\n\nfunction chain() {\n  dispatch.call(this, 1);\n  \
+             return [plain.bind(this), Array.prototype.slice.call([])];\n}\n",
+        ),
+        ("lib/other.js", "import send from './core.js';\n\nfunction sends() {\n  send(1);\n}\n"),
+        ("lib/index.js", "export { plain as simple } from './core.js';\n"),
+        ("lib/far.js", "import { simple } from './index.js';\n\nfunction far() {\n  simple();\n}\n"),
+        ("lib/slice.js", "class Cake {\n  slice() {}\n}\n"),
+        (
+            "web/tsconfig.json",
+            "{\n  // aliases\n  \"extends\": \"./tsconfig.base.json\",\n  \"compilerOptions\": { \"strict\": true, },\n}\n",
+        ),
+        (
+            "web/tsconfig.base.json",
+            "{ \"compilerOptions\": { \"baseUrl\": \".\", \"paths\": { \"@acme/*\": [\"packages/*/main\"], \"~/*\": [\"./src/*\"] } } }\n",
+        ),
+        ("web/packages/money/main.ts", "export function priceOf() {}\n"),
+        ("web/src/label.ts", "export function labelOf() {}\n"),
+        (
+            "web/src/app.ts",
+            "import { priceOf } from '@acme/money';\nimport { labelOf } from '~/label';\nimport { labelOf as named } from 'src/label';\n\
+             import { outside } from '@acme/unknown';\n\nfunction app() {\n  priceOf();\n  labelOf();\n  named();\n  outside();\n}\n",
+        ),
+    ]);
+
+    has(&asked.callers("dispatch"), &["exact chain -> dispatch", "exact sends -> dispatch"]);
+    has(&asked.callers("plain"), &["exact chain -> plain", "exact far -> plain"]);
+    has(&asked.callers("priceOf"), &["exact app -> priceOf"]);
+    let labels = asked.callers("labelOf");
+    has(&labels, &["exact app -> labelOf"]);
+    assert_eq!(labels.edges.iter().map(|edge| edge.site_count).sum::<usize>(), 2, "{:?}", labels.edges);
+    assert!(edges(&asked.callers("Cake.slice")).is_empty(), "a method of the language is applied");
+}
+
+#[test]
+fn implicit_receivers_modules_and_namespaces_are_followed() {
+    let asked = Asked::new(&[
+        (
+            "net/Ping.kt",
+            "package net\n\nclass Scope\n\nfun Scope.ponger(x: Int): Int {\n    return x\n}\n\nfun Scope.pinger(x: Int): Int {\n    return x\n}\n",
+        ),
+        (
+            "net/Session.kt",
+            "package net\n\nimport other.Base\n\nclass Session : Base() {\n    private val pinger = atomic(null)\n\n    fun start() {\n        \
+             ponger(1)\n        pinger(2)\n    }\n}\n",
+        ),
+        (
+            "far/Far.kt",
+            "package far\n\nimport net.Scope\nimport net.ponger\n\nfun Scope.far() {\n    ponger(3)\n}\n",
+        ),
+        (
+            "lib/deps.rb",
+            "module Acme\n  module Deps\n    LIMIT = 3\n\n    def self.load_all\n    end\n  end\nend\n",
+        ),
+        ("lib/more.rb", "module Acme\n  module Deps\n    def self.clear_all\n    end\n  end\nend\n"),
+        (
+            "lib/use.rb",
+            "module Acme\n  class User\n    def run\n      Acme::Deps.load_all\n      Deps.clear_all\n      Deps::LIMIT\n    end\n  end\nend\n",
+        ),
+        ("src/functions.php", "<?php\nnamespace Acme;\n\nfunction describe_type($x) {\n    return 1;\n}\n"),
+        (
+            "tests/DescribeTest.php",
+            "<?php\nnamespace Acme\\Tests;\n\nuse Acme;\n\nclass DescribeTest {\n    function run() {\n        return Acme\\describe_type(1) + \
+             \\Acme\\describe_type(2);\n    }\n}\n",
+        ),
+        ("rs/Cargo.toml", "[package]\nname = \"rs\"\n"),
+        ("rs/src/lib.rs", "pub mod error;\npub mod run;\n"),
+        ("rs/src/error.rs", "pub const MISSING: &str = \"x\";\n"),
+        (
+            "rs/src/run.rs",
+            "pub fn first() {\n    panic!(\"{}\", crate::error::MISSING);\n}\n\npub fn second() {\n    own!(error, crate::error::MISSING);\n}\n",
+        ),
+    ]);
+
+    let ponger = asked.callers("ponger");
+    has(&ponger, &["unique_name Session.start -> Scope.ponger", "exact Scope.far -> Scope.ponger"]);
+    let pinger = edges(&asked.callers("pinger"));
+    assert!(pinger.iter().any(|edge| edge.ends_with("Session.start -> Scope.pinger")), "{pinger:?}");
+    assert!(!pinger.iter().any(|edge| edge.starts_with("exact")), "a property is no function: {pinger:?}");
+
+    let deps = asked.ask(Direction::References, "Acme::Deps");
+    let lines: usize = deps
+        .edges
+        .iter()
+        .filter(|edge| edge.dst_symbol_id.as_deref() == Some("lib/deps.rb:2#Acme::Deps"))
+        .map(|edge| edge.site_count)
+        .sum();
+    assert_eq!(lines, 3, "{:?}", deps.edges);
+    assert!(deps.coverage.complete, "{:?}", unlisted(&deps));
+    has(&asked.callers("Acme::Deps.clear_all"), &["exact Acme::User::run -> Acme::Deps::clear_all"]);
+
+    let described = asked.callers("Acme\\describe_type");
+    has(&described, &["exact DescribeTest::run -> describe_type"]);
+
+    let missing = asked.ask(Direction::References, "MISSING");
+    has(&missing, &["exact first -> MISSING", "exact second -> MISSING"]);
+}
+
+#[test]
+fn references_of_a_base_include_what_overrides_it() {
+    let asked = Asked::new(&[
+        (
+            "app/Response.java",
+            "package app;\n\ninterface Response {\n    void upgrade(int x);\n    void close();\n}\n\nabstract class Base implements Response {\n    \
+             void run(Response other) {\n        other.upgrade(1);\n    }\n}\n\nclass Netty extends Base {\n    public void upgrade(int x) {\n    }\n\n    \
+             public void upgrade(int x, int y) {\n    }\n\n    void own() {\n        this.upgrade(2);\n    }\n}\n\nclass Stranger {\n    void upgrade(int x) {\n    }\n}\n",
+        ),
+        ("rs/Cargo.toml", "[package]\nname = \"rs\"\n"),
+        (
+            "rs/src/lib.rs",
+            "pub trait Draw {\n    fn draw(&self);\n}\n\npub struct Dot;\n\nimpl Draw for Dot {\n    fn draw(&self) {}\n}\n\nimpl Dot {\n    fn other(&self) {}\n}\n",
+        ),
+        ("go.mod", "module acme\n"),
+        (
+            "shape/shape.go",
+            "package shape\n\ntype Shape interface {\n\tArea() int\n\tName() string\n}\n\ntype Box struct{}\n\nfunc (b Box) Area() int { return 1 }\n\
+             func (b Box) Name() string { return \"\" }\n\ntype Line struct{}\n\nfunc (l Line) Area() int { return 0 }\n",
+        ),
+    ]);
+
+    let upgrade = asked.ask(Direction::References, "Response.upgrade");
+    let overriding: Vec<String> = upgrade
+        .edges
+        .iter()
+        .filter(|edge| edge.kind == codeweaver_xref::EdgeKind::Override)
+        .map(|edge| format!("{} {}", edge.grade.name(), edge.src_symbol_id))
+        .collect();
+    assert_eq!(overriding, ["exact app/Response.java:15#Netty.upgrade"]);
+    has(&upgrade, &["exact Base.run -> Response.upgrade", "exact Netty.own -> Netty.upgrade"]);
+
+    // A call of the interface may be a call of the class.
+    let callers = asked.callers("app/Response.java:15");
+    has(&callers, &["exact Netty.own -> Netty.upgrade", "ambiguous Base.run -> Netty.upgrade"]);
+
+    has(&asked.ask(Direction::References, "Draw.draw"), &["exact Dot::draw -> Draw::draw"]);
+    let area = asked.ask(Direction::References, "Shape.Area");
+    assert_eq!(
+        edges(&area),
+        ["unique_name Box.Area -> Shape.Area"],
+        "a type without all methods is no shape"
+    );
+
+    let reasons: Vec<Reason> =
+        area.unlisted.iter().flat_map(|it| it.files.iter().map(|file| file.reason)).collect();
+    assert_eq!(reasons, []);
+}
