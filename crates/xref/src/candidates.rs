@@ -134,6 +134,18 @@ impl CandidateFilter<'_, '_> {
         targets
     }
 
+    /// The definition that a marked overload of Python declares; the definition itself if it is none.
+    pub fn definition_of_overload(&self, id: DefId) -> DefId {
+        let Some(file) = self.defs.file(id.entry) else { return id };
+        let Some(dialect) = file.dialect.filter(|dialect| dialect.family == "python") else { return id };
+        let Some((true, place)) = self.declaration(dialect, id) else { return id };
+
+        let named = file.named(&file.def(id.symbol).name).map(|(symbol, _)| file.id(symbol));
+        let mut defined =
+            named.filter(|&other| self.declaration(dialect, other) == Some((false, place.clone())));
+        defined.next().unwrap_or(id)
+    }
+
     /// Returns whether a definition only declares a function, and its place.
     fn declaration(&self, dialect: &Dialect, id: DefId) -> Option<(bool, Place)> {
         self.defs.with(id, |file, def| {

@@ -97,8 +97,8 @@ impl FileDefs {
         named.map(|(i, def)| (i as u32, def))
     }
 
-    /// Returns whether a definition of Kotlin extends a type from outside: its qualified name begins with the type, but
-    /// it belongs to the package.
+    /// Returns whether a definition of Kotlin extends a type from outside: its qualified name begins with the
+    /// type, but it belongs to the package.
     pub fn is_extension(&self, def: &Def) -> bool {
         let is_kotlin = self.dialect.is_some_and(|dialect| dialect.language == "kotlin");
         let is_top = def
@@ -107,7 +107,8 @@ impl FileDefs {
         is_kotlin && is_top && !def.is_type() && !def.owner().is_empty()
     }
 
-    /// Segments of the name by which other files import a definition: without the type that an extension extends.
+    /// Segments of the name by which other files import a definition: without the type that an extension
+    /// extends.
     pub fn import_name(&self, def: &Def) -> Vec<String> {
         if self.is_extension(def) {
             return self.package_name().into_iter().chain([def.name.clone()]).collect();
@@ -242,8 +243,8 @@ impl<'a> Definitions<'a> {
         entries
     }
 
-    /// Live entries of other languages than those of `family` whose text may hold `name`, with their languages; none
-    /// if `name` yields no terms.
+    /// Live entries of other languages than those of `family` whose text may hold `name`, with their
+    /// languages; none if `name` yields no terms.
     pub fn mentioning_outside(&self, name: &str, family: &str) -> Vec<(u32, &str)> {
         if terms_of(name).is_empty() {
             return Vec::new();

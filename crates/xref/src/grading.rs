@@ -53,8 +53,8 @@ impl<'a, 'v> Grader<'a, 'v> {
         }
     }
 
-    /// Returns whether the definitions are parts of one type or module: a class that is opened several times (Ruby), or
-    /// declared as partial (C#).
+    /// Returns whether the definitions are parts of one type or module: a class that is opened several times
+    /// (Ruby), or declared as partial (C#).
     fn are_parts_of_one(&self, ctx: SiteContext<'_>, ids: &[DefId]) -> bool {
         let Some(Some(first)) = ids.first().map(|&id| self.name_of_part(ctx, id)) else { return false };
         ids.iter().all(|&id| self.name_of_part(ctx, id).as_ref() == Some(&first))

@@ -1,8 +1,8 @@
 //! Checks an answer against the text: what holds the name of a symbol, and was not resolved?
 //!
-//! The postings name the files that hold the words of the name. An occurrence counts unless it is an edge of the
-//! answer, a definition or declaration, a comment, or known to mean something else. So an answer without such
-//! places proves that nothing in the index uses the name, and one with them says where to look.
+//! The postings name the files that hold the words of the name. An occurrence counts unless it is an edge of
+//! the answer, a definition or declaration, a comment, or known to mean something else. So an answer without
+//! such places proves that nothing in the index uses the name, and one with them says where to look.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,7 +14,7 @@ use super::dialect;
 use super::extract::{self, Occurrence};
 use super::facts::{Facts, Form, Reference};
 use super::other_files;
-use super::resolution::Resolution;
+use super::resolution::{OF_LANGUAGE, OF_LIBRARY, Resolution};
 use super::resolver::Resolver;
 use super::response::UnlistedReason;
 use super::sources::Sources;
@@ -106,8 +106,8 @@ impl NameCheck<'_, '_, '_> {
         }
     }
 
-    /// Returns whether the syntax of a reference allows it to mean one of the definitions: a method needs a receiver in
-    /// many languages, and a function of Rust or C never has one.
+    /// Returns whether the syntax of a reference allows it to mean one of the definitions: a method needs a
+    /// receiver in many languages, and a function of Rust or C never has one.
     fn may_mean(&self, file: &FileDefs, reference: &Reference) -> bool {
         let Some(dialect) = file.dialect else { return true };
         let is_bare = reference.receiver.is_none() && reference.form != Form::Member;
@@ -172,8 +172,8 @@ fn with_aliases(facts: &Facts, names: &BTreeSet<String>) -> BTreeSet<String> {
     local
 }
 
-/// Returns whether the name at an offset is the one in a definition itself: the first occurrence in the text of
-/// the definition.
+/// Returns whether the name at an offset is the one in a definition itself: the first occurrence in the text
+/// of the definition.
 pub(super) fn is_own_name(file: &FileDefs, facts: &Facts, at: u32, name: &str) -> bool {
     let mut named = file.around(at).filter(|(_, def)| def.name == name);
     named.any(|(_, def)| {
@@ -189,14 +189,32 @@ pub(super) fn is_settled(
     (facts, site): (&Facts, &Reference),
     resolution: Option<&Resolution>,
 ) -> bool {
-    match resolution {
-        Some(resolution) => resolution.is_settled() && !may_be_implemented(defs, wanted, &resolution.targets),
-        None => facts.binding_at(&site.name, site.at).is_some(),
-    }
+    let Some(resolution) = resolution else {
+        return facts.binding_at(&site.name, site.at).is_some();
+    };
+
+    resolution.is_settled()
+        && !may_be_implemented(defs, wanted, &resolution.targets)
+        && !may_be_extended(defs, wanted, resolution.evidence)
 }
 
-/// Returns whether `targets` are members of an interface of a script, which any object implements that has such members,
-/// and one of the definitions is a member.
+/// Returns whether a member of a value of a library may be one of the definitions: in these languages, the
+/// repository can add members to types of libraries.
+fn may_be_extended(defs: &Definitions<'_>, wanted: &BTreeMap<DefId, DefId>, evidence: &str) -> bool {
+    let is_of_library = matches!(evidence, OF_LANGUAGE | OF_LIBRARY);
+
+    is_of_library
+        && wanted.keys().any(|&id| {
+            defs.satisfies(id, |file, def| {
+                let language = file.dialect.map_or("", |dialect| dialect.language);
+                let is_open = matches!(language, "csharp" | "kotlin" | "ruby" | "rust" | "scala" | "swift");
+                is_open && def.is_member()
+            })
+        })
+}
+
+/// Returns whether `targets` are members of an interface of a script, which any object implements that has
+/// such members, and one of the definitions is a member.
 fn may_be_implemented(defs: &Definitions<'_>, wanted: &BTreeMap<DefId, DefId>, targets: &[DefId]) -> bool {
     let has_interface = targets.iter().any(|&target| {
         defs.satisfies(target, |file, def| {

@@ -426,7 +426,8 @@ impl<'a, 'v> NameLookup<'a, 'v> {
         if found.is_empty() { Lookup::External } else { Lookup::Found(found) }
     }
 
-    /// The definitions with a qualified name of PHP, as the namespace and the imports of the file complete it.
+    /// The definitions with a qualified name of PHP, as the namespace and the imports of the file complete
+    /// it.
     pub fn php_qualified(&self, ctx: SiteContext<'_>, receiver: &str) -> Lookup {
         let is_name = !receiver.starts_with('$') && !matches!(receiver, "self" | "static" | "parent" | "");
         if ctx.dialect.language != "php" || ctx.site.form != Form::Path || !is_name {

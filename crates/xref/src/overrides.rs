@@ -1,8 +1,8 @@
 //! Members that override or implement members of a base.
 //!
-//! A member overrides another one of its name if the type of the other is a base of its own type, directly or not. In
-//! Rust the base is the trait of the `impl`. In Go, whose types do not name the interfaces that they implement, it is
-//! an interface all of whose methods the type has.
+//! A member overrides another one of its name if the type of the other is a base of its own type, directly or
+//! not. In Rust the base is the trait of the `impl`. In Go, whose types do not name the interfaces that they
+//! implement, it is an interface all of whose methods the type has.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -32,8 +32,8 @@ impl<'r, 'a, 'v> Overrides<'r, 'a, 'v> {
         Overrides { types, defs: filter.defs, filter }
     }
 
-    /// The members that override one of `roots`: the member, the root, and how certain that is. Ordered by path and
-    /// position.
+    /// The members that override one of `roots`: the member, the root, and how certain that is. Ordered by
+    /// path and position.
     pub fn overriding(&self, roots: &[DefId]) -> Vec<(DefId, DefId, Grade)> {
         let mut found = Vec::new();
 
@@ -66,13 +66,14 @@ impl<'r, 'a, 'v> Overrides<'r, 'a, 'v> {
         found
     }
 
-    /// Returns whether code outside of the repository may call a member: the language itself, or a base of its type.
+    /// Returns whether code outside of the repository may call a member: the language itself, or a base of
+    /// its type.
     pub fn may_be_called_from_outside(&self, id: DefId) -> bool {
         self.defs.satisfies(id, is_called_by_language) || self.has_foreign_base(id)
     }
 
-    /// Returns whether a type outside of the repository may declare a member, and so call it: a base of its type, or the
-    /// trait of its `impl`.
+    /// Returns whether a type outside of the repository may declare a member, and so call it: a base of its
+    /// type, or the trait of its `impl`.
     fn has_foreign_base(&self, id: DefId) -> bool {
         let is_member = self.defs.satisfies(id, |_, def| is_overridable(def));
         let Some(file) = self.defs.file(id.entry).filter(|_| is_member) else { return false };
@@ -105,7 +106,8 @@ impl<'r, 'a, 'v> Overrides<'r, 'a, 'v> {
         false
     }
 
-    /// The other members with the name and the number of parameters of a member; none if it is no callable member.
+    /// The other members with the name and the number of parameters of a member; none if it is no callable
+    /// member.
     fn members_named_like(&self, id: DefId) -> Vec<DefId> {
         let own = self.defs.with(id, |file, def| (file.dialect, def.clone()));
         let Some((Some(dialect), own)) = own.filter(|(_, def)| is_overridable(def)) else {
@@ -223,7 +225,8 @@ fn is_overridable(def: &Def) -> bool {
     matches!(def.kind, SymbolKind::Method | SymbolKind::Function | SymbolKind::Property) && def.is_member()
 }
 
-/// Returns whether two members take the same number of arguments, where the number selects one of several members.
+/// Returns whether two members take the same number of arguments, where the number selects one of several
+/// members.
 fn takes_the_same(dialect: &Dialect, one: &Def, other: &Def) -> bool {
     let arity = |def: &Def| arity::from_signature(&def.signature, &def.name);
     match (arity(one), arity(other)) {

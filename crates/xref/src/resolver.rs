@@ -169,8 +169,8 @@ impl<'a, 'v> Resolver<'a, 'v> {
         (ctx.site.form != Form::Word || found.grade != Grade::Unresolved).then_some(found)
     }
 
-    /// The members that an unqualified call of Kotlin may mean: a lambda can have a receiver, whose members need no
-    /// name before them.
+    /// The members that an unqualified call of Kotlin may mean: a lambda can have a receiver, whose members
+    /// need no name before them.
     fn of_implicit_receiver(&self, ctx: SiteContext<'_>) -> Option<Resolution> {
         if ctx.dialect.language != "kotlin" || ctx.site.form != Form::Bare {
             return None;

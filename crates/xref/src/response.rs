@@ -159,8 +159,8 @@ pub struct Coverage {
     pub candidate_files: usize,
     pub files_read: usize,
     pub bytes_read: u64,
-    /// False if a limit was reached, if places are `unlisted`, or if a base outside of the repository may call a method
-    /// without callers. Edges may be missing then; those present are correct.
+    /// False if a limit was reached, if places are `unlisted`, or if a base outside of the repository may
+    /// call a method without callers. Edges may be missing then; those present are correct.
     pub complete: bool,
     /// Whether a limit was reached or a file is missing.
     #[serde(skip)]

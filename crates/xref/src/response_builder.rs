@@ -131,8 +131,8 @@ impl<'a, 'v> ResponseBuilder<'a, 'v> {
         self.depths.entry(node).or_insert(depth);
     }
 
-    /// Adds a resolved site, with a note if its target is not certain. Returns whether it is an edge: a site with
-    /// too many candidates is only counted.
+    /// Adds a resolved site, with a note if its target is not certain. Returns whether it is an edge: a site
+    /// with too many candidates is only counted.
     pub fn add_edge(&mut self, edge: NewEdge<'_>) -> bool {
         let NewEdge { from, to, file, site, resolution, kind, depth } = edge;
 
@@ -387,8 +387,8 @@ impl<'a, 'v> ResponseBuilder<'a, 'v> {
         missing.map(|(symbol, _)| format!("CALL_GRAPH_NOT_FOUND: no definition of {symbol}")).collect()
     }
 
-    /// The amount of source that was read. It is complete if no limit was reached, no file is missing and no place
-    /// is unlisted.
+    /// The amount of source that was read. It is complete if no limit was reached, no file is missing and no
+    /// place is unlisted.
     fn coverage(&self, is_doubtful: bool) -> Coverage {
         let is_cut = !self.sources.limits_reached().is_empty()
             || self.view.coverage.is_some()

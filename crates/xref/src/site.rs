@@ -54,8 +54,8 @@ impl SiteContext<'_> {
     }
 }
 
-/// Returns whether a value may be called by its name. In Kotlin, where functions and properties of one name are common,
-/// only if it is seen to hold a function.
+/// Returns whether a value may be called by its name. In Kotlin, where functions and properties of one name
+/// are common, only if it is seen to hold a function.
 fn may_be_invoked(def: &Def, dialect: &Dialect) -> bool {
     dialect.language != "kotlin" || def.signature.contains("->") || def.signature.contains("= {")
 }

@@ -105,7 +105,8 @@ fn is_key(node: Node<'_>, parent: Option<Node<'_>>) -> bool {
     }
 }
 
-/// Returns whether a node is a name in a pattern of a variable. One in a parameter names what the caller passes.
+/// Returns whether a node is a name in a pattern of a variable. One in a parameter names what the caller
+/// passes.
 fn is_taken(node: Node<'_>, above: &[Node<'_>]) -> bool {
     node.kind() == "shorthand_property_identifier_pattern"
         && !above.iter().any(|node| node.kind().contains("parameter"))
@@ -155,8 +156,8 @@ fn is_literal(node: Node<'_>) -> bool {
     ["char", "heredoc", "string"].iter().any(|word| node.kind().contains(word))
 }
 
-/// The position of a name inside a literal. A name that is a plain word counts only if the literal has no other
-/// words.
+/// The position of a name inside a literal. A name that is a plain word counts only if the literal has no
+/// other words.
 fn literal(text: &str, range: Range<usize>) -> Position {
     let name = text.get(range.clone()).unwrap_or_default();
     if !is_plain_word(name) {
@@ -172,7 +173,8 @@ fn literal(text: &str, range: Range<usize>) -> Position {
     if has_blanks { Position::Prose } else { Position::Literal }
 }
 
-/// Returns whether a name may be a word of a sentence: only letters, of which only the first may be a capital.
+/// Returns whether a name may be a word of a sentence: only letters, of which only the first may be a
+/// capital.
 pub(super) fn is_plain_word(name: &str) -> bool {
     name.chars().all(char::is_alphabetic) && !name.chars().skip(1).any(char::is_uppercase)
 }

@@ -61,7 +61,8 @@ impl UnlistedPlaces {
 }
 
 impl Unlisted {
-    /// One line for each reason, with the first `n` files of each: `named and not resolved: a.ts:3,9; b.ts:4`.
+    /// One line for each reason, with the first `n` files of each: `named and not resolved: a.ts:3,9;
+    /// b.ts:4`.
     pub fn lines(&self, n: usize) -> Vec<String> {
         let mut reasons: Vec<UnlistedReason> = self.files.iter().map(|file| file.reason).collect();
         reasons.dedup();

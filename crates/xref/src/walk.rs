@@ -262,7 +262,8 @@ impl<'a, 'v> Walk<'a, 'v> {
 
         match (families.len(), found.first().and_then(|id| self.defs.file(id.entry)?.dialect)) {
             (1, Some(dialect)) if self.request.direction != Direction::Definitions => {
-                self.filter.without_declarations(dialect, found)
+                let found = self.filter.without_declarations(dialect, found);
+                found.into_iter().map(|id| self.filter.definition_of_overload(id)).collect()
             }
             _ => found,
         }
@@ -463,7 +464,8 @@ impl<'a, 'v> Walk<'a, 'v> {
         next
     }
 
-    /// Adds every reference to `roots`, calls included: the members that override them, and references to these.
+    /// Adds every reference to `roots`, calls included: the members that override them, and references to
+    /// these.
     fn references(&mut self, roots: &[DefId]) {
         let mut wanted = self.with_constructors(roots);
         for (overriding, root, grade) in self.overrides().overriding(roots) {
@@ -631,7 +633,8 @@ impl<'a, 'v> Walk<'a, 'v> {
         exported
     }
 
-    /// The words in imports of the default exports among `symbols`, which the importing files name as they like.
+    /// The words in imports of the default exports among `symbols`, which the importing files name as they
+    /// like.
     fn default_imports_of(&self, symbols: &[DefId]) -> BTreeSet<String> {
         let mut words = BTreeSet::new();
         for &id in symbols {

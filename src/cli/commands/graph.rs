@@ -327,8 +327,8 @@ impl<'a> Tree<'a> {
 }
 
 impl Tree<'_> {
-    /// Writes an edge that leads to `far`. The sites follow on a line of their own if that of the other end has
-    /// no room for them.
+    /// Writes an edge that leads to `far`. The sites follow on a line of their own if that of the other end
+    /// has no room for them.
     fn write_edge(
         &self,
         out: &mut impl Write,

@@ -132,6 +132,11 @@ fn a_call_that_may_mean_very_many_definitions_is_counted_and_no_edge() {
         ),
         ("use.py", "def run(x):\n    x.render()\n    x.close_all()\n"),
         ("one.py", "def once():\n    pass\n\n\nclass Once:\n    def only(self):\n        pass\n"),
+        (
+            "stub.py",
+            "from typing import overload\n\n\n@overload\ndef load(x: int) -> int: ...\n\n\ndef load(x):\n    return x\n\n\n\
+             def reads():\n    load(1)\n",
+        ),
         ("value.py", "only = 1\n\n\ndef go(x):\n    x.only()\n"),
     ]);
 
@@ -142,6 +147,9 @@ fn a_call_that_may_mean_very_many_definitions_is_counted_and_no_edge() {
     assert_eq!(edges(&asked.callers("A.close_all")), ["ambiguous run -> A.close_all"]);
     let callees = asked.ask(Direction::Callees, "run");
     assert_eq!(unlisted(&callees), ["ManyCandidates use.py:[2]"]);
+
+    // A stub is called where its function is.
+    assert_eq!(edges(&asked.callers("stub.py:5")), ["exact reads -> load"]);
 
     // A variable has the name as well, so the method is not the only definition of it.
     let only = asked.callers("Once.only");
@@ -205,6 +213,11 @@ fn implicit_receivers_modules_and_namespaces_are_followed() {
             "package far\n\nimport net.Scope\nimport net.ponger\n\nfun Scope.far() {\n    ponger(3)\n}\n",
         ),
         (
+            "far/Hex.kt",
+            "package far\n\nfun show(bytes: ByteArray): String {\n    return bytes.toHexText()\n}\n\n\
+             fun ByteArray.toHexText(): String = \"\"\n",
+        ),
+        (
             "lib/deps.rb",
             "module Acme\n  module Deps\n    LIMIT = 3\n\n    def self.load_all\n    end\n  end\nend\n",
         ),
@@ -233,6 +246,10 @@ fn implicit_receivers_modules_and_namespaces_are_followed() {
     let pinger = edges(&asked.callers("pinger"));
     assert!(pinger.iter().any(|edge| edge.ends_with("Session.start -> Scope.pinger")), "{pinger:?}");
     assert!(!pinger.iter().any(|edge| edge.starts_with("exact")), "a property is no function: {pinger:?}");
+
+    // An extension of a type of the language.
+    let hex = asked.callers("toHexText");
+    assert_eq!(unlisted(&hex), ["Unresolved far/Hex.kt:[4]"]);
 
     let deps = asked.ask(Direction::References, "Acme::Deps");
     let lines: usize = deps
