@@ -21,13 +21,13 @@
 //!   front-ends.
 //!
 //! Other requests are [`similar`], [`grep`], [`outline`], [`read`] and [`passages`]; `location` reads a file
-//! with lines as it is typed, [`locate`] resolves paths, and `definitions` finds the definitions at lines. Retrieval and ranking share
-//! [`path_facts`]. [`changes`] and [`listing`] are answered from git, [`symbol_lookup`] from the names of all
-//! definitions, which [`symbol_scan`] reads.
+//! with lines as it is typed, [`locate`] resolves paths, and `definitions` finds the definitions at lines.
+//! Retrieval and ranking share [`path_facts`]. [`changes`] and [`listing`] are answered from git,
+//! [`symbol_lookup`] from the names of all definitions, which [`symbol_scan`] reads.
 
 pub(crate) mod answer;
 mod cancel;
-#[doc(hidden)]
+#[allow(missing_docs, reason = "fields and variants that say what they are by name")]
 pub mod changes;
 pub mod conditions;
 pub(crate) mod definitions;
@@ -37,23 +37,23 @@ mod form;
 pub mod grep;
 mod intent;
 mod left_out;
-#[doc(hidden)]
+#[allow(missing_docs, reason = "fields and variants that say what they are by name")]
 pub mod listing;
-#[doc(hidden)]
+#[allow(missing_docs, reason = "fields and variants that say what they are by name")]
 pub mod locate;
 mod location;
 mod members;
 mod model;
 mod names;
 pub mod outline;
-#[doc(hidden)]
+#[allow(missing_docs, reason = "fields and variants that say what they are by name")]
 pub mod parse;
 mod part;
 pub(crate) mod passages;
 pub(crate) mod path_facts;
 mod pipeline;
 mod raised;
-#[doc(hidden)]
+#[allow(missing_docs, reason = "fields and variants that say what they are by name")]
 pub mod rank;
 pub mod read;
 pub(crate) mod report;
@@ -61,15 +61,15 @@ pub mod request;
 mod rerank;
 mod resources;
 pub mod response;
-#[doc(hidden)]
+#[allow(missing_docs, reason = "fields and variants that say what they are by name")]
 pub mod retrieve;
 pub mod search;
 pub mod similar;
 mod spelling;
 mod stage;
-#[doc(hidden)]
+#[allow(missing_docs, reason = "fields and variants that say what they are by name")]
 pub mod symbol_lookup;
-#[doc(hidden)]
+#[allow(missing_docs, reason = "fields and variants that say what they are by name")]
 pub mod symbol_scan;
 #[cfg(test)]
 mod tests;
@@ -77,7 +77,7 @@ mod translated;
 pub mod typed;
 mod verbatim;
 mod verify;
-#[doc(hidden)]
+#[allow(missing_docs, reason = "fields and variants that say what they are by name")]
 pub mod view;
 
 pub use cancel::Cancel;
