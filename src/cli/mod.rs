@@ -31,6 +31,7 @@ mod downloads;
 mod error;
 mod estimate;
 mod events;
+mod further;
 mod grep;
 mod highlight;
 mod hints;

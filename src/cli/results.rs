@@ -12,6 +12,7 @@ use codeweaver_text::{self as text, Highlighter};
 use super::args::Format;
 use super::context::Context;
 use super::error::CliError;
+use super::further::{listed, short_title};
 use super::highlight;
 use super::lines::{self, LineForm};
 use super::output::Output;
@@ -25,8 +26,6 @@ const BODY_LINES: usize = 8;
 const MAX_COLUMNS: usize = 160;
 /// Number of columns before the lines of a match.
 const INDENT: usize = 3;
-/// Maximum number of further places of a match that are shown.
-const MAX_LISTED: usize = 4;
 
 /// Prints a response in `format`, or as `lines`.
 pub fn print(
@@ -136,14 +135,17 @@ fn block(out: &mut impl Write, number: usize, found: &Match, output: &Output<'_>
     body(out, found, &highlighter, output)?;
 
     let spans = found.more_in_file.iter().map(|more| {
-        format!("{}-{} {}", more.span.0, more.span.1, shortened(&safe(&more.title))).trim_end().to_owned()
+        format!("{}-{} {}", more.span.0, more.span.1, short_title(&more.title, &more.symbol))
+            .trim_end()
+            .to_owned()
     });
     let same = found.also_at.iter().map(|path| places.path(path));
     let near = found.near_copies.iter().map(|copy| format!("{}:{}", places.path(&copy.path), copy.span.0));
+    let columns = output.screen.columns_after(INDENT);
     let lists = [
-        listed("also in this file", spans, "; "),
-        listed("the same file", same, ", "),
-        listed("nearly the same", near, ", "),
+        listed("also in this file", spans, "; ", columns),
+        listed("the same file", same, ", ", columns),
+        listed("nearly the same", near, ", ", columns),
     ];
     for list in lists.into_iter().flatten() {
         writeln!(out, "   {}", paint.dim(output.fit(&list, INDENT)))?;
@@ -184,22 +186,6 @@ fn listed_values(values: &impl serde::Serialize) -> Result<String, CliError> {
     let values = values.as_object().into_iter().flatten();
     let numbers = values.filter_map(|(name, value)| Some(format!("{name} {:.3}", value.as_f64()?)));
     Ok(numbers.collect::<Vec<_>>().join(", "))
-}
-
-/// Formats the first [`MAX_LISTED`] of some places and the number of the others; `None` if there are none.
-fn listed(what: &str, places: impl ExactSizeIterator<Item = String>, separator: &str) -> Option<String> {
-    let n_more = places.len().saturating_sub(MAX_LISTED);
-    let mut shown: Vec<String> = places.take(MAX_LISTED).collect();
-    shown.extend((n_more > 0).then(|| format!("{n_more} more")));
-    (!shown.is_empty()).then(|| format!("{what}: {}", shown.join(separator)))
-}
-
-/// Truncates `text` to 36 characters, so that lines with several titles do not wrap.
-fn shortened(text: &str) -> String {
-    match text.char_indices().nth(36) {
-        Some((end, _)) => format!("{}…", text[..end].trim_end()),
-        None => text.to_owned(),
-    }
 }
 
 /// Writes the lines of the focus of a match that best fit the words of the query, with line numbers.
