@@ -48,7 +48,7 @@ pub fn apply(context: &Context<'_>, candidates: &Candidates, files: &mut [Ranked
             let (fit, row) = best_type(context, file, &terms);
             factor *= 1.0 + profile.named_gain * fit * fit;
             if let Some(row) = row.filter(|_| fit > MIN_NAME_FIT) {
-                look_into(file, row);
+                look_into(file, row, 1);
             }
         }
 
@@ -101,12 +101,13 @@ fn shares<'a>(context: &Context<'a>, candidates: &Candidates) -> Vec<(&'a str, f
     terms
 }
 
-/// Moves the chunk `row` among those of the file in which the focus is looked for.
-fn look_into(file: &mut RankedFile, row: RowId) {
+/// Moves the chunk `row` to the position `to` of the chunks of the file, in the first of which the focus is looked
+/// for, unless it is before it.
+pub fn look_into(file: &mut RankedFile, row: RowId, to: usize) {
     match file.chunks.iter().position(|chunk| chunk.id == row) {
-        Some(at) if at > 1 => file.chunks[1..=at].rotate_right(1),
+        Some(at) if at > to => file.chunks[to..=at].rotate_right(1),
         Some(_) => {}
-        None => file.chunks.insert(1, Candidate { id: row, doc: file.doc, ..Candidate::default() }),
+        None => file.chunks.insert(to, Candidate { id: row, doc: file.doc, ..Candidate::default() }),
     }
 }
 

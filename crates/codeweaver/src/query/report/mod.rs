@@ -7,7 +7,7 @@
 //! * the whole text, by its weighted words ([`words`]);
 //! * parts that name code: stack frames, paths, modules, messages and definitions ([`evidence`]).
 //!
-//! [`fusion`] joins the lists, and [`relevance`] says whether the repository answers the report at all.
+//! [`fusion`] joins the lists, `traced` finds the functions that frames name, and [`relevance`] says whether the repository answers the report at all.
 //! Queries of a few words do not come here.
 
 pub mod evidence;
@@ -16,7 +16,10 @@ pub mod fusion;
 mod messages;
 mod modules;
 pub mod relevance;
+mod traced;
 mod words;
+
+use rustc_hash::FxHashMap;
 
 use codeweaver_index::Codebase;
 use codeweaver_text::{Mention, QueryTerm};
@@ -25,6 +28,7 @@ use super::answer::Ranking;
 use super::answer::evidence::Evidence;
 use super::intent::QueryIntent;
 use super::parse::report::Report;
+use super::parse::report::trace::Frame;
 use super::parse::{ParsedQuery, names};
 use super::part::QueryPart;
 use super::rank::near_duplicates;
@@ -47,6 +51,8 @@ pub struct ReportParts {
     /// The whole text.
     pub text: QueryPart,
     found: FileEvidence,
+    /// The innermost own frames.
+    frames: Vec<Frame>,
     absent: AbsentTerms,
 }
 
@@ -80,6 +86,7 @@ impl ReportParts {
                 has_mentions: false,
                 is_folded: false,
             },
+            frames: found.own_frames(report).take(MAX_OWN_FRAMES).cloned().collect(),
             found,
             absent,
         }
@@ -88,10 +95,17 @@ impl ReportParts {
     /// Joins the rankings of the two parts. `kinds` are those of the filters.
     pub fn join(&self, view: &View, by_title: Ranking, by_text: Ranking, kinds: &[String]) -> Ranking {
         let files = fusion::fuse(view, by_title.files, by_text.files, self.absent, &self.found);
+        let mut files = near_duplicates::fold(view, files);
+
+        let frames: Vec<&Frame> = self.frames.iter().collect();
+        let known =
+            if kinds.is_empty() { traced::show(view, &mut files, &frames) } else { FxHashMap::default() };
+        let evidence = Evidence::new(view, &self.text.query, &[], kinds);
 
         Ranking {
-            files: near_duplicates::fold(view, files),
-            evidence: Evidence::new(view, &self.text.query, &[], kinds),
+            files,
+            // Without the vector of the text: commits change the functions that have its words.
+            evidence: evidence.with_known(known, kinds),
             strategies: fusion::strategies(&by_title.strategies, &by_text.strategies),
             intent: self.title.query.intent.clone(),
             // Not listed: even a repository that answers a report lacks some of its words.
