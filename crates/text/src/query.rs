@@ -135,12 +135,18 @@ fn stop_stems() -> &'static HashSet<String> {
 /// Returns the identifiers in a query, as written, without duplicates, in order.
 ///
 /// These are words in back-ticks, words followed by `(`, words with an inner `_`, camel-case words, words
-/// qualified by `::`, `.`, `->` or `#`, and the word of a one-word query. A qualified name is returned whole
+/// qualified by `::`, `.`, `->` or `#`, and the word, or the single letter, of a one-word query. A qualified name is returned whole
 /// (`Parser::next`); callers split it. File names (`parse.rs`) count as qualified names. If there are more
 /// than 32, the first and the last are returned.
 pub fn identifiers(query: &str) -> Vec<String> {
     let mut found = Names::default();
     let mut rest = query;
+
+    // A single letter is a name only if nothing else is asked for.
+    let letter = query.trim();
+    if letter.chars().count() == 1 && letter.chars().all(char::is_alphabetic) {
+        return vec![letter.to_owned()];
+    }
 
     while let Some(open) = rest.find('`') {
         // A back-tick without a partner quotes nothing.
@@ -297,6 +303,8 @@ mod tests {
             ("version 1.2.3 and 3.14", &[]),
             ("(parenthesis) around", &[]),
             ("__init__ method", &["__init__"]),
+            (" H ", &["H"]),
+            ("a b", &[]),
             ("unbalanced ` tick_mark", &["tick_mark"]),
         ] {
             assert_eq!(identifiers(query), expected, "{query}");

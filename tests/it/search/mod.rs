@@ -6,6 +6,7 @@ mod command;
 mod conditions;
 mod duplicates;
 mod exact;
+mod first;
 mod focus;
 mod golden;
 mod limits;

@@ -153,7 +153,7 @@ impl Pipeline<'_> {
         Ranking {
             files,
             absent_words: text::as_written(&query.text, candidates.absent_terms(query)),
-            evidence: Evidence::new(view, query, &candidates.idf, &request.filters.kinds),
+            evidence: Evidence::new(view, query, &candidates.idf, &request.filters.kinds).with_vector(vector),
             intent: query.intent.clone(),
             n_candidates: candidates.list.len(),
             strategies: candidates.strategies,

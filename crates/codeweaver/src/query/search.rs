@@ -370,7 +370,9 @@ impl Searcher {
             request.view.cancel.check()?;
 
             let min_parallel_rows = self.tuning.min_parallel_rows;
-            let fitted = content::matches(&self.codebase, view, &ranking, &budget, min_parallel_rows)?;
+            let embedder = self.embedder();
+            let fitted =
+                content::matches(&self.codebase, view, &ranking, &budget, min_parallel_rows, embedder)?;
             Ok(Answer { fitted, ranking })
         })
     }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use codeweaver_chunk::SemanticClass;
+use codeweaver_embed::Embedder;
 use codeweaver_git::quoting;
 use codeweaver_index::Codebase;
 use codeweaver_store::records::RowRecord;
@@ -31,23 +32,26 @@ const MAX_MORE_IN_FILE: usize = 5;
 /// Minimum number of files that are not in memory for which matches are made on several threads, however
 /// small the view. Texts in memory are scanned in less time than a thread takes to start.
 const MIN_PARALLEL_READS: usize = 4;
+/// Number of best matches whose focus is decided by the meanings of definitions too: each is a vector to compute.
+const FOCUSED_BY_MEANING: usize = 3;
 /// Number of best matches whose related symbols are looked up.
 const WITH_RELATED_SYMBOLS: usize = 3;
 
 /// Returns the matches of `ranking` within `budget`, best first. They are made on several threads if the view
-/// has `min_parallel_rows`, or if files have to be read.
+/// has `min_parallel_rows`, or if files have to be read. `embedder` is the model of the vector of the query.
 pub fn matches(
     codebase: &Codebase,
     view: &View,
     ranking: &Ranking,
     budget: &Budget<'_>,
     min_parallel_rows: u64,
+    embedder: Option<&dyn Embedder>,
 ) -> Result<Fitted, QueryError> {
     let files = ranking.files.iter().filter(|file| file.relevance >= budget.min_score);
     let drafting = Drafting {
         view,
         budget,
-        by: FocusBy::new(&ranking.evidence, &ranking.intent),
+        by: FocusBy::new(&ranking.evidence, &ranking.intent, embedder),
         relations: budget.related.then(|| Relations::new(view)),
         // Ranks count all files, so that the depth of a match is the same on every page.
         files: files.enumerate().skip(budget.offset).take(budget.limit).collect(),
@@ -87,13 +91,14 @@ impl Drafting<'_> {
     fn depth(&self, at: usize) -> Depth {
         Depth {
             by_text: self.files[at].0 < FOCUSED_BY_TEXT,
+            by_meaning: self.files[at].0 < FOCUSED_BY_MEANING,
             has_text: !self.budget.without_content && at < self.budget.texts,
         }
     }
 
     /// Returns whether the match for the file at `at` needs a blob that is not in memory.
     fn has_to_read(&self, at: usize) -> bool {
-        let Depth { by_text, has_text } = self.depth(at);
+        let Depth { by_text, has_text, .. } = self.depth(at);
         (by_text || has_text) && !is_in_memory(self.view, self.files[at].1)
     }
 
@@ -159,6 +164,8 @@ fn is_in_memory(view: &View, file: &RankedFile) -> bool {
 struct Depth {
     /// Whether the texts of the chunks decide the focus, besides names and documentation.
     by_text: bool,
+    /// Whether the meanings of definitions decide it too.
+    by_meaning: bool,
     /// Whether the match is to have text.
     has_text: bool,
 }
@@ -179,7 +186,10 @@ fn build_draft(
         .map(|chunk| FoundChunk { id: chunk.id, share: share_of_best(file, chunk) })
         .collect();
     let (path, _) = view.entry(file.entry);
-    let in_file = InFile::new(view, by, &chunks, path);
+    let mut in_file = InFile::new(view, by, &chunks, path);
+    if depth.by_meaning {
+        in_file = in_file.with_meanings();
+    }
 
     let mut read = Vec::new();
     let mut is_missing = false;

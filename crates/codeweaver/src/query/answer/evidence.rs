@@ -8,9 +8,10 @@ use codeweaver_text::{self as text, Mention, QueryTerm};
 
 use crate::query::parse::ParsedQuery;
 use crate::query::parse::names::QueryName;
+use crate::query::parse::verbs::{self, Relation};
 use crate::query::rank::intent_fit;
-use crate::query::retrieve::lexical;
-use crate::query::retrieve::symbols::NameForms;
+use crate::query::retrieve::name_forms::NameForms;
+use crate::query::retrieve::{QueryVector, lexical};
 use crate::query::view::{RowId, View};
 
 /// Minimum weight of a name. The terms of a misspelt name are in no chunk and have no weight.
@@ -27,6 +28,9 @@ pub struct Evidence {
     is_first: Vec<bool>,
     /// The weight of each term: how much it says about the query, and how rare it is.
     weights: Vec<f32>,
+    /// The terms that are in the table of [`verbs`], with their numbers.
+    verbs: Vec<(String, usize)>,
+    vector: Option<QueryVector>,
     /// Names that the definition may have, with the sum of the weights of their terms.
     names: Vec<(QueryName, f32)>,
     is_single_name: bool,
@@ -51,6 +55,7 @@ impl Evidence {
         };
 
         let mut evidence = Evidence::of_terms(&query.terms, idf);
+        evidence.weigh_absent_verbs();
         for name in &query.names {
             let terms = text::query_terms(&name.name);
             let weight: f32 = terms.iter().filter_map(|term| evidence.weight_of(&term.term)).sum();
@@ -76,6 +81,7 @@ impl Evidence {
 
         Evidence {
             numbers: terms.iter().enumerate().map(|(i, term)| (term.term.clone(), i)).collect(),
+            verbs: verbs_of(terms),
             beginnings,
             is_first,
             weights: terms.iter().zip(idf).map(|(term, idf)| term.weight * idf).collect(),
@@ -97,6 +103,26 @@ impl Evidence {
     /// Sets the bytes of the definition that answers in the chunk `id`; none if the chunk as a whole does.
     pub fn set_known(&mut self, id: RowId, definition: Range<u32>) {
         self.known.insert(id, definition);
+    }
+
+    /// Gives verbs that occur nowhere the weight of the rarest term: other words for the same deed stand for them.
+    fn weigh_absent_verbs(&mut self) {
+        let most = self.weights.iter().copied().fold(0.0, f32::max);
+        for (_, number) in &self.verbs {
+            if self.weights[*number] == 0.0 {
+                self.weights[*number] = most;
+            }
+        }
+    }
+
+    /// Returns this evidence with the `vector` of the query, if it has one.
+    pub fn with_vector(self, vector: Option<QueryVector>) -> Evidence {
+        Evidence { vector, ..self }
+    }
+
+    /// The vector of the query.
+    pub fn vector(&self) -> Option<&QueryVector> {
+        self.vector.as_ref()
     }
 
     /// Whether the query is a single name and nothing else.
@@ -166,6 +192,17 @@ impl Evidence {
         self.weights.iter().zip(has).filter(|(_, has)| *has).map(|(weight, _)| weight).sum()
     }
 
+    /// Whether the term with this number is in the table of [`verbs`].
+    pub fn is_verb(&self, number: usize) -> bool {
+        self.verbs.iter().any(|(_, verb)| *verb == number)
+    }
+
+    /// The terms to which `word`, which is none of them, relates, by number.
+    pub fn relations_to(&self, word: &str) -> impl Iterator<Item = (usize, Relation)> {
+        let verbs = self.verbs.iter();
+        verbs.filter_map(move |(verb, number)| Some((*number, verbs::relation(word, verb)?)))
+    }
+
     fn weight_of(&self, term: &str) -> Option<f32> {
         self.number_of(term).map(|number| self.weights[number])
     }
@@ -174,6 +211,12 @@ impl Evidence {
     pub fn names(&self) -> Vec<(NameForms<'_>, f32)> {
         self.names.iter().filter_map(|(name, weight)| Some((NameForms::new(name)?, *weight))).collect()
     }
+}
+
+/// The terms that are in the table of [`verbs`], with their numbers.
+fn verbs_of(terms: &[QueryTerm]) -> Vec<(String, usize)> {
+    let verbs = terms.iter().enumerate().filter(|(_, term)| verbs::is_known(&term.term));
+    verbs.map(|(number, term)| (term.term.clone(), number)).collect()
 }
 
 /// Returns whether a word may begin at `at`: it begins after something else than a letter, or with a capital.

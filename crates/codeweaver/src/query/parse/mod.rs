@@ -5,12 +5,14 @@
 //! * [`names`]: the names of definitions that it may contain.
 //! * [`mentions`]: the files that it names.
 //! * [`report`]: the parts of a long query.
+//! * [`verbs`]: words that do the same or the opposite.
 
 pub mod detect;
 pub mod mentions;
 pub mod names;
 pub mod profile;
 pub mod report;
+pub mod verbs;
 
 use codeweaver_text::{self as text, Mention, QueryTerm};
 
@@ -67,6 +69,16 @@ impl ParsedQuery {
     /// Returns whether the query is a single word, which is then likely to be a name.
     pub fn is_single_word(&self) -> bool {
         self.text.split_whitespace().count() == 1
+    }
+
+    /// Returns whether the query is a single word that is written as only names are: with a capital, an
+    /// underscore or a qualifier, or as a single letter.
+    pub fn is_written_name(&self) -> bool {
+        let word = self.text.trim();
+        let is_letter = word.chars().count() == 1;
+        self.is_single_word()
+            && self.names.first().is_some_and(|name| name.certainty == 1.0)
+            && (is_letter || word.contains(['_', ':', '.', '#', '>']) || word.contains(char::is_uppercase))
     }
 
     /// Returns the intent, if it changes the ranking. For a report, only an intent that is given does.

@@ -126,7 +126,9 @@ impl QueryEvidence {
 
     /// Returns the probability that `file` answers the query, 0–1.
     fn relevance(&self, file: &RankedFile) -> f32 {
-        let model = match (self.has_words, self.has_vectors) {
+        // A definition is evidence of words, even if the tokeniser finds none in the query.
+        let has_words = self.has_words || file.evidence.definition > 0.0;
+        let model = match (has_words, self.has_vectors) {
             (true, true) => &CALIBRATION.hybrid,
             (true, false) => &CALIBRATION.keyword,
             (false, _) => &CALIBRATION.semantic,

@@ -23,6 +23,9 @@ use crate::query::view::View;
 /// Size in bytes from which a file that is named like an index of exports counts as having code of its own.
 const REEXPORT_BYTES: f32 = 8192.0;
 
+/// Factor for the file of an actor that does the opposite of what the query asks for: a writer, if something reads.
+const OPPOSITE_PRIOR: f32 = 0.7;
+
 /// Features of a chunk.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct ChunkFeatures {
@@ -71,6 +74,8 @@ pub struct FileFeatures {
     /// For a file that is named like an index of exports, the amount of other code in it, 0–1.
     pub reexport_rest: Option<f32>,
     pub header: HeaderKind,
+    /// Whether its path names the actor of the opposite of what the query asks for.
+    pub is_opposite: bool,
     /// Whether the file is for one platform, and a candidate of the same name is for any platform.
     pub is_platform_variant: bool,
     /// Factor of the intent of the query, if it acts.
@@ -124,6 +129,9 @@ impl FileFeatures {
 
         if self.is_platform_variant {
             prior *= weights.prior_platform;
+        }
+        if self.is_opposite {
+            prior *= OPPOSITE_PRIOR;
         }
 
         prior
@@ -301,6 +309,7 @@ impl<'a> Extractor<'a> {
                 &facts,
                 &self.neutral_names,
             ),
+            is_opposite: self.path_query.is_opposite(&facts),
             part: if self.is_undefined_name { 0.0 } else { view.part_share(path) },
             intent: self.intent.factor(best, &facts, &roles, language),
             roles,

@@ -8,6 +8,7 @@ use codeweaver_text::affinity;
 use super::context::{Context, share, size_of};
 use super::weights::Weights;
 use crate::query::parse::names;
+use crate::query::parse::verbs::{self, Relation};
 use crate::query::path_facts::{PathFacts, Place};
 use crate::query::retrieve::{Candidate, Candidates};
 use crate::query::view::View;
@@ -51,6 +52,8 @@ const HEADERS: &[(&str, &[&str])] = &[
 pub struct PathQuery<'a> {
     /// Terms with their share of the total weight.
     terms: Vec<(&'a str, f32)>,
+    /// Terms that are in the table of [`verbs`].
+    verbs: Vec<&'a str>,
     /// Mean over the paths of all candidates.
     mean_cosine: f32,
     max_cosine: f32,
@@ -80,7 +83,31 @@ impl<'a> PathQuery<'a> {
         let mean_cosine = paths.iter().map(|(_, cosine)| cosine).sum::<f32>() / paths.len().max(1) as f32;
         let max_cosine = paths.iter().map(|(_, cosine)| *cosine).fold(0.0, f32::max);
 
-        PathQuery { terms, mean_cosine, max_cosine }
+        // A report has many verbs.
+        let words = context.query.terms.iter().map(|term| term.term.as_str());
+        let verbs = words.filter(|word| !context.query.is_report && verbs::is_known(word)).collect();
+        PathQuery { terms, verbs, mean_cosine, max_cosine }
+    }
+
+    /// Returns whether a path names an actor (`writers`) that does the opposite of a verb of the query, and none
+    /// that does the same.
+    pub fn is_opposite(&self, path: &PathFacts) -> bool {
+        if self.verbs.is_empty() {
+            return false;
+        }
+
+        let (mut is_asked, mut is_opposite) = (false, false);
+        for (part, ..) in path.parts() {
+            if !part.ends_with("er") && !part.ends_with("or") {
+                continue;
+            }
+            let Some(deed) = verbs::deed_of(part).filter(|deed| !verbs::is_both_ways(deed)) else { continue };
+            for verb in &self.verbs {
+                is_asked |= deed == *verb || verbs::relation(&deed, verb) == Some(Relation::Same);
+                is_opposite |= verbs::relation(&deed, verb) == Some(Relation::Opposite);
+            }
+        }
+        is_opposite && !is_asked
     }
 
     /// Returns the weighted share of the query's terms that a path has, 0–1. Terms in folders count less than

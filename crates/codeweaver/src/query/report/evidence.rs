@@ -214,7 +214,7 @@ impl FileEvidence {
         let none = QueryName { name: String::new(), certainty: 0.0 };
 
         let mut fits: FxHashMap<u32, f32> = FxHashMap::default();
-        for (row, fit) in symbols::find(view, scope, &[wanted, none], false) {
+        for (row, fit) in symbols::find(view, scope, &[wanted, none], false).fits {
             let slot = fits.entry(view.doc_of(row)).or_default();
             *slot = slot.max(fit);
         }

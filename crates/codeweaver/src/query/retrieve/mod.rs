@@ -2,7 +2,7 @@
 //!
 //! * [`lexical`]: BM25 of chunks and of whole files;
 //! * [`dense`]: nearest vectors, by `exact_scan`, [`binary_quantisation`] or HNSW;
-//! * [`symbols`]: chunks that define what the query names;
+//! * [`symbols`]: chunks that define what the query names, compared by [`name_forms`];
 //! * `paths`: chunks of files whose paths have the terms of the query, or that the query names.
 //!
 //! [`relatives`] tells words that occur nowhere from words that occur in other forms.
@@ -16,6 +16,7 @@ pub mod binary_quantisation;
 pub mod dense;
 mod exact_scan;
 pub mod lexical;
+pub mod name_forms;
 pub(crate) mod parallel;
 pub mod paths;
 pub mod relatives;
@@ -40,6 +41,7 @@ use super::view::scope::Scope;
 use super::view::{RowId, View};
 use dense::DenseSearch;
 use lexical::{Bm25, FileLexical, LexicalScores, LexicalSearch};
+use symbols::Definitions;
 
 pub(super) use top_k::row_key;
 pub use tuning::Tuning;
@@ -60,6 +62,8 @@ pub struct Candidate {
     pub path_cosine: f32,
     /// Fit of the name of a definition in the chunk to a name in the query, 0–1.
     pub definition: f32,
+    /// Whether a definition in the chunk has a name of the query in its case and with its qualifier.
+    pub declares: bool,
     /// Share of the query's terms, weighted by idf, that occur in the chunk, 0–1.
     pub coverage: f32,
 }
@@ -107,7 +111,7 @@ pub struct QueryVector {
 
 impl QueryVector {
     /// Factor from a dot product to a cosine.
-    fn unit(&self) -> f32 {
+    pub fn unit(&self) -> f32 {
         1.0 / (self.scale * self.scale)
     }
 }
@@ -170,10 +174,10 @@ impl Retrieval<'_> {
             }
         }
 
-        let mut definitions = FxHashMap::default();
+        let mut definitions = Definitions::default();
         if mode != Mode::Semantic {
             definitions = symbols::find(view, scope, &self.names(), mode == Mode::Symbol);
-            union.add(Strategy::Symbol, definitions.keys().copied());
+            union.add(Strategy::Symbol, definitions.fits.keys().copied());
             // A named file is a candidate even if it has none of the words.
             union.add(Strategy::Path, paths::by_mentions(view, scope, &query.mentions));
         }
@@ -231,7 +235,7 @@ impl Retrieval<'_> {
         rows: Vec<RowId>,
         lexical: &LexicalScores,
         dense: Option<&DenseSearch<'_>>,
-        definitions: &FxHashMap<RowId, f32>,
+        definitions: &Definitions,
     ) -> (Vec<Candidate>, FxHashMap<u32, FileLexical>) {
         let view = self.view;
         let kernel = dense.map(|dense| dense.kernel);
@@ -254,7 +258,8 @@ impl Retrieval<'_> {
                 bm25,
                 cosine,
                 path_cosine: path_cosines.get(doc),
-                definition: definitions.get(&id).copied().unwrap_or(0.0),
+                definition: definitions.fits.get(&id).copied().unwrap_or(0.0),
+                declares: definitions.declaring.contains(&id),
                 coverage,
             });
         }

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
-use codeweaver_chunk::SymbolKind;
 use codeweaver_store::postings::{Field, Postings};
-use codeweaver_text::{is_one_edit_apart, one_edit_away, stem};
+use codeweaver_text::{one_edit_away, stem};
 
-use crate::query::parse::names::{QueryName, last_segment, normalised, segments};
+use super::name_forms::{NameForms, is_declaration};
+use super::top_k;
+use crate::query::parse::names::QueryName;
 use crate::query::view::scope::Scope;
 use crate::query::view::{RowId, View};
 
@@ -16,38 +17,47 @@ use crate::query::view::{RowId, View};
 const MIN_FUZZY_BYTES: usize = 4;
 /// Maximum number of names that contain a part of a name.
 const MAX_CONTAINING: usize = 1000;
+/// Maximum number of rows that define a name of one letter.
+const MAX_LETTERS: usize = 200;
 /// Maximum number of names that a prefix is completed to.
 const MAX_COMPLETIONS: usize = 200;
 
-/// Returns the rows that define one of `names`, with the fit of the best definition, 0–1: 1 for the name as
-/// written, less for another naming style, another qualifier or a part of the name.
+/// The rows that define a name of the query.
+#[derive(Debug, Default)]
+pub struct Definitions {
+    /// The fit of the best definition of each row, 0–1.
+    pub fits: FxHashMap<RowId, f32>,
+    /// Rows with a definition that has a name as it is written, in its case and with its qualifier.
+    pub declaring: FxHashSet<RowId>,
+}
+
+/// Returns the rows that define one of `names`. A fit is 1 for the name as written, less for another naming
+/// style, another qualifier or a part of the name.
 ///
 /// With `fuzzy`, names are also completed, and corrected by one edit. A single name that is defined nowhere
-/// always is.
-pub fn find(view: &View, scope: &Scope, names: &[QueryName], fuzzy: bool) -> FxHashMap<RowId, f32> {
+/// always is; if that finds nothing either, names of which it is an inner part are found.
+pub fn find(view: &View, scope: &Scope, names: &[QueryName], fuzzy: bool) -> Definitions {
     let segments = view.reader.segments.iter();
     let postings: Vec<_> = segments.map(|segment| segment.postings()).collect();
-    let mut search = Search { view, scope, found: FxHashMap::default() };
+    let mut search = Search { view, scope, found: Definitions::default() };
 
     for wanted in names {
         let Some(name) = NameForms::new(wanted) else { continue };
-
-        let mut best = 0.0f32;
-        for (s, postings) in postings.iter().enumerate() {
-            let Some(postings) = postings else { continue };
-            best = best.max(search.add(s, postings, &name, std::slice::from_ref(&name.term), false));
-        }
+        let mut best = search.add_all(&postings, &name, std::slice::from_ref(&name.term), false);
 
         // Corrections of a name among others would find more by chance than by intent.
         let is_only = names.len() == 1 && wanted.certainty == 1.0;
+        if is_only && name.is_letter() {
+            search.add_letter(&name);
+        }
         if name.normalised.len() < MIN_FUZZY_BYTES || !(fuzzy || (is_only && best == 0.0)) {
             continue;
         }
 
         let terms = search.similar_terms(&postings, &name.normalised, fuzzy);
-        for (s, postings) in postings.iter().enumerate() {
-            let Some(postings) = postings else { continue };
-            search.add(s, postings, &name, &terms, true);
+        best = best.max(search.add_all(&postings, &name, &terms, true));
+        if best == 0.0 {
+            search.add_all(&postings, &name, name.longest_part().as_slice(), true);
         }
     }
 
@@ -58,7 +68,7 @@ pub fn find(view: &View, scope: &Scope, names: &[QueryName], fuzzy: bool) -> FxH
 struct Search<'a> {
     view: &'a View,
     scope: &'a Scope,
-    found: FxHashMap<RowId, f32>,
+    found: Definitions,
 }
 
 impl Search<'_> {
@@ -97,6 +107,49 @@ impl Search<'_> {
         terms.into_iter().take(limit)
     }
 
+    /// Adds the rows of all segments as [`Self::add`] does, and returns the best fit.
+    fn add_all(
+        &mut self,
+        postings: &[Option<Postings<'_>>],
+        name: &NameForms<'_>,
+        terms: &[String],
+        fuzzy: bool,
+    ) -> f32 {
+        let mut best = 0.0f32;
+        for (s, postings) in postings.iter().enumerate() {
+            let Some(postings) = postings else { continue };
+            best = best.max(self.add(s, postings, name, terms, fuzzy));
+        }
+
+        best
+    }
+
+    /// Adds the best rows that define `name`, a single letter. No term stands for a letter, so all definitions
+    /// are read.
+    fn add_letter(&mut self, name: &NameForms<'_>) {
+        let Search { view, scope, .. } = *self;
+
+        let mut rows = Vec::new();
+        for (s, live) in scope.rows.iter().enumerate() {
+            for row in live.runs().flatten() {
+                let id = RowId { segment: s as u32, row };
+                let (fit, declares) = fit_of(view, id, name, false);
+                if fit > 0.0 {
+                    rows.push((fit, id, declares));
+                }
+            }
+        }
+
+        // Many files have a variable or a field of one letter.
+        let best = top_k::best_rows(view, rows.iter().map(|&(fit, id, _)| (fit, id)), MAX_LETTERS);
+        for (fit, id) in best {
+            self.found.fits.insert(id, fit);
+        }
+        let declaring = rows.iter().filter(|(_, id, declares)| *declares && self.found.fits.contains_key(id));
+        let declaring: Vec<RowId> = declaring.map(|(_, id, _)| *id).collect();
+        self.found.declaring.extend(declaring);
+    }
+
     /// Adds the rows of segment `s` that have one of `terms` as a symbol term and a symbol that fits `name`.
     /// Returns the best fit.
     fn add(
@@ -107,7 +160,6 @@ impl Search<'_> {
         terms: &[String],
         fuzzy: bool,
     ) -> f32 {
-        let segment = &self.view.reader.segments[s];
         let mut best = 0.0f32;
 
         for term in terms {
@@ -116,19 +168,16 @@ impl Search<'_> {
                 if !self.scope.rows[s].contains(row) {
                     return;
                 }
-                let Some(record) = segment.rows().get(row as usize) else { return };
 
-                // Different names may share a term, so the names themselves are compared.
-                let fits = segment.symbols_of(record).map(|symbol| {
-                    let qualified = segment.name(symbol.qualified_name);
-                    name.fit(segment.name(symbol.name), qualified, symbol.kind, fuzzy)
-                });
-                let fit = fits.fold(0.0, f32::max);
-
+                let id = RowId { segment: s as u32, row };
+                let (fit, declares) = fit_of(self.view, id, name, fuzzy);
                 if fit > 0.0 {
-                    let slot = self.found.entry(RowId { segment: s as u32, row }).or_default();
+                    let slot = self.found.fits.entry(id).or_default();
                     *slot = slot.max(fit);
                     best = best.max(fit);
+                }
+                if declares {
+                    self.found.declaring.insert(id);
                 }
             });
         }
@@ -137,84 +186,35 @@ impl Search<'_> {
     }
 }
 
-/// A name in the forms in which it is compared.
-pub struct NameForms<'a> {
-    segments: Vec<&'a str>,
-    last: &'a str,
-    /// `last`, [`normalised`].
-    normalised: String,
-    /// The index term of `last` as a whole.
-    term: String,
-    certainty: f32,
-}
+/// Returns the fit of the best definition of a row to `name`, and whether one declares it. Different names may
+/// share a term, so the names themselves are compared.
+fn fit_of(view: &View, id: RowId, name: &NameForms<'_>, fuzzy: bool) -> (f32, bool) {
+    let segment = &view.reader.segments[id.segment as usize];
+    let Some(record) = segment.rows().get(id.row as usize) else { return (0.0, false) };
 
-impl<'a> NameForms<'a> {
-    /// `None` if the name has no letters and digits.
-    pub fn new(wanted: &'a QueryName) -> Option<NameForms<'a>> {
-        let segments: Vec<&str> = segments(&wanted.name).collect();
-        let last = *segments.last()?;
-
-        let normalised = normalised(last);
-        let term = stem(&normalised);
-
-        (!normalised.is_empty()).then_some(NameForms {
-            segments,
-            last,
-            normalised,
-            term,
-            certainty: wanted.certainty,
-        })
-    }
-
-    /// Returns the fit of a definition called `name`, 0–1. If `fuzzy`, a part of the name and one edit fit as
-    /// well.
-    pub fn fit(&self, name: &str, qualified: &str, kind: u8, fuzzy: bool) -> f32 {
-        let last = last_segment(name);
-        let fit = if last == self.last {
-            self.qualifier_fit(qualified)
-        } else {
-            let other = normalised(last);
-            match () {
-                () if other == self.normalised => 0.8 * self.qualifier_fit(qualified),
-                () if !fuzzy => 0.0,
-                () if other.starts_with(&self.normalised) => {
-                    0.4 + 0.3 * self.normalised.len() as f32 / other.len() as f32
-                }
-                () if is_one_edit_apart(&other, &self.normalised) => 0.5,
-                () if other.contains(&self.normalised) => {
-                    0.3 + 0.3 * self.normalised.len() as f32 / other.len() as f32
-                }
-                () => 0.0,
-            }
-        };
-
-        fit * kind_factor(kind) * self.certainty
-    }
-
-    /// Returns 1 if the qualifiers agree (`Parser.next` and `Parser::next`) or the name has none, else 0.6.
-    fn qualifier_fit(&self, qualified: &str) -> f32 {
-        if self.segments.len() == 1 {
-            return 1.0;
+    let (mut best, mut declares) = (0.0f32, false);
+    for symbol in segment.symbols_of(record) {
+        let (own, qualified) = (segment.name(symbol.name), segment.name(symbol.qualified_name));
+        let mut fit = name.fit(own, qualified, symbol.kind, fuzzy);
+        if fit == 0.0 {
+            continue;
         }
 
-        let wanted = self.segments.iter().rev().skip(1);
-        let theirs: Vec<&str> = segments(qualified).collect();
-        let theirs = theirs.iter().rev().skip(1);
-        let n_equal = wanted.zip(theirs).take_while(|(a, b)| a.eq_ignore_ascii_case(b)).count();
-
-        if n_equal > 0 { 1.0 } else { 0.6 }
+        let mut has_qualifier = name.has_qualifier(qualified);
+        // A module is often named by its file alone.
+        if !has_qualifier && has_place(view, id, name, qualified) {
+            has_qualifier = true;
+            fit = fit.max(name.fit_without_qualifier(own, symbol.kind));
+        }
+        best = best.max(fit);
+        declares |= has_qualifier && name.is_name(own) && is_declaration(symbol.kind, symbol.nesting);
     }
+    (best, declares)
 }
 
-/// Returns the factor for the kind of a symbol. Members, keys and `impl` blocks often have a name that is
-/// defined elsewhere.
-fn kind_factor(kind: u8) -> f32 {
-    use SymbolKind as K;
-    match SymbolKind::from_u8(kind) {
-        Some(K::Field | K::Property | K::Variable | K::EnumMember | K::Key | K::Heading | K::Selector) => 0.7,
-        Some(K::Impl | K::Namespace | K::Other) => 0.5,
-        _ => 1.0,
-    }
+/// Returns whether a path of the row's file has the qualifier of `name`, and `qualified` has none.
+fn has_place(view: &View, id: RowId, name: &NameForms<'_>, qualified: &str) -> bool {
+    view.entries_of(view.doc_of(id)).any(|entry| name.has_place(qualified, view.entry(entry).0))
 }
 
 /// Returns the index terms of all words one edit away from `word`, sorted.
@@ -227,35 +227,9 @@ fn misspellings(word: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use codeweaver_text::is_one_edit_apart;
+
     use super::*;
-
-    fn fit(wanted: &str, name: &str, qualified: &str, fuzzy: bool) -> f32 {
-        let wanted = QueryName { name: wanted.to_owned(), certainty: 1.0 };
-        NameForms::new(&wanted).unwrap().fit(name, qualified, SymbolKind::Function as u8, fuzzy)
-    }
-
-    #[test]
-    fn exact_names_fit_better_than_similar_ones() {
-        for separator in ["::", ".", "#", "->"] {
-            let wanted = format!("Parser{separator}next");
-            assert_eq!(fit(&wanted, "next", "Parser::next", false), 1.0, "{separator}");
-            assert!(fit(&wanted, "next", "Lexer::next", false) < 1.0);
-        }
-        let exact = fit("next_token", "next_token", "next_token", false);
-        let other_style = fit("next_token", "nextToken", "nextToken", false);
-        let longer = fit("next_tok", "nextToken", "nextToken", true);
-        let misspelt = fit("next_tokne", "nextToken", "nextToken", true);
-        let inner = fit("token", "nextTokenKind", "nextTokenKind", true);
-        assert!(
-            exact > other_style
-                && other_style > longer
-                && longer > misspelt
-                && misspelt > inner
-                && inner > 0.0
-        );
-        assert_eq!(fit("next_tok", "nextToken", "nextToken", false), 0.0);
-        assert_eq!(fit("next", "Parser", "Parser", true), 0.0);
-    }
 
     #[test]
     fn the_edit_test_agrees_with_the_list_of_misspellings() {

@@ -9,14 +9,14 @@
 //! The best chunk need not hold the answer: the head of a type, with its documentation, has most words in
 //! common with a question about what one of its methods does.
 
+mod decision;
+mod meaning;
 mod texts;
-
-use std::cmp::Reverse;
 
 use rustc_hash::FxHashMap;
 
 use codeweaver_chunk::SymbolKind;
-use codeweaver_store::records::RowRecord;
+use codeweaver_embed::Embedder;
 use codeweaver_store::segment::Segment;
 use codeweaver_store::symbols::SymbolRecord;
 
@@ -24,16 +24,18 @@ use super::evidence::Evidence;
 use crate::query::definitions::{self, is_of_kind, kind_of};
 use crate::query::intent::{Intent, QueryIntent};
 use crate::query::locate;
-use crate::query::parse::mentions;
 use crate::query::parse::profile::FocusProfile;
 use crate::query::rank::marks;
 use crate::query::response::Focus;
-use crate::query::retrieve::symbols::NameForms;
+use crate::query::retrieve::name_forms::NameForms;
 use crate::query::view::{RowId, View};
+use meaning::Meaning;
 use texts::Texts;
 
-/// Weights of one occurrence in the name, the documentation or the qualifiers, in occurrences in the text.
+/// Weights of one occurrence in the name, of a word in the name that does the same, of one occurrence in the
+/// documentation or the qualifiers, in occurrences in the text.
 const NAME_WEIGHT: f32 = 4.0;
+const SAME_WEIGHT: f32 = 1.0;
 const DOC_WEIGHT: f32 = 1.0;
 const QUALIFIER_WEIGHT: f32 = 0.5;
 /// Factors on the score of text outside of definitions, and of tests unless they are asked for: questions ask
@@ -43,6 +45,10 @@ const DATA_FACTOR: f32 = 0.6;
 const TEST_FACTOR: f32 = 0.3;
 /// Factor on the score of a definition whose name has all words of a query of several words.
 const NAMED_FACTOR: f32 = 2.0;
+/// Factor on the score of a definition that does the opposite of what is asked for.
+const OPPOSITE_FACTOR: f32 = 0.6;
+/// The weight of the cosine of a definition above the mean, in weights of the whole query.
+const MEANING_WEIGHT: f32 = 0.15;
 /// The gain of a definition in the best chunk, as a share of its score. In other chunks it is multiplied by
 /// their share of the evidence.
 const CHUNK_BONUS: f32 = 0.6;
@@ -63,10 +69,17 @@ pub struct FocusBy<'a> {
     profile: FocusProfile,
     /// The marks of the intent.
     marks: Option<Evidence>,
+    /// The meaning of the query, if its vector can be compared with those of definitions at little cost.
+    meaning: Option<Meaning<'a>>,
 }
 
 impl<'a> FocusBy<'a> {
-    pub fn new(evidence: &'a Evidence, intent: &QueryIntent) -> FocusBy<'a> {
+    /// `embedder` is the model of the vector of `evidence`.
+    pub fn new(
+        evidence: &'a Evidence,
+        intent: &QueryIntent,
+        embedder: Option<&'a dyn Embedder>,
+    ) -> FocusBy<'a> {
         let profile = intent.acting().map_or(FocusProfile::NONE, |intent| intent.profile().focus);
         let marks = intent.acting().filter(|_| profile.marks_gain > 0.0);
 
@@ -76,7 +89,8 @@ impl<'a> FocusBy<'a> {
         });
 
         let wants_tests = intent.intent == Some(Intent::Test);
-        FocusBy { evidence, names: evidence.names(), wants_tests, profile, marks }
+        let meaning = embedder.and_then(|embedder| Meaning::new(embedder, evidence.vector()?));
+        FocusBy { evidence, names: evidence.names(), wants_tests, profile, marks, meaning }
     }
 }
 
@@ -99,6 +113,7 @@ pub struct InFile<'a> {
     definitions: Vec<Definition<'a>>,
     /// For each chunk the positions of the definitions that overlap it.
     overlapping: Vec<Vec<usize>>,
+    compares_meanings: bool,
 }
 
 /// A definition that overlaps a chunk.
@@ -165,7 +180,12 @@ impl<'a> InFile<'a> {
             }
             overlapping.push(in_chunk);
         }
-        InFile { view, by, path, chunks, definitions, overlapping }
+        InFile { view, by, path, chunks, definitions, overlapping, compares_meanings: false }
+    }
+
+    /// This file, with the meanings of its definitions compared too if the model allows it.
+    pub fn with_meanings(self) -> InFile<'a> {
+        InFile { compares_meanings: true, ..self }
     }
 
     /// Returns whether the texts of the chunks have no influence on the focus.
@@ -186,56 +206,16 @@ impl<'a> InFile<'a> {
         Choice { chunk, focus, further: self.further(best, &scores) }
     }
 
-    /// The chunk and the definition that are decided without the text: the definition is known, it has the
-    /// line that the query names, or it alone has the name that the query consists of.
-    fn decision(&self) -> Option<(usize, Option<usize>)> {
-        let evidence = self.by.evidence;
-        if let Some(bytes) = evidence.known_in(self.chunks[0].id) {
-            let known = self.overlapping[0].iter().copied().find(|&position| {
-                let record = &self.definitions[position].record;
-                (record.start_byte..record.end_byte) == *bytes
-            });
-            return Some((0, known));
-        }
-
-        for (chunk, FoundChunk { id, .. }) in self.chunks.iter().enumerate() {
-            let (_, row) = self.view.row(*id);
-            if let Some(line) = self.mentioned_line(row, evidence) {
-                // Those around others come first, so the last one is the innermost.
-                let innermost = self.overlapping[chunk].iter().copied().rfind(|&position| {
-                    let record = &self.definitions[position].record;
-                    (record.start_line..=record.end_line).contains(&line)
-                });
-                return Some((chunk, innermost));
-            }
-        }
-
-        if !evidence.is_single_name() || !evidence.kinds.is_empty() {
-            return None;
-        }
-        let (_, weight) = self.by.names.first()?;
-        let mut named = self.overlapping[0]
-            .iter()
-            .copied()
-            .filter(|&position| name_score(&self.definitions[position], &self.by.names) >= *weight);
-        let first = named.next()?;
-        // Of several definitions with the name, the texts decide.
-        named.next().is_none().then_some((0, Some(first)))
-    }
-
-    /// The first line of the chunk that the query names.
-    fn mentioned_line(&self, row: &RowRecord, evidence: &Evidence) -> Option<u32> {
-        let lines = row.start_line..=row.end_line;
-        let of_path = evidence.mentions.iter().filter(|mention| mentions::fit(mention, self.path) > 0.0);
-        of_path.filter_map(|mention| mention.line).find(|line| lines.contains(line))
-    }
-
     /// The score of every definition, then that of the text outside of them in every chunk.
     fn scores(&self, texts: &[Vec<u8>]) -> Vec<f32> {
         let n = self.definitions.len();
         let kinds = &self.by.evidence.kinds;
         let counted = self.count_terms(texts);
         let mean = counted.mean_length();
+        let weights = counted.weights_among(n);
+        let meanings = self.meanings();
+        let all = weights.iter().sum::<f32>() * MEANING_WEIGHT;
+        let has_declaration = (0..n).any(|i| self.declares(i));
         let has_wanted = self.definitions.iter().any(|definition| is_of_kind(&definition.record, kinds));
 
         let mut scores = Vec::with_capacity(n + self.chunks.len());
@@ -244,7 +224,13 @@ impl<'a> InFile<'a> {
                 scores.push(f32::NEG_INFINITY);
                 continue;
             }
-            let own = counted.score(i, mean) * self.definition_factor(i, &counted);
+            let meaning = meanings.get(i).map_or(0.0, |meaning| all * meaning);
+            // A use of the name beside its declaration is no answer.
+            if has_declaration && !self.declares(i) {
+                scores.push(0.0);
+                continue;
+            }
+            let own = (counted.score(i, mean, &weights) + meaning) * self.definition_factor(i, &counted);
             let score = own + name_score(definition, &self.by.names);
             scores.push(score * self.chunk_factor(definition.chunk));
         }
@@ -254,7 +240,7 @@ impl<'a> InFile<'a> {
         for chunk in 0..self.chunks.len() {
             scores.push(match is_outside_excluded {
                 true => 0.0,
-                false => counted.score(n + chunk, mean) * DATA_FACTOR * self.chunk_factor(chunk),
+                false => counted.score(n + chunk, mean, &weights) * DATA_FACTOR * self.chunk_factor(chunk),
             });
         }
         scores
@@ -274,7 +260,7 @@ impl<'a> InFile<'a> {
         for (i, definition) in definitions.iter().enumerate() {
             let qualifiers = definition.qualified_name.strip_suffix(definition.name);
             let name_weight = if definition.begins_here { NAME_WEIGHT } else { QUALIFIER_WEIGHT };
-            counted.add_bonus(i, definition.name, name_weight);
+            counted.add_name(i, definition.name, name_weight, name_weight.min(SAME_WEIGHT));
             counted.add_bonus(i, qualifiers.unwrap_or_default(), QUALIFIER_WEIGHT);
             counted.add_bonus(i, &definition.doc, DOC_WEIGHT);
         }
@@ -287,6 +273,9 @@ impl<'a> InFile<'a> {
         let mut factor = self.by.factor(&definition.record);
         if counted.has_all(i, NAME_WEIGHT) {
             factor *= NAMED_FACTOR;
+        }
+        if counted.is_opposite(i) {
+            factor *= OPPOSITE_FACTOR;
         }
 
         let profile = &self.by.profile;
@@ -329,13 +318,8 @@ impl<'a> InFile<'a> {
         equals.retain(|&i| self.definitions[i].chunk == chunk);
 
         // Of equal definitions only one that is around all others can answer, and it is the first.
-        let first = equals.iter().copied().min_by_key(|&i| {
-            let SymbolRecord { start_byte, end_byte, .. } = self.definitions[i].record;
-            (start_byte, Reverse(end_byte))
-        });
-        let end = first.map_or(0, |first| self.definitions[first].record.end_byte);
-        let is_around = equals.iter().all(|&i| self.definitions[i].record.end_byte <= end);
-        (chunk, first.filter(|_| is_around))
+        let outermost = self.outermost(&equals);
+        (chunk, outermost.filter(|(_, is_around)| *is_around).map(|(first, _)| first))
     }
 
     /// The definitions besides `best`, outside of it and of each other, best first.

@@ -1,15 +1,18 @@
 //! Texts: BM25 of the query over the definitions of a file.
 
 use codeweaver_store::records::RowRecord;
-use codeweaver_text as text;
+use codeweaver_text::{self as text, TermKind};
 
 use super::Definition;
 use crate::query::answer::evidence::Evidence;
 use crate::query::definitions::{end_of_line, is_part, start_with_comment};
+use crate::query::parse::verbs::Relation;
 
 /// Parameters of BM25. Definitions are of very different lengths, and a long one is no worse an answer.
-const K1: f32 = 1.2;
+const K1: f32 = 2.0;
 const B: f32 = 0.3;
+/// Influence of the rarity of a term among the definitions on its weight, 0–1.
+const RARITY: f32 = 0.3;
 
 /// Counts of the terms of the query in several texts.
 pub(super) struct Texts<'a> {
@@ -24,6 +27,15 @@ pub(super) struct Texts<'a> {
     /// For each text, the greatest weight of the terms of the query on a line with a mark and the line after
     /// it.
     marked: Vec<f32>,
+    /// For each text, what its name does, compared with the verbs of the query.
+    deeds: Vec<Deed>,
+}
+
+/// What the name of a text does, compared with the verbs of the query.
+#[derive(Debug, Clone, Copy, Default)]
+struct Deed {
+    is_asked: bool,
+    is_opposite: bool,
 }
 
 impl<'a> Texts<'a> {
@@ -31,7 +43,8 @@ impl<'a> Texts<'a> {
     pub(super) fn new(n: usize, evidence: &'a Evidence, marks: Option<&'a Evidence>) -> Texts<'a> {
         let empty = vec![0.0; n * evidence.n_terms()];
         let (lengths, marked) = (vec![0.0; n], vec![0.0; n]);
-        Texts { evidence, counts: empty.clone(), bonuses: empty, lengths, marks, marked }
+        let deeds = vec![Deed::default(); n];
+        Texts { evidence, counts: empty.clone(), bonuses: empty, lengths, marks, marked, deeds }
     }
 
     /// The greatest share of the weight of the query beside a mark of text `i`, 0–1.
@@ -137,6 +150,56 @@ impl<'a> Texts<'a> {
         });
     }
 
+    /// As [`Self::add_bonus`], for the name of text `i`: a word that does the same as a word of the query raises
+    /// the bonus of that to `same`, and one that does the opposite is noted.
+    pub(super) fn add_name(&mut self, i: usize, name: &str, weight: f32, same: f32) {
+        let n_terms = self.evidence.n_terms();
+
+        text::visit_terms(name, |term, kind| {
+            if let Some(number) = self.evidence.number_of(term) {
+                let bonus = &mut self.bonuses[i * n_terms + number];
+                *bonus = bonus.max(weight);
+                self.deeds[i].is_asked |= self.evidence.is_verb(number);
+                return;
+            }
+            if !matches!(kind, TermKind::Word | TermKind::Part) {
+                return;
+            }
+            for (number, relation) in self.evidence.relations_to(term) {
+                match relation {
+                    Relation::Same => {
+                        let bonus = &mut self.bonuses[i * n_terms + number];
+                        *bonus = bonus.max(same);
+                        self.deeds[i].is_asked = true;
+                    }
+                    Relation::Opposite => self.deeds[i].is_opposite = true,
+                }
+            }
+        });
+    }
+
+    /// Returns whether the name of text `i` does the opposite of what the query asks for, and nothing of it.
+    pub(super) fn is_opposite(&self, i: usize) -> bool {
+        self.deeds[i].is_opposite && !self.deeds[i].is_asked
+    }
+
+    /// The weight of each term among the first `n` texts: less if most of them have it, since such a term does
+    /// not tell them apart.
+    pub(super) fn weights_among(&self, n: usize) -> Vec<f32> {
+        let n_terms = self.evidence.n_terms();
+        let most = libm::logf((n as f32 + 1.0) / 0.5);
+
+        let mut weights = Vec::with_capacity(n_terms);
+        for (number, weight) in self.evidence.weights().iter().enumerate() {
+            let has =
+                |i: &usize| self.counts[i * n_terms + number] + self.bonuses[i * n_terms + number] > 0.0;
+            let n_with = (0..n).filter(has).count() as f32;
+            let rarity = libm::logf((n as f32 + 1.0) / (n_with + 0.5)) / most;
+            weights.push(weight * (1.0 - RARITY + RARITY * rarity));
+        }
+        weights
+    }
+
     /// Returns whether the query has several terms and text `i` has a bonus of `weight` for each.
     pub(super) fn has_all(&self, i: usize, weight: f32) -> bool {
         let n_terms = self.evidence.n_terms();
@@ -148,14 +211,14 @@ impl<'a> Texts<'a> {
         (self.lengths.iter().sum::<f32>() / self.lengths.len() as f32).max(1.0)
     }
 
-    /// BM25 of text `i` among these texts, whose `mean` length is given, with the weights of the query.
-    pub(super) fn score(&self, i: usize, mean: f32) -> f32 {
+    /// BM25 of text `i` among these texts, whose `mean` length is given, with these `weights` of the terms.
+    pub(super) fn score(&self, i: usize, mean: f32, weights: &[f32]) -> f32 {
         let n_terms = self.evidence.n_terms();
         let norm = 1.0 - B + B * self.lengths[i] / mean;
         let of_text = i * n_terms..(i + 1) * n_terms;
         let counts = self.counts[of_text.clone()].iter().zip(&self.bonuses[of_text]);
 
-        let terms = self.evidence.weights().iter().zip(counts);
+        let terms = weights.iter().zip(counts);
         terms
             .map(|(weight, (count, bonus))| {
                 let tf = count / norm + bonus;
