@@ -189,6 +189,23 @@ fn several_queries_share_one_limit_and_show_code_once() {
 }
 
 #[test]
+fn a_mistake_in_one_of_several_queries_does_not_cost_the_other_answers() {
+    let repo = many_files();
+    let mut client = McpClient::start(&repo);
+    let queries = ["parse_header_7 rev:no-such-branch", "parse_header_11"];
+    let text = client.text("find_code", json!({ "queries": queries }));
+    assert!(text.contains("error: ") && text.contains("no-such-branch"), "{text}");
+    assert!(text.contains("line.len() * 11\n"), "{text}");
+    let answer = client.ask("find_code", json!({ "queries": queries }));
+    assert_eq!(answer["status"], "degraded", "{answer:#}");
+    assert_eq!(answer["answers"][0]["status"], "not_found", "{answer:#}");
+    assert_eq!(answer["answers"][1]["matches"][0]["file"]["path"], "src/header_11.rs", "{answer:#}");
+    // A call of which nothing can be answered is refused as one query is.
+    let refused = client.refused("find_code", json!({ "queries": [queries[0], "rev:nor-this x"] }));
+    assert!(refused.contains("no-such-branch"), "{refused}");
+}
+
+#[test]
 fn the_best_functions_of_a_file_reach_the_text() {
     let repo = TestRepo::init();
     let filler: String = (0..120).map(|i| format!("    let step_{i} = {i};\n")).collect();

@@ -11,7 +11,7 @@ use codeweaver_text as text;
 
 use super::matches::{self, Limits, Page, Shown};
 use super::{Answer, Call, CallError, Tool};
-use crate::answer::Format;
+use crate::answer::{Failure, Format};
 use crate::cursor::Cursor;
 use crate::target::CallTarget;
 
@@ -55,7 +55,22 @@ pub enum Output {
     /// The answer to `query`.
     One(Box<matches::Output>),
     /// The answers to `queries`, in their order.
-    Several { status: Status, answers: Vec<matches::Output> },
+    Several { status: Status, answers: Vec<OneOfSeveral> },
+}
+
+/// What one of several queries led to.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum OneOfSeveral {
+    Answered(Box<matches::Output>),
+    /// Its conditions cannot be met, for example a language that does not exist. The others are answered.
+    Failed(Failure),
+}
+
+impl OneOfSeveral {
+    fn is_ok(&self) -> bool {
+        matches!(self, OneOfSeveral::Answered(answer) if answer.response.status == Status::Ok)
+    }
 }
 
 impl Tool for FindCode {
@@ -111,6 +126,7 @@ impl Search<'_> {
         let mut left = call.token_limit(arguments.token_limit, target.codebase());
         let mut shown = Shown::new();
         let (mut answers, mut text) = (Vec::new(), String::new());
+        let mut first_failure = None;
 
         for (i, query) in queries.iter().enumerate() {
             let heading = format!("# {}\n", report::heading(query));
@@ -118,7 +134,18 @@ impl Search<'_> {
             // An equal share of the rest, so that unused tokens go to later queries.
             let share = (left / (queries.len() - i) as u32).saturating_sub(heading_tokens).max(1);
 
-            let answer = self.run(query, share, &mut shown)?;
+            let answer = match self.run(query, share, &mut shown) {
+                Ok(Answer { structured, text }) => {
+                    Answer { structured: OneOfSeveral::Answered(Box::new(structured)), text }
+                }
+                // A mistake in one query does not cost the answers to the others.
+                Err(CallError::Failed(failure)) => {
+                    first_failure.get_or_insert_with(|| failure.clone());
+                    let text = format!("error: {}\n", failure.message);
+                    Answer { structured: OneOfSeveral::Failed(failure), text }
+                }
+                Err(error) => return Err(error),
+            };
             left = left.saturating_sub(heading_tokens + answer.n_tokens(call.format));
 
             text.push_str(&heading);
@@ -126,7 +153,13 @@ impl Search<'_> {
             answers.push(answer.structured);
         }
 
-        let is_ok = answers.iter().all(|answer| answer.response.status == Status::Ok);
+        if let Some(failure) = first_failure
+            && !answers.iter().any(|answer| matches!(answer, OneOfSeveral::Answered(_)))
+        {
+            return Err(CallError::Failed(failure));
+        }
+
+        let is_ok = answers.iter().all(OneOfSeveral::is_ok);
         let status = if is_ok { Status::Ok } else { Status::Degraded };
         Ok(Answer { structured: Output::Several { status, answers }, text })
     }
