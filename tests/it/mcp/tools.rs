@@ -416,3 +416,53 @@ fn a_file_is_read_by_the_places_that_other_answers_name() {
     assert_eq!(client.ask("read_code", json!({ "file": "src/header_3.rs:2" }))["span"], json!([2, 2]));
     assert_eq!(client.ask("read_code", json!({ "file": "notes:2" }))["span"], json!([1, 3]));
 }
+
+#[test]
+fn several_places_are_read_in_one_call_with_their_line_numbers() {
+    let long: String = (1..=400).map(|i| format!("pub fn step_{i}() {{}}\n")).collect();
+    let repo = TestRepo::with_files(&[
+        (
+            "src/a.rs",
+            "struct Cart;\n\nimpl Cart {\n    fn total(&self) -> u32 {\n        let sum = 1;\n        sum\n    }\n}\n",
+        ),
+        ("src/b.rs", "fn first() {}\n\nfn second() {}\n\n\n\n\n\n\n\nfn last() {}\n"),
+        ("src/long.rs", &long),
+    ]);
+    repo.codeweaver(["init", "--no-hooks"]).success();
+    let mut client = McpClient::start(&repo);
+
+    let places = ["src/a.rs:5-6", "src/b.rs:1", "src/b.rs:3", "last", "src/none.rs:2", "Cart.total"];
+    let text = client.text("read_code", json!({ "places": places }));
+    let expected = "src/a.rs:4-7 of 8 lines, in impl Cart\n4\t    fn total(&self) -> u32 {\n5\t        let sum = 1;\n\
+        6\t        sum\n7\t    }\n\
+        src/b.rs:1-3 of 11 lines\n1\tfn first() {}\n2\t\n3\tfn second() {}\n\
+        src/b.rs:11-11 of 11 lines\n11\tfn last() {}\n\
+        src/none.rs:2: ";
+    assert!(text.starts_with(expected), "{text}");
+
+    // A long file is its outline; the limit is kept, and what is left out is named.
+    let text = client.text("read_code", json!({ "places": ["src/long.rs"], "token_limit": 600 }));
+    assert!(text.starts_with("src/long.rs: ") && text.contains("\n7 pub fn step_7()\n"), "{text}");
+    assert!(tokens::count(&text) <= 650 && text.contains(" more definitions\n"), "{text}");
+    let text = client
+        .text("read_code", json!({ "places": ["src/long.rs:1-300", "src/b.rs:1"], "token_limit": 600 }));
+    assert!(
+        text.contains("\n1\tpub fn step_1() {}\n") && text.contains("… left out: src/long.rs:"),
+        "{text}"
+    );
+    assert!(text.contains("-300\n") && text.contains("\n1\tfn first() {}\n"), "{text}");
+    assert!(tokens::count(&text) <= 650, "{text}");
+
+    let answer = client.ask("read_code", json!({ "places": places }));
+    assert_eq!(answer["places"][0]["span"], json!([4, 7]), "{answer:#}");
+    assert_eq!(answer["places"][3]["status"], "not_found", "{answer:#}");
+    for (arguments, said) in [
+        (json!({}), "`file` or `places`"),
+        (json!({ "places": [] }), "`file` or `places`"),
+        (json!({ "places": ["src/none.rs"] }), "src/none.rs"),
+        (json!({ "places": ["src/a.rs"], "start_line": 2 }), "not `places`"),
+    ] {
+        let refused = client.refused("read_code", arguments);
+        assert!(refused.contains(said), "{refused}");
+    }
+}

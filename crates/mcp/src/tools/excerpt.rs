@@ -4,6 +4,8 @@ use codeweaver::query::Match;
 use codeweaver::query::response::Focus;
 use codeweaver_text::densest_window;
 
+use super::text::gap_before;
+
 /// Maximum number of lines of the comment above a definition.
 const MAX_COMMENT_LINES: usize = 6;
 /// Beginnings of lines of comments and attributes.
@@ -27,6 +29,8 @@ pub struct Excerpt {
     pub end: u32,
     /// Whether lines up to `end` are left out.
     pub is_cut: bool,
+    /// Whether `text` is that of the lines, and not a note why it is not available.
+    pub is_source: bool,
 }
 
 /// Returns the lines of `found` that answer the query, at most `most`, including the comment above them. A
@@ -67,11 +71,11 @@ impl Source<'_> {
         let at = first + from as u32;
 
         let signature = focus.signature.lines().next().unwrap_or_default();
-        let text = format!("{signature}\n… {at}:\n{}", lines[from..to].join("\n"));
+        let text = format!("{signature}\n{}{}", gap_before(at), lines[from..to].join("\n"));
 
         let shown_to = (first + to as u32).saturating_sub(1).min(last);
         let end = focus.end_line.max(shown_to);
-        Excerpt { text, lines: (focus.start_line, shown_to), end, is_cut: true }
+        Excerpt { text, lines: (focus.start_line, shown_to), end, is_cut: true, is_source: true }
     }
 
     /// As [`cut`], for the lines `start_line` to `end_line`.
@@ -84,7 +88,8 @@ impl Source<'_> {
         // The text is not that of the lines: it is a note why they are not available.
         if definition >= end || lines.len() > (last + 1).saturating_sub(first) as usize {
             let lines = (start_line, end_line);
-            return Excerpt { text: self.text.to_owned(), lines, end: end_line, is_cut: false };
+            let text = self.text.to_owned();
+            return Excerpt { text, lines, end: end_line, is_cut: false, is_source: false };
         }
 
         let n_comment = lines[..definition].iter().rev().take_while(|line| is_comment(line)).count();
@@ -107,6 +112,7 @@ impl Source<'_> {
                 lines: (number(start), number(end - 1)),
                 end: last_line,
                 is_cut: end_line > last,
+                is_source: true,
             };
         }
 
@@ -120,11 +126,12 @@ impl Source<'_> {
 
         let mut text = String::new();
         if from > start {
-            text = format!("{}\n… {}:\n", lines[start..head].join("\n").trim_end(), number(from));
+            text = format!("{}\n{}", lines[start..head].join("\n").trim_end(), gap_before(number(from)));
         }
         text.push_str(&lines[from..to].join("\n"));
 
-        Excerpt { text, lines: (number(start), number(to - 1)), end: last_line, is_cut: true }
+        let lines = (number(start), number(to - 1));
+        Excerpt { text, lines, end: last_line, is_cut: true, is_source: true }
     }
 }
 

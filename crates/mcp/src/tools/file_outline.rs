@@ -110,7 +110,12 @@ impl Tool for FileOutline {
 }
 
 /// Formats an outline: a headline, then a line for each definition, indented by nesting.
-fn text_of(outline: &Outline, total: usize, warnings: &[String], next_cursor: Option<&str>) -> String {
+pub(super) fn text_of(
+    outline: &Outline,
+    total: usize,
+    warnings: &[String],
+    next_cursor: Option<&str>,
+) -> String {
     let (state, freshness) = (state_of(outline.state), unless_fresh(outline.index.freshness));
     let noun = if total == 1 { "definition" } else { "definitions" };
     let n = outline.symbols.len();

@@ -19,7 +19,7 @@ use codeweaver_git::quoting::printed;
 
 use super::Answer;
 use super::excerpt::{self, Excerpt};
-use super::text::{is_current, more, name_of, state_of};
+use super::text::{is_current, more, name_of, state_of, write_numbered};
 use crate::answer::Format;
 use crate::cursor::Cursor;
 use crate::target::CallTarget;
@@ -34,7 +34,7 @@ const TOKENS_PER_MATCH: u32 = 200;
 /// Number of matches that have code by default, if there is any, and the maximum number of lines of the code.
 /// The code of a further match hardly ever answers; its signature is enough to decide whether to read it.
 const DEFAULT_TEXTS: usize = 1;
-const DEFAULT_LINES: usize = 35;
+const DEFAULT_LINES: usize = 60;
 /// Number of matches from the best whose signatures are shown, except for those with code.
 const WITH_SIGNATURE: usize = 3;
 const MAX_SIGNATURE_CHARS: usize = 160;
@@ -146,6 +146,15 @@ struct Notes {
 
 impl Notes {
     const NONE: Notes = Notes { more_in_file: false, signature: false };
+}
+
+/// The code of a match.
+#[derive(Clone, Copy)]
+struct Code {
+    /// Number of lines after it that are left out.
+    n_left_out: u32,
+    /// Number of its first line; `None` if it is a note in place of the lines.
+    first: Option<u32>,
 }
 
 /// A match in the form in which it is shown, with its size in tokens.
@@ -287,18 +296,19 @@ impl Item {
 
     /// A match with `excerpt` as its code.
     fn code(found: &Match, notes: Notes, excerpt: Excerpt, format: Format) -> Item {
-        let Excerpt { text, lines, end, is_cut } = excerpt;
+        let Excerpt { text, lines, end, is_cut, is_source } = excerpt;
         let mut reduced = found.clone();
         reduced.content.elided = is_cut;
         reduced.span = lines;
         reduced.content.text = text;
         reduced.more_in_file = if notes.more_in_file { more_in_file(found) } else { Vec::new() };
 
-        Item::new(reduced, (lines.0, end), Some(end - lines.1), format)
+        let code = Code { n_left_out: end - lines.1, first: is_source.then_some(lines.0) };
+        Item::new(reduced, (lines.0, end), Some(code), format)
     }
 
-    /// A match at `lines`. `code` is the number of lines after the code that are left out, if there is code.
-    fn new(found: Match, lines: (u32, u32), code: Option<u32>, format: Format) -> Item {
+    /// A match at `lines`, with its text as code if there is `code`.
+    fn new(found: Match, lines: (u32, u32), code: Option<Code>, format: Format) -> Item {
         let state = state_of(found.state);
         let mut text =
             format!("{}:{}-{} {}{state}\n", printed(&found.file.path), lines.0, lines.1, name(&found));
@@ -310,8 +320,14 @@ impl Item {
             let _ = writeln!(text, "  {}", shortened(&signature, MAX_SIGNATURE_CHARS));
         }
 
-        if let Some(n_left_out) = code {
-            let _ = writeln!(text, "{}", found.content.text.trim_end());
+        if let Some(Code { n_left_out, first }) = code {
+            let code = found.content.text.trim_end();
+            match first {
+                Some(first) => {
+                    write_numbered(&mut text, code, first);
+                }
+                None => text.extend([code, "\n"]),
+            }
             if n_left_out > 0 {
                 let _ = writeln!(text, "… {n_left_out} more lines");
             }

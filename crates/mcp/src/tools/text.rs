@@ -55,3 +55,44 @@ pub fn state_of(state: MatchState) -> &'static str {
         MatchState::Unreadable => ", committed; the file cannot be read",
     }
 }
+
+/// A gap in shown lines, before the line `number`.
+pub fn gap_before(number: u32) -> String {
+    format!("… {number}:\n")
+}
+
+/// Writes the lines of `code` with their numbers, of which `first` is the number of the first. A gap
+/// ([`gap_before`]) sets the number of the next line. Returns the number after that of the last.
+pub fn write_numbered(text: &mut String, code: &str, first: u32) -> u32 {
+    let mut number = first;
+    for line in code.lines() {
+        match line_after_gap(line) {
+            Some(next) => {
+                text.push_str("…\n");
+                number = next;
+            }
+            None => {
+                text.extend([number.to_string().as_str(), "\t", line, "\n"]);
+                number += 1;
+            }
+        }
+    }
+    number
+}
+
+fn line_after_gap(line: &str) -> Option<u32> {
+    line.strip_prefix("… ")?.strip_suffix(':')?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_numbered_on_both_sides_of_a_gap() {
+        let mut text = String::new();
+        let next = write_numbered(&mut text, &format!("fn a() {{\n{}}}\n", gap_before(12)), 7);
+        assert_eq!((text.as_str(), next), ("7\tfn a() {\n…\n12\t}\n", 13));
+        assert_eq!(write_numbered(&mut String::new(), "", 3), 3);
+    }
+}

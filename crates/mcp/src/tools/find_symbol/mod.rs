@@ -9,8 +9,9 @@ use serde::Deserialize;
 
 use codeweaver::query::symbol_lookup::{NameFit, SymbolList, SymbolRequest, importance};
 use codeweaver::query::symbol_scan::FoundSymbol;
+use codeweaver::query::view::freshness::RequestUpdate;
 use codeweaver::query::view::{Freshness, View};
-use codeweaver::query::{Filters, ViewRequest};
+use codeweaver::query::{Filters, QueryError, Searcher, ViewRequest};
 use codeweaver_chunk::SymbolKind;
 use codeweaver_git::quoting;
 use codeweaver_index::background;
@@ -127,8 +128,8 @@ fn look_up(
     target: &crate::target::CallTarget,
     filters: &Filters,
     view_request: &ViewRequest,
-    updater: codeweaver::query::view::freshness::RequestUpdate<'_>,
-) -> Result<(Vec<Looked>, Freshness, bool), codeweaver::query::QueryError> {
+    updater: RequestUpdate<'_>,
+) -> Result<(Vec<Looked>, Freshness, bool), QueryError> {
     let searcher = &target.searcher;
     let (rev, cancel) = (view_request.revision.as_deref(), &view_request.cancel);
     let mut looked = Vec::new();
@@ -137,14 +138,9 @@ fn look_up(
     for name in names {
         let symbol = symbol_of(name, target);
         let request = SymbolRequest { symbol, filters: filters.clone(), view: view_request.clone() };
-        let view = searcher.symbol_view(&request, updater)?;
-        let mut list = searcher.find_symbols(&view, &request)?;
+        let (view, list) = definitions(searcher, &request, updater)?;
         freshness = view.freshness;
         needs_update |= view.needs_update;
-        // Declarations and overloads are no reason to answer with a list.
-        if list.symbols.len() > 1 {
-            only_definition(&mut list, searcher, &request, updater);
-        }
 
         let about = match list.symbols.as_slice() {
             [one] => Some(About::new(searcher, &view, one, rev, (cancel, updater))?),
@@ -154,6 +150,24 @@ fn look_up(
         looked.push(Looked { symbol: name.clone(), list, about, state });
     }
     Ok((looked, freshness, needs_update))
+}
+
+/// Looks up a symbol. Several definitions are reduced to one if they are one symbol: declarations and
+/// overloads are no reason to answer with a list.
+///
+/// # Errors
+/// As [`Searcher::find_symbols`].
+pub(super) fn definitions(
+    searcher: &Searcher,
+    request: &SymbolRequest,
+    updater: RequestUpdate<'_>,
+) -> Result<(View, SymbolList), QueryError> {
+    let view = searcher.symbol_view(request, updater)?;
+    let mut list = searcher.find_symbols(&view, request)?;
+    if list.symbols.len() > 1 {
+        only_definition(&mut list, searcher, request, updater);
+    }
+    Ok((view, list))
 }
 
 /// The names of a call, of both arguments.
@@ -192,9 +206,9 @@ fn state_at(view: &View, symbol: &FoundSymbol) -> &'static str {
 /// declarations, or to the longest of the overloads of one function.
 fn only_definition(
     list: &mut SymbolList,
-    searcher: &codeweaver::query::Searcher,
+    searcher: &Searcher,
     request: &SymbolRequest,
-    updater: codeweaver::query::view::freshness::RequestUpdate<'_>,
+    updater: RequestUpdate<'_>,
 ) {
     // A constructor has the name of its type and is a member of it.
     let types: Vec<String> = list

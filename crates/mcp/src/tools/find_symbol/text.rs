@@ -1,5 +1,6 @@
 //! The text of `find_symbol`.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use codeweaver::query::symbol_lookup::NameFit;
@@ -9,6 +10,7 @@ use codeweaver_xref::about::About;
 
 use super::output::{AboutOutput, DefinitionOutput, NameOutput, UseOutput};
 use super::{Looked, MAX_SIGNATURE};
+use crate::tools::text::{gap_before, write_numbered};
 
 /// Writes the answer about one name, in `rev` if there is one; if `is_code_only`, of a definition only its
 /// code.
@@ -106,16 +108,27 @@ const MANY_UNSURE: usize = 12;
 
 /// Writes the text of a definition, as far as the limits allow.
 fn write_code(text: &mut String, about: &About, shown: &AboutOutput, definition: &DefinitionOutput) {
+    let mut next = shown.first_line;
     if !shown.text.is_empty() {
-        text.push_str(shown.text.trim_end_matches('\n'));
-        text.push('\n');
+        next = write_numbered(text, &with_gap(about, shown), shown.first_line);
     } else if !definition.signature.is_empty() {
         let _ = writeln!(text, "{}", definition.signature);
     }
 
     if shown.text_cut {
-        let n_shown = shown.text.lines().count() as u32 + about.n_hidden;
-        let _ = writeln!(text, "… read_code from line {}", shown.first_line + n_shown);
+        let _ = writeln!(text, "… read_code from line {next}");
+    }
+}
+
+/// The text with the number of the line after the part of the comment that is left out.
+fn with_gap<'a>(about: &About, shown: &'a AboutOutput) -> Cow<'a, str> {
+    let gap = shown.text.lines().position(|line| line == "…").filter(|_| about.n_hidden > 0);
+    match gap {
+        Some(gap) => {
+            let next = shown.first_line + gap as u32 + 1 + about.n_hidden;
+            shown.text.replacen("…\n", &gap_before(next), 1).into()
+        }
+        None => shown.text.as_str().into(),
     }
 }
 

@@ -1,4 +1,8 @@
-//! `read_code`: reads a file or a range of its lines, from the working tree or a revision.
+//! `read_code`: reads places in files, from the working tree or a revision.
+//!
+//! One file has pages; several places share the limit, and what does not fit is named.
+
+mod places;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,7 +13,7 @@ use codeweaver::query::{FileText, Location};
 use codeweaver_git::quoting::printed;
 use codeweaver_index::background;
 
-use super::text::{more, no_room, state_of};
+use super::text::{more, no_room, state_of, write_numbered};
 use super::{Answer, AnswerEnd, Call, CallError, OkStatus, Tool};
 use crate::answer::{Failure, FailureStatus};
 use crate::cursor::Cursor;
@@ -18,8 +22,10 @@ pub struct ReadCode;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Arguments {
-    /// A path, or `PATH:18-21`.
-    file: String,
+    /// `PATH` or `PATH:18-21`.
+    file: Option<String>,
+    /// Any number of `PATH:18-21`, `PATH`, `name`, `Type.name`.
+    places: Option<Vec<String>>,
     #[schemars(range(min = 1))]
     start_line: Option<u32>,
     /// Inclusive.
@@ -33,7 +39,16 @@ pub struct Arguments {
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Output {
+#[serde(untagged)]
+pub enum Output {
+    /// `file`.
+    One(Box<OneFile>),
+    /// `places`.
+    Several(places::Several),
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct OneFile {
     status: OkStatus,
     #[serde(flatten)]
     file: FileText,
@@ -46,77 +61,92 @@ pub struct Output {
 impl Tool for ReadCode {
     const NAME: &'static str = "read_code";
     const ALIAS: Option<&'static str> = Some("read_file");
-    const DESCRIPTION: &'static str = "Read lines of a file, as on disk or, with `rev`, of any revision without a \
-        checkout. Use it for lines that other tools named.";
+    const DESCRIPTION: &'static str = "Read any number of places in one call, with line numbers: lines of files and \
+        definitions by name, as on disk or, with `rev`, of any revision. Use it for what other tools named.";
     const IS_BASIC: bool = true;
     type Arguments = Arguments;
     type Output = Output;
 
     fn run(arguments: Arguments, call: &Call) -> Result<Answer<Output>, CallError> {
-        let Location { file: path, lines } = Location::parse(&arguments.file);
-        let target = call.open(arguments.path.as_deref(), Some(path))?;
-        let codebase = target.codebase();
-        let limit = call.token_limit(arguments.token_limit, codebase);
-        let rev = arguments.rev.as_deref();
-
-        // A file may have a name like `PATH:18`.
-        let is_name = target.file(&arguments.file).is_ok_and(|file| codebase.root().join(file).exists());
-        let (path, lines) = if is_name { (arguments.file.as_str(), None) } else { (path, lines) };
-        let (file, link) = target.linked_file(path, rev)?;
-
-        let from = arguments.start_line.or(lines.map(|(from, _)| from)).unwrap_or(1);
-        let to = arguments.end_line.or(lines.map(|(_, to)| to)).unwrap_or(u32::MAX);
-        let key = (codebase.root(), &file, rev, from, to);
-        let read_before = Cursor::resume(arguments.cursor.as_deref(), &key)?;
-        let from = from
-            .max(u32::try_from(read_before).unwrap_or(u32::MAX).saturating_add(u32::from(read_before > 0)));
-
-        let mut text = call.run_query(&target, |_| target.searcher.read(&file, Some((from, to)), rev))?;
-        // A NUL byte marks a binary file, as in git.
-        if text.text.contains('\0') {
-            return Err(CallError::Failed(Failure {
-                status: FailureStatus::Unsupported,
-                message: format!("{file} is not a text file"),
-                codebase_root: Some(codebase.root()),
-            }));
-        }
-
-        let mut freshness = freshness::decide(codebase).map_err(|error| CallError::new(error, codebase))?;
-        let is_behind = freshness == Freshness::Stale;
-        // The text is newer than the index.
-        if freshness == Freshness::Fresh && text.state != MatchState::Committed {
-            freshness = Freshness::Overlaid;
-        }
-        background::update_if_due(target.codebase(), is_behind);
-
-        let notes: Vec<String> = link.into_iter().chain(call.waits.take()).collect();
-        let mut warnings = notes.clone();
-        loop {
-            warnings.extend(text.note().filter(|_| text.ends_within_line()));
-
-            let has_more = text.truncated && !text.text.is_empty() && text.span.1 < to.min(text.total_lines);
-            let next_cursor = has_more.then(|| Cursor::at(text.span.1 as usize, &key).to_string());
-
-            let rendered = text_of(&text, &warnings, next_cursor.as_deref());
-            let codebase_root = codebase.root();
-            let output = Output {
-                status: OkStatus::Ok,
-                file: text,
-                freshness,
-                end: AnswerEnd { warnings, codebase_root, next_cursor },
-            };
-            let answer = Answer { structured: output, text: rendered };
-
-            let size = answer.n_tokens(call.format);
-            if size <= limit || answer.structured.file.text.is_empty() {
-                return Ok(answer);
+        match (&arguments.file, &arguments.places) {
+            (Some(file), None) => {
+                let answer = read_file(file, &arguments, call)?;
+                Ok(Answer { structured: Output::One(Box::new(answer.structured)), text: answer.text })
             }
-
-            text = shortened(answer.structured.file, f64::from(limit) / f64::from(size));
-            let n_lines = text.total_lines - from.min(text.total_lines) + 1;
-            let no_room = text.text.is_empty().then(|| no_room("line", n_lines as usize, size));
-            warnings = notes.iter().cloned().chain(no_room).collect();
+            (None, Some(places)) if !places.is_empty() => {
+                let answer = places::read(places, &arguments, call)?;
+                Ok(Answer { structured: Output::Several(answer.structured), text: answer.text })
+            }
+            _ => Err(CallError::invalid("read_code needs either `file` or `places`")),
         }
+    }
+}
+
+/// Reads one file, in pages.
+fn read_file(file: &str, arguments: &Arguments, call: &Call) -> Result<Answer<OneFile>, CallError> {
+    let Location { file: path, lines } = Location::parse(file);
+    let target = call.open(arguments.path.as_deref(), Some(path))?;
+    let codebase = target.codebase();
+    let limit = call.token_limit(arguments.token_limit, codebase);
+    let rev = arguments.rev.as_deref();
+
+    // A file may have a name like `PATH:18`.
+    let is_name = target.file(file).is_ok_and(|file| codebase.root().join(file).exists());
+    let (path, lines) = if is_name { (file, None) } else { (path, lines) };
+    let (file, link) = target.linked_file(path, rev)?;
+
+    let from = arguments.start_line.or(lines.map(|(from, _)| from)).unwrap_or(1);
+    let to = arguments.end_line.or(lines.map(|(_, to)| to)).unwrap_or(u32::MAX);
+    let key = (codebase.root(), &file, rev, from, to);
+    let read_before = Cursor::resume(arguments.cursor.as_deref(), &key)?;
+    let from =
+        from.max(u32::try_from(read_before).unwrap_or(u32::MAX).saturating_add(u32::from(read_before > 0)));
+
+    let mut text = call.run_query(&target, |_| target.searcher.read(&file, Some((from, to)), rev))?;
+    // A NUL byte marks a binary file, as in git.
+    if text.text.contains('\0') {
+        return Err(CallError::Failed(Failure {
+            status: FailureStatus::Unsupported,
+            message: format!("{file} is not a text file"),
+            codebase_root: Some(codebase.root()),
+        }));
+    }
+
+    let mut freshness = freshness::decide(codebase).map_err(|error| CallError::new(error, codebase))?;
+    let is_behind = freshness == Freshness::Stale;
+    // The text is newer than the index.
+    if freshness == Freshness::Fresh && text.state != MatchState::Committed {
+        freshness = Freshness::Overlaid;
+    }
+    background::update_if_due(target.codebase(), is_behind);
+
+    let notes: Vec<String> = link.into_iter().chain(call.waits.take()).collect();
+    let mut warnings = notes.clone();
+    loop {
+        warnings.extend(text.note().filter(|_| text.ends_within_line()));
+
+        let has_more = text.truncated && !text.text.is_empty() && text.span.1 < to.min(text.total_lines);
+        let next_cursor = has_more.then(|| Cursor::at(text.span.1 as usize, &key).to_string());
+
+        let rendered = text_of(&text, &warnings, next_cursor.as_deref());
+        let codebase_root = codebase.root();
+        let output = OneFile {
+            status: OkStatus::Ok,
+            file: text,
+            freshness,
+            end: AnswerEnd { warnings, codebase_root, next_cursor },
+        };
+        let answer = Answer { structured: output, text: rendered };
+
+        let size = answer.n_tokens(call.format);
+        if size <= limit || answer.structured.file.text.is_empty() {
+            return Ok(answer);
+        }
+
+        text = shortened(answer.structured.file, f64::from(limit) / f64::from(size));
+        let n_lines = text.total_lines - from.min(text.total_lines) + 1;
+        let no_room = text.text.is_empty().then(|| no_room("line", n_lines as usize, size));
+        warnings = notes.iter().cloned().chain(no_room).collect();
     }
 }
 
@@ -134,24 +164,24 @@ fn shortened(mut file: FileText, share: f64) -> FileText {
     file
 }
 
-/// Formats an answer: a headline, the warnings, then the text as it is.
+/// Formats an answer: a headline, the warnings, then the lines with their numbers.
 fn text_of(file: &FileText, warnings: &[String], next_cursor: Option<&str>) -> String {
-    let (first, last) = file.span;
-    let state = state_of(file.state);
-    let is_usual = ["HEAD", "worktree"].contains(&file.rev.as_str());
-    let rev = if is_usual { String::new() } else { format!(" at {}", file.rev) };
-    let mut text =
-        format!("{}:{first}-{last} of {} lines{rev}{state}\n", printed(&file.path), file.total_lines);
+    let mut text = headline(file) + "\n";
 
     for warning in warnings {
         text.push_str(&format!("warning: {warning}\n"));
     }
 
-    text.push_str(&file.text);
-
-    if let Some(cursor) = next_cursor {
-        text.push('\n');
-        text.push_str(&more(cursor));
-    }
+    write_numbered(&mut text, &file.text, file.span.0);
+    next_cursor.iter().for_each(|cursor| text.push_str(&more(cursor)));
     text
+}
+
+/// The first line of a range: its place, and its state if that is unusual.
+fn headline(file: &FileText) -> String {
+    let (first, last) = file.span;
+    let is_usual = ["HEAD", "worktree"].contains(&file.rev.as_str());
+    let rev = if is_usual { String::new() } else { format!(" at {}", file.rev) };
+    let state = state_of(file.state);
+    format!("{}:{first}-{last} of {} lines{rev}{state}", printed(&file.path), file.total_lines)
 }
