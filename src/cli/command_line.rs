@@ -62,6 +62,7 @@ pub enum Command {
     Chunks(commands::chunks::ChunksArgs),
     Verify(commands::verify::VerifyArgs),
     Mcp(commands::mcp::McpArgs),
+    Tool(commands::tool::ToolArgs),
     Model(commands::model::ModelArgs),
     Eval(commands::eval::EvalArgs),
     Gc(commands::gc::GcArgs),

@@ -50,6 +50,12 @@ pub fn parse<T: DeserializeOwned>(
     })
 }
 
+/// Returns whether a tool with this `schema` has an argument called `name`.
+pub fn is_known(name: &str, schema: &JsonObject) -> bool {
+    let properties = schema.get("properties").and_then(Value::as_object);
+    properties.is_some_and(|properties| find(name, properties).is_some())
+}
+
 /// Finds an argument by its name, which may also be written in camel case.
 fn find<'a>(name: &str, properties: &'a JsonObject) -> Option<(&'a String, &'a Value)> {
     let plain = name.replace(['_', '-'], "");

@@ -14,6 +14,7 @@
 //!   of long answers.
 //! * [`resources`]: the status of an index as a resource; [`log`]: log notifications.
 //! * [`shutdown`]: signals and the exit of the parent process.
+//! * [`one_call`]: a call of a tool without a session, for the command line.
 //! * [`clients`]: registration of the server in the configuration of clients.
 //!
 //! Repositories are opened, and queries run, by [`codeweaver::service`]. The handshake opens no repository.
@@ -27,6 +28,7 @@ pub mod envelope;
 mod id_scanner;
 pub mod log;
 pub mod message;
+pub mod one_call;
 pub mod resources;
 pub mod schema;
 pub mod server;

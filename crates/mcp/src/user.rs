@@ -91,6 +91,11 @@ impl User {
         User { client: has_forms.then(|| (peer.clone(), Handle::current())) }
     }
 
+    /// A user who cannot be asked.
+    pub fn absent() -> User {
+        User { client: None }
+    }
+
     /// Asks the user a yes-or-no question and waits for the answer. Returns `None` if the client cannot ask,
     /// there is no answer in time, or the call `is_stopped`. Must be called outside of the runtime.
     pub fn ask(&self, question: &str, is_stopped: &dyn Fn() -> bool) -> Option<bool> {

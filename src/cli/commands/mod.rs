@@ -25,4 +25,5 @@ pub(super) mod search;
 pub(super) mod serve;
 pub(super) mod similar;
 pub(super) mod status;
+pub(super) mod tool;
 pub(super) mod verify;

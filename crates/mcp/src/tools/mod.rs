@@ -166,6 +166,16 @@ impl ToolSpec {
         description
     }
 
+    /// Returns whether the tool has an argument of this name, also in camel case.
+    pub fn has_argument(&self, name: &str) -> bool {
+        arguments::is_known(name, &self.input)
+    }
+
+    /// What the tool does, in one sentence or more.
+    pub fn description(&self) -> &'static str {
+        self.description
+    }
+
     /// Runs the tool.
     ///
     /// # Errors

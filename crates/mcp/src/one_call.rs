@@ -1,0 +1,149 @@
+//! One call of a tool without a session, for agents whose first tool is a shell.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use rmcp::model::{CallToolResult, JsonObject};
+use serde_json::Value;
+
+use codeweaver::service::{Codebases, Waits};
+
+use super::answer::Format;
+use super::tools::{Call, ToolSpec};
+use super::user::User;
+
+/// The arguments that a word without a name stands for, by tool: for a single word, and for several.
+const SUBJECTS: [(&str, &str, Option<&str>); 11] = [
+    ("find_code", "query", Some("queries")),
+    ("find_text", "pattern", None),
+    ("find_symbol", "symbol", Some("symbols")),
+    ("ask_docs", "question", None),
+    ("find_similar", "file", None),
+    ("file_outline", "file", None),
+    ("call_graph", "symbol", Some("symbols")),
+    ("read_code", "places", Some("places")),
+    ("list_files", "paths", Some("paths")),
+    ("changes", "from", None),
+    ("manage_index", "action", None),
+];
+
+/// The outcome of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    Answered,
+    /// The index cannot answer now; the text says which call makes it.
+    NotReady,
+    Failed,
+}
+
+/// What a tool has said.
+#[derive(Debug)]
+pub struct Said {
+    pub text: String,
+    pub outcome: Outcome,
+}
+
+/// Calls the tool `spec` in the repository at `dir`. Each of `words` is `NAME=VALUE`, or a value of the argument
+/// that the tool is about; a name that is given several times is a list.
+pub fn call(spec: &ToolSpec, words: &[String], dir: PathBuf, debug: bool) -> Said {
+    let arguments = arguments(spec, words);
+    let codebases = Codebases::new(dir.clone());
+    // Who types the command in a directory may use its repository.
+    codebases.trust.announce(Some(vec![dir]));
+
+    let call = Call {
+        codebases: Arc::new(codebases),
+        debug,
+        is_cancelled: Arc::default(),
+        is_ending: Arc::default(),
+        user: User::absent(),
+        steps: None,
+        format: Format::from_arguments(&arguments),
+        waits: Waits::default(),
+    };
+
+    match spec.run(arguments, &call) {
+        Ok(result) => said(&result),
+        Err(error) => Said { text: error.message.into_owned(), outcome: Outcome::Failed },
+    }
+}
+
+fn said(result: &CallToolResult) -> Said {
+    let text: String =
+        result.content.iter().filter_map(|block| block.as_text()).map(|text| text.text.as_str()).collect();
+
+    // Only a gate has structured content with a reason.
+    let is_gate = result.structured_content.as_ref().is_some_and(|content| content.get("reason").is_some());
+    let outcome = match (result.is_error, is_gate) {
+        (Some(true), _) => Outcome::Failed,
+        (_, true) => Outcome::NotReady,
+        _ => Outcome::Answered,
+    };
+    Said { text, outcome }
+}
+
+/// The arguments that `words` stand for. They are checked as those of any call.
+fn arguments(spec: &ToolSpec, words: &[String]) -> JsonObject {
+    let subject = SUBJECTS.iter().find(|(tool, ..)| *tool == spec.name);
+    let mut arguments = JsonObject::new();
+    let mut unnamed = Vec::new();
+
+    for word in words {
+        match word.split_once('=') {
+            Some((name, value)) if spec.has_argument(name) => add(&mut arguments, name, value),
+            _ => unnamed.push(word),
+        }
+    }
+
+    if let Some((_, one, several)) = subject {
+        let name = if unnamed.len() > 1 { several.unwrap_or(one) } else { one };
+        unnamed.into_iter().for_each(|word| add(&mut arguments, name, word));
+    }
+    arguments
+}
+
+/// Adds a value; a second one of the same name makes a list.
+fn add(arguments: &mut JsonObject, name: &str, value: &str) {
+    let value = Value::from(value);
+    match arguments.get_mut(name) {
+        None => {
+            arguments.insert(name.to_owned(), value);
+        }
+        Some(Value::Array(values)) => values.push(value),
+        Some(known) => *known = Value::Array(vec![known.take(), value]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::tools;
+
+    #[test]
+    fn words_are_the_subject_of_the_tool_or_have_a_name() {
+        let of = |tool: &str, words: &[&str]| {
+            let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+            Value::Object(arguments(tools::by_name(tool).unwrap(), &words))
+        };
+        assert_eq!(
+            of("find_code", &["a = b", "max_results=3"]),
+            json!({ "query": "a = b", "max_results": "3" })
+        );
+        assert_eq!(of("find_code", &["a", "b", "maxResults=3"])["queries"], json!(["a", "b"]));
+        assert_eq!(of("read_code", &["a.rs:1-2"]), json!({ "places": "a.rs:1-2" }));
+        assert_eq!(
+            of("find_text", &["x", "paths=src", "paths=tests"]),
+            json!({ "pattern": "x", "paths": ["src", "tests"] })
+        );
+    }
+
+    #[test]
+    fn every_tool_has_a_subject_among_its_arguments() {
+        for spec in tools::all() {
+            let (_, one, several) = SUBJECTS.iter().find(|(tool, ..)| *tool == spec.name).unwrap();
+            assert!(spec.has_argument(one) && several.is_none_or(|name| spec.has_argument(name)), "{one}");
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! `tool`: one call of a tool of the MCP server, with the text that agents get.
+
+use std::io::Write as _;
+use std::process::ExitCode;
+
+use clap::Args;
+
+use codeweaver_config::did_you_mean;
+use codeweaver_mcp::one_call::{self, Outcome};
+use codeweaver_mcp::tools;
+
+use crate::cli::context::Context;
+use crate::cli::error::CliError;
+use crate::cli::exit;
+
+/// Call a tool of the MCP server once, and print what an agent would read
+///
+/// For agents that work in a shell: the answers are those of the server, made for few tokens. Each argument is
+/// NAME=VALUE, several of one name are a list, and a word without a name is what the tool is about: a query, a
+/// name, a place. Exit codes: 0 answered, 1 the index cannot answer now, 2 refused. Without a tool, all are listed.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  git codeweaver tool find_code 'where are sessions refreshed' 'who signs cookies'
+  git codeweaver tool read_code src/session.rs:10-60 Cart.total src/lib.rs
+  git codeweaver tool find_symbol open_session
+  git codeweaver tool call_graph open_session direction=callers
+  git codeweaver tool changes main..HEAD show=files")]
+pub struct ToolArgs {
+    /// Name of the tool
+    tool: Option<String>,
+    /// Values, and NAME=VALUE; docs/mcp.md has the names
+    #[arg(allow_hyphen_values = true)]
+    arguments: Vec<String>,
+}
+
+pub fn run(args: ToolArgs, context: &Context) -> Result<ExitCode, CliError> {
+    let Some(name) = args.tool else { return list(context) };
+    let spec = tools::by_name(&name).ok_or_else(|| {
+        let near = did_you_mean(&name, tools::all().map(|spec| spec.name));
+        let fix = near.unwrap_or_else(|| "`git codeweaver tool` lists them".to_owned());
+        CliError::new(format!("no tool is called {name:?}"), "its name is wrong", fix)
+    })?;
+
+    let said = one_call::call(spec, &args.arguments, context.dir.clone(), context.debug);
+    let text = said.text.trim_end_matches('\n');
+    match said.outcome {
+        Outcome::Failed => {
+            let (what, why) = text.split_once(": ").unwrap_or(("failed", text));
+            let what = format!("{name} has no answer: {}", what.replace('_', " "));
+            Err(CliError::new(what, why, format!("`git codeweaver tool {name}` takes what docs/mcp.md says")))
+        }
+        outcome => {
+            let mut out = context.out();
+            writeln!(out, "{text}")?;
+            out.flush()?;
+            Ok(if outcome == Outcome::Answered { ExitCode::SUCCESS } else { ExitCode::from(exit::NEGATIVE) })
+        }
+    }
+}
+
+/// Prints a line for each tool.
+fn list(context: &Context) -> Result<ExitCode, CliError> {
+    let mut out = context.out();
+    for spec in tools::all() {
+        let description = spec.description();
+        let first = description.split_once(". ").map_or(description, |(first, _)| first);
+        writeln!(out, "{:13} {}", spec.name, first.trim_end_matches('.'))?;
+    }
+    out.flush()?;
+    Ok(ExitCode::SUCCESS)
+}
