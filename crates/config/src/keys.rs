@@ -209,7 +209,7 @@ pub fn get(settings: &Settings, path: &str) -> Option<String> {
     }
 }
 
-/// Generates the reference of all keys in `docs/configuration.md`.
+/// Generates the reference of all keys in `docs/settings.md`.
 pub fn documentation() -> String {
     let mut out = String::new();
     let mut section = "";
@@ -218,16 +218,14 @@ pub fn documentation() -> String {
         let section_of_key = spec.path.split('.').next().unwrap_or_default();
         if section_of_key != section {
             section = section_of_key;
-            let _ = write!(
-                out,
-                "\n### `[{section}]`\n\n| key | takes | default | meaning |\n|---|---|---|---|\n"
-            );
+            let _ = writeln!(out, "\n## `[{section}]`\n");
         }
 
         let key = spec.path.trim_start_matches(section).trim_start_matches('.');
         let mark = if spec.user_only { " (user only)" } else { "" };
         let takes = spec.kind.to_string().replace('"', "`");
-        let _ = writeln!(out, "| `{key}`{mark} | {takes} | `{}` | {} |", spec.default_text(), spec.doc);
+        let default = spec.default_text();
+        let _ = writeln!(out, "* **`{key}`**{mark}: {takes}, default `{default}`. {}", spec.doc);
     }
 
     out
@@ -337,7 +335,7 @@ mod tests {
     /// Set `CODEWEAVER_UPDATE_DOCS` to rewrite the reference part of the page.
     #[test]
     fn every_key_is_documented() {
-        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/configuration.md");
+        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/settings.md");
         let page = std::fs::read_to_string(&path).unwrap();
         let (start, end) = ("<!-- keys -->\n", "<!-- end of keys -->");
         let from = page.find(start).unwrap() + start.len();

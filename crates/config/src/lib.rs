@@ -1,7 +1,7 @@
 //! Settings with their defaults, validation and origin.
 //!
 //! Every key is one row of the table in `keys`. Parsing, validation, `config --show`, `config get` and `set`,
-//! the names of environment variables and `docs/configuration.md` are all derived from it. Sources, from
+//! the names of environment variables and `docs/settings.md` are all derived from it. Sources, from
 //! lowest to highest precedence: defaults, environment, user file, repository file, command line. A file is
 //! TOML or YAML; both become the same tree of values before anything is validated. Keys that load libraries
 //! or models, or that change the behaviour of hooks, are ignored in a repository file, because its author may
