@@ -119,7 +119,12 @@ impl Raised {
             let Some(mut file) = files[at].take() else { continue };
             let site = &self.sites[&file.doc];
 
-            if let Some(at) = file.chunks.iter().position(|chunk| chunk.id == site.row) {
+            // The function that a frame of a trace names is known, and nearer to the fault than its message.
+            let is_known =
+                file.chunks.first().is_some_and(|chunk| ranking.evidence.known_in(chunk.id).is_some());
+            if let Some(at) = file.chunks.iter().position(|chunk| chunk.id == site.row)
+                && !is_known
+            {
                 file.chunks[..=at].rotate_right(1);
                 ranking.evidence.set_known(site.row, definition_at(view, site));
             }

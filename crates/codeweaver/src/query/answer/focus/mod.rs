@@ -207,14 +207,15 @@ impl<'a> InFile<'a> {
     }
 
     /// The score of every definition, then that of the text outside of them in every chunk.
+    ///
+    /// Meanings choose among definitions with words of the query. Whether a definition or the text outside answers
+    /// is decided by words alone, since that text has no vector of its own.
     fn scores(&self, texts: &[Vec<u8>]) -> Vec<f32> {
         let n = self.definitions.len();
         let kinds = &self.by.evidence.kinds;
         let counted = self.count_terms(texts);
         let mean = counted.mean_length();
         let weights = counted.weights_among(n);
-        let meanings = self.meanings();
-        let all = weights.iter().sum::<f32>() * MEANING_WEIGHT;
         let has_declaration = (0..n).any(|i| self.declares(i));
         let has_wanted = self.definitions.iter().any(|definition| is_of_kind(&definition.record, kinds));
 
@@ -224,13 +225,12 @@ impl<'a> InFile<'a> {
                 scores.push(f32::NEG_INFINITY);
                 continue;
             }
-            let meaning = meanings.get(i).map_or(0.0, |meaning| all * meaning);
             // A use of the name beside its declaration is no answer.
             if has_declaration && !self.declares(i) {
                 scores.push(0.0);
                 continue;
             }
-            let own = (counted.score(i, mean, &weights) + meaning) * self.definition_factor(i, &counted);
+            let own = counted.score(i, mean, &weights) * self.definition_factor(i, &counted);
             let score = own + name_score(definition, &self.by.names);
             scores.push(score * self.chunk_factor(definition.chunk));
         }
@@ -243,7 +243,25 @@ impl<'a> InFile<'a> {
                 false => counted.score(n + chunk, mean, &weights) * DATA_FACTOR * self.chunk_factor(chunk),
             });
         }
+
+        let (of_definitions, outside) = scores.split_at_mut(n);
+        let most = of_definitions.iter().copied().fold(0.0, f32::max);
+        if most > 0.0 && outside.iter().all(|score| *score <= most) {
+            self.add_meanings(of_definitions, &counted, weights.iter().sum::<f32>() * MEANING_WEIGHT);
+        }
         scores
+    }
+
+    /// Adds the meanings of definitions to their scores; `weight` is that of a cosine of 1 above the mean.
+    fn add_meanings(&self, scores: &mut [f32], counted: &Texts<'_>, weight: f32) {
+        let has_declaration = (0..scores.len()).any(|i| self.declares(i));
+        for (i, meaning) in self.meanings().into_iter().enumerate() {
+            if !has_declaration || self.declares(i) {
+                let factor =
+                    self.definition_factor(i, counted) * self.chunk_factor(self.definitions[i].chunk);
+                scores[i] += weight * meaning * factor;
+            }
+        }
     }
 
     /// Counts the terms of the query: in every definition, with its name and documentation, then in the text
