@@ -294,3 +294,27 @@ fn every_front_end_notes_the_revision_that_was_asked_for() {
         assert_eq!(std::fs::read_to_string(&noted).unwrap_or_default(), tree, "{front_end}");
     }
 }
+
+/// A tool that is called in the shell says what the server says, and its exit code whether it has answered.
+#[test]
+fn a_tool_called_in_the_shell_has_the_text_of_the_server() {
+    let repo = TestRepo::with_files(FILES);
+    let refused = repo.codeweaver(["tool", "find_cod", "x"]);
+    refused.fails(2);
+    assert!(refused.stderr().contains("did you mean `find_code`?"), "{}", refused.stderr());
+
+    repo.codeweaver(["init", "--no-hooks"]).success();
+    let mut client = McpClient::start(&repo);
+    let query = "hash a password";
+    let in_shell = repo.codeweaver(["tool", "find_code", query, "max_results=2"]);
+    let served = client.text("find_code", json!({ "query": query, "max_results": 2 }));
+    assert_eq!(in_shell.success().stdout().trim_end(), served.trim_end());
+
+    let listed = repo.codeweaver(["tool"]);
+    for tool in ["find_code", "read_code", "changes"] {
+        assert!(listed.success().stdout().lines().any(|line| line.starts_with(tool)), "{tool}");
+    }
+    let none = repo.codeweaver(["tool", "read_code", "no/such/file.rs"]);
+    none.fails(2);
+    assert!(none.stderr().contains("no/such/file.rs"), "{}", none.stderr());
+}

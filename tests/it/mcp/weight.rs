@@ -201,8 +201,9 @@ fn a_mistake_in_one_of_several_queries_does_not_cost_the_other_answers() {
     assert_eq!(answer["answers"][0]["status"], "not_found", "{answer:#}");
     assert_eq!(answer["answers"][1]["matches"][0]["file"]["path"], "src/header_11.rs", "{answer:#}");
     // A call of which nothing can be answered is refused as one query is.
-    let refused = client.refused("find_code", json!({ "queries": [queries[0], "rev:nor-this x"] }));
-    assert!(refused.contains("no-such-branch"), "{refused}");
+    let none = client.call_plainly("find_code", json!({ "queries": [queries[0], "rev:nor-this x"] }));
+    let said = none["content"][0]["text"].as_str().unwrap();
+    assert!(none["isError"] == true && said.contains("no-such-branch"), "{said}");
 }
 
 #[test]
