@@ -32,7 +32,7 @@ fn one_definition_is_answered_with_everything_about_it() {
     let text = client.text("find_symbol", json!({ "symbol": "retry_call" }));
     for part in [
         "src/retry.py:9-12 function retry_call\n",
-        "# Calls again until it succeeds.\ndef retry_call(call, attempts=5):\n",
+        "\n8\t# Calls again until it succeeds.\n9\tdef retry_call(call, attempts=5):\n",
         "src/app.py: ",
         "5 run",
         "19 apply",

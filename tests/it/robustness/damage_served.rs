@@ -107,7 +107,8 @@ const QUERY: &str = "alpha number";
 /// The paths and lines of the answer of a server, which may first be rebuilding its index.
 fn ask_server(client: &mut McpClient, what: &str) -> Vec<Value> {
     wait_for(what, || {
-        let result = client.call("find_code", json!({ "query": QUERY, "format": "json" }));
+        let result =
+            client.call("find_code", json!({ "query": QUERY, "locations_only": true, "format": "json" }));
         let answer = &result["structuredContent"];
         match answer["status"].as_str() {
             Some("not_ready") => return Err(result),
@@ -158,6 +159,15 @@ fn every_damage_under_a_server_is_repaired_and_answered() {
     assert_eq!(warm.close(), 0);
 }
 
+/// Sets the flag when it is dropped, so that a thread that waits for it ends after a failed assertion too.
+struct End<'a>(&'a AtomicBool);
+
+impl Drop for End<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 /// Files are truncated while queries run, by several clients at once.
 #[test]
 fn truncation_during_queries_ends_no_server() {
@@ -166,6 +176,7 @@ fn truncation_during_queries_ends_no_server() {
     let wanted = ask_server(&mut clients[0], "before");
     let is_over = AtomicBool::new(false);
     std::thread::scope(|scope| {
+        let _end = End(&is_over);
         let truncating = scope.spawn(|| {
             let mut rng = fastrand::Rng::with_seed(11);
             while !is_over.load(Ordering::Relaxed) {
@@ -185,7 +196,8 @@ fn truncation_during_queries_ends_no_server() {
         });
         for round in 0..60 {
             for client in &mut clients {
-                let result = client.call("find_code", json!({ "query": QUERY, "format": "json" }));
+                let result = client
+                    .call("find_code", json!({ "query": QUERY, "locations_only": true, "format": "json" }));
                 let answer = &result["structuredContent"];
                 // An error, which says how to mend it, or a gate, or the right answer.
                 if answer["status"] == "ok" {
@@ -215,7 +227,9 @@ fn an_agent_is_told_what_mends_the_index() {
     std::fs::remove_file(&shard).unwrap();
     let created = client.call("manage_index", json!({ "action": "create" }));
     let text = created["content"][0]["text"].as_str().unwrap();
-    assert!(text.contains("repaired") && created["isError"] != true, "{created:#}");
+    // The server may have seen the damage and repaired it before the call.
+    let is_whole = text.contains("repaired") || text.contains("indexed already");
+    assert!(is_whole && created["isError"] != true, "{created:#}");
     assert!(shard.exists() || repair::verify(&codebase(&repo)).unwrap().is_empty());
     repo.write(".codeweaver/nonce", "another\n");
     for call in [("find_code", json!({ "query": QUERY })), ("manage_index", json!({ "action": "create" }))] {

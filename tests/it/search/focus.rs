@@ -139,8 +139,8 @@ fn a_part_of_a_long_definition_is_named_after_it() {
     assert_eq!((&focus["end_line"], &found["more_in_file"]), (&json!(403), &json!([])), "{found:#}");
     // The beginning is not in the chunk that an agent is shown.
     let text = McpClient::start(&repo).text("find_code", json!({ "query": "launch the rocket" }));
-    assert!(text.contains("src/long.py:1-403 function enormous\ndef enormous(value)\n… "), "{text}");
-    assert!(text.contains("launch_the_rocket(value)\n"), "{text}");
+    assert!(text.contains("src/long.py:1-403 function enormous\n1\tdef enormous(value)\n…\n"), "{text}");
+    assert!(text.contains("\n402\t    launch_the_rocket(value)\n"), "{text}");
 }
 
 #[test]

@@ -26,6 +26,8 @@ use crate::tools::{Answer, Call, CallError, OkStatus, file_outline, find_symbol}
 const MAX_PLACES: usize = 50;
 /// Tokens of an answer if the call sets no limit. Who names lines wants them, so it is more than that of a search.
 const DEFAULT_TOKENS: u32 = 8000;
+/// Tokens that are kept for a note on what is left out.
+const NOTE_TOKENS: u32 = 24;
 /// Number of lines from which a file that is named without lines is shown as its outline.
 const LONG_FILE: u32 = 300;
 /// Ranges with at most so many lines between them are joined.
@@ -95,18 +97,23 @@ pub(super) fn read(
         return Err(failed.map_or_else(|| CallError::invalid("no place can be read"), CallError::Failed));
     }
 
-    let mut left = arguments.token_limit.unwrap_or(DEFAULT_TOKENS);
+    let mut left = arguments.token_limit.unwrap_or(DEFAULT_TOKENS).saturating_sub(NOTE_TOKENS);
     let (mut text, mut shown) = (String::new(), Vec::new());
+    let mut warnings = call.waits.take();
     let n_parts = parts.len();
     for (i, part) in parts.into_iter().enumerate() {
         let share = left / (n_parts - i) as u32;
         let (place, part_text) = reading.show(part, share)?;
-        left = left.saturating_sub(tokens::count(&part_text));
+        let n_tokens = tokens::count(&part_text);
+        if n_tokens > left {
+            warnings.push(format!("token_limit has no room for {} of {n_parts} places", n_parts - i));
+            break;
+        }
+        left -= n_tokens;
         text.push_str(&part_text);
         shown.push(place);
     }
 
-    let warnings = call.waits.take();
     for warning in &warnings {
         let _ = writeln!(text, "warning: {warning}");
     }
@@ -326,6 +333,7 @@ fn fitted(file: FileText, within: Option<String>, notes: &[String], share: u32) 
         let lines = Lines { file, within, left_out: None };
         return (Place::Lines(Box::new(lines)), head + &numbered);
     }
+    let room = room.saturating_sub(NOTE_TOKENS + tokens::count(&file.path));
 
     numbered.clear();
     write_numbered(&mut numbered, &without_long_comments(&file, first), first);
