@@ -91,7 +91,7 @@ static KEYS: &[KeySpec] = &[
         "Paths that match one of these globs are not indexed."),
     key!("policy.file_extensions", policy.file_extensions, Table, SHARED,
         "Languages of unknown file extensions: `[policy.file_extensions]` with lines like `inc = \"php\"`."),
-    key!("policy.max_blob_bytes", policy.max_blob_bytes, Integer { min: 1024, max: 1 << 30 }, SHARED,
+    key!("policy.max_blob_bytes", policy.max_blob_bytes, Integer { min: 1024, max: 32 << 20 }, SHARED,
         "Maximum size of a file, in bytes; larger files are not indexed."),
     key!("policy.include_secrets", policy.include_secrets, List, SHARED,
         "Paths that are indexed although they look like credentials."),

@@ -2,12 +2,13 @@
 
 use gix::objs::Kind;
 
+use super::objects::MAX_OBJECT_BYTES;
 use super::{BStr, GitError, Objects, Oid, Repo};
 
 /// Reads blobs through one object database handle and one buffer. Each thread needs its own.
 ///
 /// Never fetches. Returns `None` for objects that a partial clone does not have, and for objects other than
-/// blobs, such as the commit of a gitlink.
+/// blobs, such as the commit of a gitlink. Memory is bounded, whatever the headers of objects say.
 pub struct BlobReader {
     objects: Objects,
     buffer: Vec<u8>,
@@ -70,18 +71,32 @@ impl BlobReader {
         Ok(header.filter(|header| header.kind == Kind::Blob).map(|header| header.size))
     }
 
-    /// The bytes of a blob, valid until the next call. Check [`size`](Self::size) first where memory is
-    /// bounded.
+    /// The bytes of a blob, valid until the next call; `None` also for one above [`MAX_OBJECT_BYTES`].
     pub fn read(&mut self, oid: &Oid) -> Result<Option<&[u8]>, GitError> {
         match self.objects.try_find(oid, &mut self.buffer) {
             Ok(Some(object)) => Ok((object.kind == Kind::Blob).then_some(object.data)),
             Ok(None) => Ok(None),
+            Err(_) if is_too_large(&mut self.objects, oid) => Ok(None),
             // Not `unreadable`: `self.buffer` is still borrowed here.
             Err(error) => Err(GitError::BadObject {
                 oid: *oid,
                 expected: "blob",
                 reason: format!("{error} (in {})", self.path.display()),
             }),
+        }
+    }
+
+    /// As [`Self::read`], as bytes of their own, with an error for a blob that is too large.
+    ///
+    /// # Errors
+    /// [`GitError::TooLarge`], [`GitError::BadObject`].
+    pub fn read_whole(&mut self, oid: &Oid) -> Result<Option<Vec<u8>>, GitError> {
+        if let Some(bytes) = self.read(oid)? {
+            return Ok(Some(bytes.to_vec()));
+        }
+        match self.size(oid)? {
+            Some(size) if size > MAX_OBJECT_BYTES => Err(GitError::TooLarge { oid: *oid, size }),
+            _ => Ok(None),
         }
     }
 
@@ -92,6 +107,12 @@ impl BlobReader {
             reason: format!("{error} (in {})", self.path.display()),
         }
     }
+}
+
+/// Returns whether the header of a blob says that it is too large to be read.
+fn is_too_large(objects: &mut Objects, oid: &Oid) -> bool {
+    let header = objects.try_header(oid).ok().flatten();
+    header.is_some_and(|header| header.kind == Kind::Blob && header.size > MAX_OBJECT_BYTES)
 }
 
 /// The hash of repositories without another object format.

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use super::Oid;
+use super::objects::MAX_OBJECT_BYTES;
 
 /// A failure to read from git. `Display` states what failed and why; [`GitError::fix`] states what to do
 /// about it.
@@ -26,6 +27,9 @@ pub enum GitError {
     /// An object exists but is not what it should be.
     #[error("object {oid} cannot be read as a {expected}: {reason}")]
     BadObject { oid: Oid, expected: &'static str, reason: String },
+    /// A file that is not read because of its size.
+    #[error("the file has {size} bytes; at most {MAX_OBJECT_BYTES} are read")]
+    TooLarge { oid: Oid, size: u64 },
     /// A revision that names nothing, or something that has no tree.
     #[error("'{spec}' does not name a commit or tree here{}", hint.as_deref().map(|h| format!(" ({h})")).unwrap_or_default())]
     UnknownRevision { spec: String, hint: Option<String> },
@@ -59,6 +63,7 @@ impl GitError {
                 "fetch it with git (`git fetch --unshallow` or `git fetch --refetch`)"
             }
 
+            GitError::TooLarge { .. } => "use `git show REV:PATH`",
             GitError::UnknownRevision { .. } => {
                 "run `git rev-parse --verify REV` to see how git resolves the name"
             }

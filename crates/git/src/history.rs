@@ -15,6 +15,11 @@ use super::{GitError, Oid, Repo};
 /// Size of the object cache of a walk, for the objects that it reads twice.
 const CACHE_BYTES: usize = 8 << 20;
 
+/// Maximum number of bytes of a message that are kept; a walk holds many commits.
+const MAX_MESSAGE_BYTES: usize = 64 << 10;
+/// Maximum number of bytes of the name of an author that are kept.
+const MAX_NAME_BYTES: usize = 1000;
+
 /// A commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Commit {
@@ -25,6 +30,7 @@ pub struct Commit {
     pub time: i64,
     /// Name of the author.
     pub author: String,
+    /// At most its first 64 KiB.
     pub message: String,
     /// Its parents are not in this clone.
     pub is_shallow: bool,
@@ -92,8 +98,8 @@ impl History {
             parents: if is_shallow { Vec::new() } else { commit.parents().collect() },
             tree: commit.tree(),
             time: commit.committer().ok().and_then(|who| Some(who.time().ok()?.seconds)).unwrap_or(0),
-            author: commit.author().map(|who| lossy(who.name)).unwrap_or_default(),
-            message: lossy(commit.message),
+            author: commit.author().map(|who| lossy(start(who.name, MAX_NAME_BYTES))).unwrap_or_default(),
+            message: lossy(start(commit.message, MAX_MESSAGE_BYTES)),
             is_shallow,
         })
     }
@@ -238,6 +244,11 @@ impl<'a> RangeSpec<'a> {
 /// Returns whether the first side is a revision: `HEAD:../x` is a path in a tree.
 fn begins_with_revision((from, _): &(&str, &str)) -> bool {
     !from.contains(':')
+}
+
+/// At most the first `max` bytes of a text, which a character may be cut by.
+fn start(text: &[u8], max: usize) -> &[u8] {
+    &text[..text.len().min(max)]
 }
 
 /// Text whose bytes that are not UTF-8 are replaced.

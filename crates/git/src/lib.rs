@@ -46,7 +46,7 @@ pub use members::{
     probe,
 };
 pub use object_names::object_names;
-pub use objects::Objects;
+pub use objects::{MAX_OBJECT_BYTES, Objects};
 pub use operation::Operation;
 pub use pathspec::{Pathspec, PathspecError, Prefix};
 pub use renames::{RenameSide, find_renames, shown_rename};

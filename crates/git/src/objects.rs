@@ -7,6 +7,18 @@ use gix::objs::{Data, Exists as _, Find as _, FindHeader as _, Header, Kind};
 use super::members::MemberStores;
 use super::{BStr, Oid, Repo};
 
+/// Maximum size of an object that is read: of a blob, of a tree, and of a commit.
+pub const MAX_OBJECT_BYTES: u64 = 32 << 20;
+/// Maximum memory in which one object is decoded, which its repository cannot raise. A delta takes its base, its
+/// result and its instructions, and the sizes of all three are numbers in a file that anyone may have written.
+pub(super) const MAX_DECODED_BYTES: usize = 3 * MAX_OBJECT_BYTES as usize;
+/// Maximum memory that a buffer keeps for the next object.
+const MAX_KEPT_BYTES: usize = 8 << 20;
+/// Settings of a repository that bound the memory of reading its objects.
+pub(super) const MEMORY_SETTINGS: [&str; 2] =
+    // The second is the memory of a thread for the bases of deltas; 64 of them are kept at most.
+    ["gitoxide.objects.allocLimit=100663296", "core.deltaBaseCacheLimit=16777216"];
+
 /// A handle on the objects of a repository, for one thread.
 ///
 /// Never fetches. In a catalogue, an object of a member that cannot be read for any reason is absent: a
@@ -29,7 +41,24 @@ impl Repo {
 
 impl Objects {
     /// Reads an object into `buffer`; `None` if it is not here.
+    ///
+    /// # Errors
+    /// The object is damaged or has more than [`MAX_OBJECT_BYTES`].
     pub fn try_find<'b>(&mut self, oid: &Oid, buffer: &'b mut Vec<u8>) -> Result<Option<Data<'b>>, String> {
+        // One large object must not stay in the memory of each reader.
+        if buffer.capacity() > MAX_KEPT_BYTES {
+            *buffer = Vec::new();
+        }
+
+        let found = self.find(oid, buffer)?;
+        match found.as_ref().map(|found| found.data.len() as u64) {
+            Some(size) if size > MAX_OBJECT_BYTES => Err(too_large(size)),
+            _ => Ok(found),
+        }
+    }
+
+    /// Reads an object of any size that can be decoded.
+    fn find<'b>(&mut self, oid: &Oid, buffer: &'b mut Vec<u8>) -> Result<Option<Data<'b>>, String> {
         let Some(members) = self.members.clone() else { return own(&self.own, oid, buffer) };
 
         let Some(place) = self.enter(&members, oid) else {
@@ -122,4 +151,19 @@ impl Objects {
 /// Reads an object of the repository's own store.
 fn own<'b>(repo: &gix::Repository, oid: &Oid, buffer: &'b mut Vec<u8>) -> Result<Option<Data<'b>>, String> {
     repo.objects.try_find(oid, buffer).map_err(|error| error.to_string())
+}
+
+/// The reason for which an object of `size` bytes is not read.
+pub(super) fn too_large(size: u64) -> String {
+    format!("it has {size} bytes; at most {MAX_OBJECT_BYTES} are read")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_setting_is_the_limit() {
+        assert!(MEMORY_SETTINGS[0].ends_with(&format!("={MAX_DECODED_BYTES}")));
+    }
 }

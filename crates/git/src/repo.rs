@@ -7,6 +7,7 @@ use codeweaver_base::sync;
 
 use super::error::one_line;
 use super::members::{self, MemberStores};
+use super::objects::MEMORY_SETTINGS;
 use super::{GitError, Oid};
 
 /// Variables that git sets for hooks and aliases, which name the repository.
@@ -86,7 +87,8 @@ impl Repo {
             }
             // With replace refs an oid could name other bytes than its own, so it would not identify the
             // indexed bytes.
-            options.modify(|options| adjust(options).config_overrides(["core.useReplaceRefs=false"]));
+            let settings = ["core.useReplaceRefs=false"].into_iter().chain(MEMORY_SETTINGS);
+            options.modify(|options| adjust(options).config_overrides(settings));
         }
 
         // From a relative directory inside a bare repository, gix looks for `.git` in its parent.

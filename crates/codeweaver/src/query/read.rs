@@ -129,7 +129,7 @@ impl FileReader<'_> {
         let not_found = || QueryError::NotFound { what: format!("the blob {oid} is not in this clone") };
 
         let id = Oid::from_hex(oid.as_bytes()).map_err(|_| not_found())?;
-        let bytes = self.codebase.repo.blobs().read(&id)?.map(<[u8]>::to_vec).ok_or_else(not_found)?;
+        let bytes = self.codebase.repo.blobs().read_whole(&id)?.ok_or_else(not_found)?;
 
         if self.is_shared {
             self.check_shared(path, &bytes, MatchState::Committed)?;
@@ -175,7 +175,10 @@ impl FileReader<'_> {
             WorktreeFile::Absent => None,
             WorktreeFile::Unknown => match worktree::read_committed_file(repo, path)? {
                 Some((bytes, oid)) => return Ok((bytes, oid, None)),
-                None => None,
+                None => {
+                    let what = "has a filter driver or more than 32 MiB, and is not committed";
+                    return Err(QueryError::NotFound { what: format!("{} {what}", shown(path)) });
+                }
             },
         };
         let bytes = bytes.ok_or_else(|| QueryError::NotFound {
@@ -206,7 +209,7 @@ impl FileReader<'_> {
         let file =
             file.ok_or_else(|| QueryError::NotFound { what: format!("{} is not in {rev}", shown(path)) })?;
 
-        let bytes = self.codebase.repo.blobs().read(&file.oid)?.map(<[u8]>::to_vec);
+        let bytes = self.codebase.repo.blobs().read_whole(&file.oid)?;
         let bytes = bytes.ok_or_else(|| QueryError::NotFound {
             what: format!("the blob of {} is not in this clone", shown(path)),
         })?;
@@ -233,15 +236,16 @@ fn withheld(path: &BStr, why: &'static str) -> Result<(), QueryError> {
 /// Cuts `lines` out of `decoded`. The state of the result is that of a committed file.
 fn cut(path: &BStr, rev: &str, decoded: &Decoded<'_>, oid: Oid, lines: Option<(u32, u32)>) -> FileText {
     let Decoded { text: bytes, encoding } = decoded;
-    let all: Vec<&[u8]> = bytes.split_inclusive(|&b| b == b'\n').collect();
-    let total = all.len() as u32;
+    // A list of the lines could take sixteen times the memory of the file.
+    let all = || bytes.split_inclusive(|&b| b == b'\n');
+    let total = all().count() as u32;
     let (first, last) = lines.unwrap_or((1, total));
     let last = last.min(total);
 
     let mut text = Vec::new();
     let mut end = first.saturating_sub(1);
     let mut is_cut = false;
-    for line in all.iter().take(last as usize).skip(first.saturating_sub(1) as usize) {
+    for line in all().take(last as usize).skip(first.saturating_sub(1) as usize) {
         let available = MAX_BYTES - text.len();
         // Only the start of a line that is too long by itself, so that reading can continue at the next line.
         if line.len() > available && !text.is_empty() {

@@ -116,7 +116,7 @@ impl From<QueryError> for ServiceError {
 impl From<GitError> for ServiceError {
     fn from(error: GitError) -> ServiceError {
         let kind = match &error {
-            GitError::PathEscapes { .. } => ErrorKind::InvalidArguments,
+            GitError::PathEscapes { .. } | GitError::TooLarge { .. } => ErrorKind::InvalidArguments,
             GitError::NotARepository { .. } | GitError::UnknownRevision { .. } => ErrorKind::NotFound,
             _ => ErrorKind::Failed,
         };
@@ -154,6 +154,9 @@ impl From<GitError> for ServiceError {
             ),
             GitError::BadObject { oid, reason, .. } => {
                 (format!("object {oid} cannot be read"), reason.clone())
+            }
+            GitError::TooLarge { .. } => {
+                (error.to_string(), "files are held in memory, and larger ones are data".to_owned())
             }
             GitError::TooManyFiles { .. } => {
                 (error.to_string(), "the whole tree is held in memory".to_owned())

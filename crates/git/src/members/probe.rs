@@ -6,10 +6,12 @@
 use std::path::Path;
 
 use gix::objs::{CommitRefIter, Find as _, Kind, TagRefIter};
+use gix::odb::store::init::Options;
 use gix::refs::{Target, file};
 
 use super::MemberState;
 use crate::error::one_line;
+use crate::objects::MAX_DECODED_BYTES;
 use crate::{Member, Oid};
 
 /// Maximum number of symbolic references and tags on the way to a commit.
@@ -126,7 +128,9 @@ fn check_is_file(path: &Path) -> Result<(), String> {
 /// Returns the commit that `id` is or tags, and its tree.
 fn peel(git_dir: &Path, id: Oid) -> Result<(Oid, Oid), String> {
     check_is_file(&git_dir.join("objects/info/alternates"))?;
-    let objects = gix::odb::at(git_dir.join("objects"), id.kind()).map_err(|error| one_line(&error))?;
+    let options = Options { alloc_limit_bytes: Some(MAX_DECODED_BYTES), ..Options::default() };
+    let objects = gix::odb::at_opts(git_dir.join("objects"), id.kind(), None, options);
+    let objects = objects.map_err(|error| one_line(&error))?;
 
     let mut buffer = Vec::new();
     let mut id = id;

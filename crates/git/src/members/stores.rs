@@ -12,12 +12,14 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use gix::objs::{TreeRefIter, tree::EntryKind};
+use gix::odb::store::init::Options;
 use rustc_hash::FxHashMap;
 
 use codeweaver_base::sync;
 
 use super::{Members, by_tree, list_in, objects_of, read_members};
 use crate::Oid;
+use crate::objects::MAX_DECODED_BYTES;
 
 /// Number of object stores that stay open. Each costs a few memory maps.
 const MAX_OPEN: usize = 256;
@@ -165,7 +167,7 @@ impl MemberStores {
             directory.to_path_buf(),
             gix::hash::Kind::Sha1,
             &mut std::iter::empty(),
-            Default::default(),
+            Options { alloc_limit_bytes: Some(MAX_DECODED_BYTES), ..Options::default() },
         )?);
 
         let mut open = sync::lock(&self.open);

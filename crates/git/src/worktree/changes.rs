@@ -21,7 +21,7 @@ pub enum FileState {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorktreeBlob {
     /// Oid of the converted bytes (line endings and encoding as in a commit). No object database holds the
-    /// blob unless it is staged. The null oid for files above 64 MiB, which are not read.
+    /// blob unless it is staged. The null oid for files above 32 MiB, which are not read.
     pub oid: Oid,
     pub mode: Mode,
     /// Length of the converted bytes.

@@ -111,5 +111,5 @@ pub fn read_worktree_file(repo: &Repo, path: &BStr) -> Result<Option<Vec<u8>>, G
 pub fn read_committed_file(repo: &Repo, path: &BStr) -> Result<Option<(Vec<u8>, Oid)>, GitError> {
     let Some(tree) = repo.head()?.tree else { return Ok(None) };
     let Some(file) = entry_at(repo, &tree, path)? else { return Ok(None) };
-    Ok(repo.blobs().read(&file.oid)?.map(|bytes| (bytes.to_vec(), file.oid)))
+    Ok(repo.blobs().read_whole(&file.oid)?.map(|bytes| (bytes, file.oid)))
 }

@@ -17,7 +17,7 @@ use super::untracked::Excludes;
 use crate::{BStr, BString, ByteSlice as _, ByteVec as _, GitError, Mode, Oid, Repo, hash_blob};
 
 /// Maximum size of files that are read. Larger ones get the null oid; no setting of the index admits them.
-pub(super) const MAX_READ_BYTES: u64 = 64 << 20;
+pub(super) const MAX_READ_BYTES: u64 = crate::objects::MAX_OBJECT_BYTES;
 
 /// Reads files of one working tree; keeps the index and the attributes between files. Git's index is read
 /// when the first file needs it.
@@ -51,7 +51,7 @@ pub enum WorktreeFile {
     Blob { bytes: Vec<u8>, mode: Mode },
     /// There is no file and no link.
     Absent,
-    /// A file that is not read: the path has a filter driver, the file exceeds 64 MiB, or it does not exist and
+    /// A file that is not read: the path has a filter driver, the file exceeds 32 MiB, or it does not exist and
     /// git is configured to take it as committed (sparse checkout, `skip-worktree`, `assume-unchanged`).
     Unknown,
 }
@@ -109,7 +109,7 @@ impl WorktreeReader {
     }
 
     /// Reads the converted bytes of a file, or the target of a link. `None` if there is neither, if the path
-    /// has a filter driver, or if the file exceeds 64 MiB.
+    /// has a filter driver, or if the file exceeds 32 MiB.
     ///
     /// # Errors
     /// [`GitError::PathEscapes`] for paths that leave the working tree.
@@ -144,7 +144,7 @@ impl WorktreeReader {
     }
 
     /// Returns oid, mode and size of the bytes that [`read`](Self::read) returns; the null oid for files
-    /// above 64 MiB.
+    /// above 32 MiB.
     pub fn blob(&mut self, path: &BStr) -> Result<Option<WorktreeBlob>, GitError> {
         Ok(match self.convert(path)? {
             Conversion::Blob { bytes, mode } => {

@@ -76,7 +76,7 @@ pub struct CorpusInfo {
     pub secret_paths: Vec<String>,
     /// Number of files that are not searched because the settings or `.codeweaverignore` exclude them.
     pub excluded_files: u64,
-    /// Number of files whose contents are not in this clone, or larger than 64 MiB in the working tree.
+    /// Number of files whose contents are not in this clone, or larger than 32 MiB.
     pub unread_files: u64,
     /// Path filters that match no file.
     #[serde(skip)]

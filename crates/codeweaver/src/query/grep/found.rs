@@ -8,12 +8,15 @@ use codeweaver_index::Codebase;
 use codeweaver_index::policy::PathFlags;
 
 use super::corpus::{self, Corpus, CorpusFile, CorpusInfo};
-use super::lines::RawLine;
+use super::lines::{RawLine, window};
 use super::pattern::{Matchers, Pattern};
 use super::request::GrepRequest;
 use super::scan::{Hit, Scan, Scanned};
 use crate::query::error::QueryError;
 use crate::query::view::MatchState;
+
+/// Maximum number of files that a warning is given for.
+const MAX_NAMED: usize = 3;
 
 /// All files with matches. Sources come before tests, documentation and generated files; of each kind those
 /// first that define the text searched for, then those in fewer directories.
@@ -133,7 +136,7 @@ impl<'a> Found<'a> {
 
     /// Number of matching lines with at most `per_file` of each file.
     pub fn n_lines_at_most(&self, per_file: usize) -> usize {
-        self.hits.iter().map(|hit| hit.n_matches.min(per_file as u64) as usize).sum()
+        self.hits.iter().map(|hit| hit.n_kept.min(per_file as u64) as usize).sum()
     }
 
     /// The files with matches, best first, without lines.
@@ -155,7 +158,7 @@ impl<'a> Found<'a> {
             if left == 0 {
                 break;
             }
-            let n_matches = hit.n_matches.min(page.per_file as u64);
+            let n_matches = hit.n_kept.min(page.per_file as u64);
             if skip >= n_matches {
                 skip -= n_matches;
                 continue;
@@ -198,6 +201,10 @@ impl<'a> Found<'a> {
         }
 
         warnings.extend(self.credentials_warning());
+        for hit in self.hits.iter().filter(|hit| hit.n_kept < hit.n_matches).take(MAX_NAMED) {
+            let (path, n) = (corpus::shown(&self.corpus.files[hit.file].path), hit.n_kept);
+            warnings.push(format!("only the first {n} of the matching lines in {path} can be shown"));
+        }
         for (n, why) in [
             (info.excluded_files, "policy.include, policy.exclude or .codeweaverignore leave them out"),
             (info.unread_files, "their contents are not in this clone, or cannot be read"),
@@ -295,10 +302,11 @@ fn n_context<'l>(neighbours: impl Iterator<Item = &'l RawLine>, line: &RawLine, 
 /// A line as text, of at most about `max_line` bytes.
 fn shown(line: &RawLine, max_line: usize) -> GrepLine {
     let text = line.text.strip_suffix(b"\r").unwrap_or(&line.text);
-    let column = line.is_match.then(|| line.ranges.first().map_or(1, |range| range.start + 1));
+    let first = line.ranges.first().map_or(0, |range| line.n_before + range.start);
+    let column = line.is_match.then_some(first + 1);
     let window = window(text, line.ranges.first().map_or(0, |range| range.start), max_line);
     let (mut shown, mut ranges) = (String::new(), Vec::new());
-    if window.start > 0 {
+    if line.n_before + window.start > 0 {
         shown.push('…');
     }
 
@@ -317,28 +325,8 @@ fn shown(line: &RawLine, max_line: usize) -> GrepLine {
     }
 
     shown.push_str(&String::from_utf8_lossy(&text[at..window.end]));
-    if window.end < text.len() {
+    if line.goes_on || window.end < text.len() {
         shown.push('…');
     }
     GrepLine { line: line.number, column, text: shown, ranges, symbol: line.symbol.clone() }
-}
-
-/// At most `max` bytes of `text`, a third of them before `focus`, cut between characters.
-fn window(text: &[u8], focus: usize, max: usize) -> std::ops::Range<usize> {
-    if text.len() <= max {
-        return 0..text.len();
-    }
-
-    // Bytes of a character after its first are `0b10xxxxxx`.
-    let is_inner = |at: usize| text.get(at).is_some_and(|byte| byte & 0xC0 == 0x80);
-    let mut start = focus.saturating_sub(max / 3).min(text.len() - max);
-    let mut end = start + max;
-
-    while is_inner(start) {
-        start += 1;
-    }
-    while end > start && is_inner(end) {
-        end -= 1;
-    }
-    start..end
 }

@@ -19,13 +19,22 @@ const BINARY_PREFIX: usize = 8000;
 /// looked for.
 const MAX_HEAD: usize = 2000;
 
+/// Maximum number of bytes of a line that are kept, around its first match.
+const MAX_LINE: usize = 1 << 20;
+/// Maximum memory of the lines of a file that are kept, in bytes. Further matches are only counted.
+const MAX_LINES: usize = 32 << 20;
+
 /// A line of a file, with its bytes as they are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct RawLine {
     /// Counted from 1.
     pub number: u64,
-    /// Without its line break.
+    /// Without its line break; the part around the first match if the line is too long to be kept.
     pub text: Vec<u8>,
+    /// Number of bytes of the line before `text`.
+    pub n_before: usize,
+    /// Whether the line goes on after `text`.
+    pub goes_on: bool,
     /// Byte ranges of the matches in `text`; empty for a line of the context.
     pub ranges: Vec<Range<usize>>,
     /// Whether the line matches. One that matches the empty text has no ranges.
@@ -39,6 +48,8 @@ pub(super) struct RawLine {
 pub(super) struct FileLines {
     /// Number of matching lines; 1 for a binary file.
     pub n_matches: u64,
+    /// Number of the first matching lines that are in `lines`: fewer if they take too much memory.
+    pub n_kept: u64,
     pub is_binary: bool,
     /// Whether the name of a definition matches where it is defined.
     pub has_definition: bool,
@@ -70,15 +81,16 @@ impl<'a> LineSearch<'a> {
     pub fn run(&mut self, file: &CorpusFile, bytes: &[u8]) -> FileLines {
         if is_binary(bytes) {
             let found = self.matches_any(bytes);
-            return FileLines { n_matches: u64::from(found), is_binary: true, ..FileLines::default() };
+            let n = u64::from(found);
+            return FileLines { n_matches: n, n_kept: n, is_binary: true, ..FileLines::default() };
         }
 
-        let mut lines = Collected { matchers: self.matchers, lines: Vec::new(), n_matches: 0 };
+        let mut lines = Collected::new(self.matchers);
         // Bytes in memory are searched without errors.
         let _ = self.searcher.search_slice(&self.matchers.wanted, bytes, &mut lines);
-        let Collected { mut lines, n_matches, .. } = lines;
+        let Collected { mut lines, n_matches, n_kept, .. } = lines;
         let has_definition = n_matches > 0 && self.add_symbols(file, bytes, &mut lines);
-        FileLines { n_matches, is_binary: false, has_definition, lines }
+        FileLines { n_matches, n_kept, is_binary: false, has_definition, lines }
     }
 
     /// Returns whether anything in `bytes` matches.
@@ -188,16 +200,63 @@ struct Collected<'a> {
     matchers: &'a Matchers,
     lines: Vec<RawLine>,
     n_matches: u64,
+    n_kept: u64,
+    /// Memory of `lines`, in bytes.
+    n_bytes: usize,
 }
 
-impl Collected<'_> {
-    fn push(&mut self, number: Option<u64>, bytes: &[u8], is_match: bool) {
-        let text = bytes.strip_suffix(b"\n").unwrap_or(bytes);
-        let ranges = if is_match { ranges(&self.matchers.wanted, text) } else { Vec::new() };
-        self.n_matches += u64::from(is_match);
-        let number = number.unwrap_or_default();
-        self.lines.push(RawLine { number, text: text.to_vec(), ranges, is_match, symbol: String::new() });
+impl<'a> Collected<'a> {
+    fn new(matchers: &'a Matchers) -> Collected<'a> {
+        Collected { matchers, lines: Vec::new(), n_matches: 0, n_kept: 0, n_bytes: 0 }
     }
+
+    fn push(&mut self, number: Option<u64>, bytes: &[u8], is_match: bool) {
+        self.n_matches += u64::from(is_match);
+        if self.n_bytes > MAX_LINES {
+            return;
+        }
+
+        let line = bytes.strip_suffix(b"\n").unwrap_or(bytes);
+        let mut ranges = if is_match { ranges(&self.matchers.wanted, line) } else { Vec::new() };
+        let kept = window(line, ranges.first().map_or(0, |range| range.start), MAX_LINE);
+
+        ranges.retain(|range| kept.start <= range.start && range.start < kept.end);
+        for range in &mut ranges {
+            *range = range.start - kept.start..range.end.min(kept.end) - kept.start;
+        }
+
+        self.n_kept += u64::from(is_match);
+        self.n_bytes += kept.len() + ranges.len() * size_of::<Range<usize>>() + size_of::<RawLine>();
+        self.lines.push(RawLine {
+            number: number.unwrap_or_default(),
+            n_before: kept.start,
+            goes_on: kept.end < line.len(),
+            text: line[kept].to_vec(),
+            ranges,
+            is_match,
+            symbol: String::new(),
+        });
+    }
+}
+
+/// At most `max` bytes of `text`, a third of them before `focus`, cut between characters.
+pub(super) fn window(text: &[u8], focus: usize, max: usize) -> Range<usize> {
+    if text.len() <= max {
+        return 0..text.len();
+    }
+
+    // Bytes of a character after its first are `0b10xxxxxx`.
+    let is_inner = |at: usize| text.get(at).is_some_and(|byte| byte & 0xC0 == 0x80);
+    let mut start = focus.saturating_sub(max / 3).min(text.len() - max);
+    let mut end = start + max;
+
+    while start < end && is_inner(start) {
+        start += 1;
+    }
+    while end > start && is_inner(end) {
+        end -= 1;
+    }
+    start..end
 }
 
 impl Sink for &mut Collected<'_> {

@@ -1,6 +1,7 @@
 //! Scan: the search of all candidates, on all cores.
 
 use std::borrow::Cow;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use codeweaver_base::sync;
@@ -18,6 +19,9 @@ use crate::query::error::QueryError;
 
 /// Number of files that a thread takes at a time.
 const UNIT: usize = 16;
+/// Size from which files are searched one after the other, so that the memory of a search does not grow with
+/// the number of cores.
+const LARGE: u64 = 4 << 20;
 /// Maximum number of bytes of lines that are kept. Further files are read again when their lines are shown.
 const MAX_KEPT: usize = 32 << 20;
 
@@ -29,6 +33,8 @@ pub(super) struct Hit {
     /// The encoding that the text was decoded from; `None` for UTF-8.
     pub encoding: Option<&'static str>,
     pub n_matches: u64,
+    /// Number of the first matching lines that can be shown.
+    pub n_kept: u64,
     pub is_binary: bool,
     pub has_definition: bool,
     /// `None` if there was no room.
@@ -64,14 +70,16 @@ impl Scan<'_> {
         let n_threads = cores.min(n_files.div_ceil(UNIT)).max(1);
         let (next, n_kept_bytes) = (AtomicUsize::new(0), AtomicUsize::new(0));
 
+        let large = Mutex::default();
+
         // This thread works too, so that a small search starts no other.
         let mut scanned = std::thread::scope(|scope| {
             let mut others = Vec::new();
             for _ in 1..n_threads {
-                others.push(scope.spawn(|| self.search_units(&next, &n_kept_bytes)));
+                others.push(scope.spawn(|| self.search_units(&next, &n_kept_bytes, &large)));
             }
 
-            let mut all = self.search_units(&next, &n_kept_bytes)?;
+            let mut all = self.search_units(&next, &n_kept_bytes, &large)?;
             for other in others {
                 all.append(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
             }
@@ -83,7 +91,13 @@ impl Scan<'_> {
     }
 
     /// Searches units of files from `next` on, which other threads move too, until none is left.
-    fn search_units(&self, next: &AtomicUsize, n_kept_bytes: &AtomicUsize) -> Result<Scanned, QueryError> {
+    /// Files that are large are searched by one thread at a time.
+    fn search_units(
+        &self,
+        next: &AtomicUsize,
+        n_kept_bytes: &AtomicUsize,
+        large: &Mutex<()>,
+    ) -> Result<Scanned, QueryError> {
         let n_files = self.corpus.files.len();
         let mut scanned = Scanned::default();
         let mut blobs = self.codebase.repo.blobs();
@@ -96,8 +110,26 @@ impl Scan<'_> {
             self.cancel.check()?;
 
             for at in start..n_files.min(start + UNIT) {
+                let _alone = self.is_large(at, &mut blobs).then(|| sync::lock(large));
                 self.file(at, &mut blobs, &mut search, n_kept_bytes, &mut scanned)?;
             }
+        }
+    }
+
+    /// Returns whether the file at `at` is large, or may be.
+    fn is_large(&self, at: usize, blobs: &mut BlobReader) -> bool {
+        let file = &self.corpus.files[at];
+        let known = file.doc.and_then(|(segment, ordinal)| {
+            let docs = self.corpus.reader.segments[segment].docs();
+            docs.get(ordinal as usize).map(|doc| u64::from(doc.blob_bytes))
+        });
+
+        match (known, &file.blob) {
+            (Some(size), _) => size >= LARGE,
+            // Only the header is read.
+            (None, Some(oid)) => !matches!(blobs.size(oid), Ok(Some(size)) if size < LARGE),
+            // Changed files are read under a lock already.
+            (None, None) => false,
         }
     }
 
@@ -142,10 +174,19 @@ impl Scan<'_> {
         }
 
         let n_bytes = found.lines.iter().map(|line| line.text.len() + size_of_val(line)).sum();
-        let FileLines { n_matches, is_binary, has_definition, .. } = found;
+        let FileLines { n_matches, n_kept, is_binary, has_definition, .. } = found;
         let has_room = n_kept_bytes.fetch_add(n_bytes, Relaxed) + n_bytes <= MAX_KEPT;
         let lines = has_room.then_some(found);
-        scanned.hits.push(Hit { file: at, language, encoding, n_matches, is_binary, has_definition, lines });
+        scanned.hits.push(Hit {
+            file: at,
+            language,
+            encoding,
+            n_matches,
+            n_kept,
+            is_binary,
+            has_definition,
+            lines,
+        });
         Ok(())
     }
 
