@@ -2,7 +2,7 @@
 
 use gix::objs::Kind;
 
-use super::objects::MAX_OBJECT_BYTES;
+use super::limits::MAX_OBJECT_BYTES;
 use super::{BStr, GitError, Objects, Oid, Repo};
 
 /// Reads blobs through one object database handle and one buffer. Each thread needs its own.
@@ -76,6 +76,7 @@ impl BlobReader {
         match self.objects.try_find(oid, &mut self.buffer) {
             Ok(Some(object)) => Ok((object.kind == Kind::Blob).then_some(object.data)),
             Ok(None) => Ok(None),
+
             Err(_) if is_too_large(&mut self.objects, oid) => Ok(None),
             // Not `unreadable`: `self.buffer` is still borrowed here.
             Err(error) => Err(GitError::BadObject {

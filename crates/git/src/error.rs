@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::Oid;
-use super::objects::MAX_OBJECT_BYTES;
+use super::limits::MAX_OBJECT_BYTES;
 
 /// A failure to read from git. `Display` states what failed and why; [`GitError::fix`] states what to do
 /// about it.
@@ -36,6 +36,9 @@ pub enum GitError {
     /// The tree holds more files than can be indexed.
     #[error("tree {tree} has more than {limit} files")]
     TooManyFiles { tree: Oid, limit: usize },
+    /// The tree has more paths than can be visited, from a few directories.
+    #[error("tree {tree} has the same directories in too many places")]
+    RepeatedDirectories { tree: Oid },
     /// A working tree is needed, the repository is bare.
     #[error("{} is a bare repository without working tree", path.display())]
     Bare { path: PathBuf },
@@ -67,7 +70,9 @@ impl GitError {
             GitError::UnknownRevision { .. } => {
                 "run `git rev-parse --verify REV` to see how git resolves the name"
             }
-            GitError::TooManyFiles { .. } => "index a subdirectory tree instead, `REV:dir`",
+            GitError::TooManyFiles { .. } | GitError::RepeatedDirectories { .. } => {
+                "index a subdirectory tree instead, `REV:dir`"
+            }
             GitError::Bare { .. } => "name a revision with --rev, or run in a clone that has files",
             GitError::NotACatalogue { .. } => "git codeweaver catalogue init DIR.git",
             GitError::PathEscapes { .. } => "use a path relative to the root of the repository",

@@ -12,6 +12,7 @@ mod error;
 mod history;
 pub mod hooks;
 pub mod import;
+mod limits;
 mod line_diff;
 mod members;
 mod object_names;
@@ -46,7 +47,7 @@ pub use members::{
     probe,
 };
 pub use object_names::object_names;
-pub use objects::{MAX_OBJECT_BYTES, Objects};
+pub use objects::Objects;
 pub use operation::Operation;
 pub use pathspec::{Pathspec, PathspecError, Prefix};
 pub use renames::{RenameSide, find_renames, shown_rename};
@@ -56,5 +57,6 @@ pub use sharing::directory_mode;
 pub use stash::is_store_stashed;
 pub use store_dir::{STORE_DIR, tracked_store};
 pub use tree::{
-    Mode, TreeChange, TreeComparer, TreeFile, diff_trees, entry_at, is_in_tree, walk_directory, walk_tree,
+    Mode, TreeChange, TreeComparer, TreeFile, TreeLookup, diff_trees, entry_at, is_in_tree, walk_directory,
+    walk_tree,
 };

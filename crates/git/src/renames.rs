@@ -4,6 +4,8 @@
 //! Here files of the working tree and of partial clones are compared too, so the contents come from the
 //! caller.
 
+use std::collections::VecDeque;
+
 use rustc_hash::FxHashMap;
 
 use super::{BStr, ByteSlice as _, Oid};
@@ -12,6 +14,8 @@ use super::{BStr, ByteSlice as _, Oid};
 const MIN_SIMILARITY: f64 = 0.5;
 /// Maximum number of pairs whose contents are compared; beyond it, only files of the same name are.
 const MAX_PAIRS: usize = 4_000;
+/// Maximum number of pairs of the same name whose contents are compared.
+const MAX_NAMED_PAIRS: usize = 50_000;
 /// Maximum size of a file that is compared by content.
 const MAX_BYTES: usize = 1 << 20;
 
@@ -30,80 +34,104 @@ pub fn find_renames(
     added: &[RenameSide<'_>],
     mut read: impl FnMut(usize, usize) -> Option<Vec<u8>>,
 ) -> Vec<(usize, usize)> {
-    let mut pairs = same_contents(deleted, added);
-    let old: Vec<usize> = (0..deleted.len()).filter(|&at| !has_old(&pairs, at)).collect();
-    let new: Vec<usize> = (0..added.len()).filter(|&at| !has_new(&pairs, at)).collect();
-    let needs_name = old.len() * new.len() > MAX_PAIRS;
+    let mut paired = Paired::new(deleted.len(), added.len());
+    pair_same_contents(deleted, added, &mut paired);
 
     // Each file is read once, however many others it is compared with.
     let mut sketches: [FxHashMap<usize, Option<Sketch>>; 2] = Default::default();
     let mut scored: Vec<(f64, bool, usize, usize)> = Vec::new();
 
-    for &o in &old {
-        for &n in &new {
+    for (o, n) in candidates(deleted, added, &paired) {
+        for (side, at) in [(0, o), (1, n)] {
+            sketches[side].entry(at).or_insert_with(|| Sketch::from_text(&read(side, at)?));
+        }
+        let (Some(Some(before)), Some(Some(after))) = (sketches[0].get(&o), sketches[1].get(&n)) else {
+            continue;
+        };
+
+        let similarity = before.similarity(after);
+        if similarity >= MIN_SIMILARITY {
             let has_name = file_name(deleted[o].path) == file_name(added[n].path);
-            if needs_name && !has_name {
-                continue;
-            }
-
-            for (side, at) in [(0, o), (1, n)] {
-                sketches[side].entry(at).or_insert_with(|| Sketch::from_text(&read(side, at)?));
-            }
-            let (Some(Some(before)), Some(Some(after))) = (sketches[0].get(&o), sketches[1].get(&n)) else {
-                continue;
-            };
-
-            let similarity = before.similarity(after);
-            if similarity >= MIN_SIMILARITY {
-                scored.push((similarity, has_name, o, n));
-            }
+            scored.push((similarity, has_name, o, n));
         }
     }
 
     scored.sort_by(|a, b| b.0.total_cmp(&a.0).then(b.1.cmp(&a.1)).then((a.2, a.3).cmp(&(b.2, b.3))));
     for (_, _, o, n) in scored {
-        if !has_old(&pairs, o) && !has_new(&pairs, n) {
-            pairs.push((o, n));
-        }
+        paired.pair(o, n);
     }
 
-    pairs.sort_unstable();
-    pairs
+    paired.pairs.sort_unstable();
+    paired.pairs
 }
 
-/// Returns whether a deleted file is paired already.
-fn has_old(pairs: &[(usize, usize)], at: usize) -> bool {
-    pairs.iter().any(|&(old, _)| old == at)
+/// The pairs that were found.
+struct Paired {
+    pairs: Vec<(usize, usize)>,
+    has_old: Vec<bool>,
+    has_new: Vec<bool>,
 }
 
-/// Returns whether an added file is paired already.
-fn has_new(pairs: &[(usize, usize)], at: usize) -> bool {
-    pairs.iter().any(|&(_, new)| new == at)
+impl Paired {
+    fn new(n_deleted: usize, n_added: usize) -> Paired {
+        Paired { pairs: Vec::new(), has_old: vec![false; n_deleted], has_new: vec![false; n_added] }
+    }
+
+    /// Pairs two files, unless one of them has another already.
+    fn pair(&mut self, old: usize, new: usize) {
+        if !self.has_old[old] && !self.has_new[new] {
+            self.pairs.push((old, new));
+            self.has_old[old] = true;
+            self.has_new[new] = true;
+        }
+    }
+}
+
+/// The pairs of files whose contents are compared: all of those that have no other yet, or, if these are too
+/// many, those with the same name.
+fn candidates(deleted: &[RenameSide<'_>], added: &[RenameSide<'_>], paired: &Paired) -> Vec<(usize, usize)> {
+    let free = |taken: &[bool]| -> Vec<usize> { (0..taken.len()).filter(|&at| !taken[at]).collect() };
+    let (old, new) = (free(&paired.has_old), free(&paired.has_new));
+    if old.len() * new.len() <= MAX_PAIRS {
+        return old.iter().flat_map(|&o| new.iter().map(move |&n| (o, n))).collect();
+    }
+
+    let mut by_name: FxHashMap<&[u8], Vec<usize>> = FxHashMap::default();
+    for &n in &new {
+        by_name.entry(file_name(added[n].path)).or_default().push(n);
+    }
+    let named = old.iter().flat_map(|&o| {
+        let same = by_name.get(file_name(deleted[o].path)).into_iter().flatten();
+        same.map(move |&n| (o, n))
+    });
+    // Thousands of files may have one name, such as `mod.rs`.
+    named.take(MAX_NAMED_PAIRS).collect()
 }
 
 /// Pairs files with the same oid; those with the same name first.
-fn same_contents(deleted: &[RenameSide<'_>], added: &[RenameSide<'_>]) -> Vec<(usize, usize)> {
-    let mut by_oid: FxHashMap<Oid, Vec<usize>> = FxHashMap::default();
+fn pair_same_contents(deleted: &[RenameSide<'_>], added: &[RenameSide<'_>], paired: &mut Paired) {
+    let mut by_name: FxHashMap<(Oid, &[u8]), VecDeque<usize>> = FxHashMap::default();
+    let mut by_oid: FxHashMap<Oid, VecDeque<usize>> = FxHashMap::default();
     for (at, file) in added.iter().enumerate() {
-        by_oid.entry(file.oid).or_default().push(at);
+        by_name.entry((file.oid, file_name(file.path))).or_default().push_back(at);
+        by_oid.entry(file.oid).or_default().push_back(at);
     }
 
-    let mut pairs = Vec::new();
-    for needs_name in [true, false] {
-        for (o, file) in deleted.iter().enumerate() {
-            if has_old(&pairs, o) {
-                continue;
-            }
-            let Some(candidates) = by_oid.get_mut(&file.oid) else { continue };
-            let name = file_name(file.path);
-            let found = candidates.iter().position(|&n| !needs_name || file_name(added[n].path) == name);
-            if let Some(at) = found {
-                pairs.push((o, candidates.remove(at)));
-            }
+    for (o, file) in deleted.iter().enumerate() {
+        if let Some(n) = by_name.get_mut(&(file.oid, file_name(file.path))).and_then(VecDeque::pop_front) {
+            paired.pair(o, n);
         }
     }
 
-    pairs
+    for (o, file) in deleted.iter().enumerate() {
+        let Some(same) = by_oid.get_mut(&file.oid).filter(|_| !paired.has_old[o]) else { continue };
+        while let Some(n) = same.pop_front() {
+            if !paired.has_new[n] {
+                paired.pair(o, n);
+                break;
+            }
+        }
+    }
 }
 
 fn file_name(path: &BStr) -> &[u8] {
@@ -205,6 +233,23 @@ mod tests {
         let pairs = renames(&[("x/a", text), ("x/b", text)], &[("y/b", text), ("y/a", text)]);
         assert_eq!(pairs, ["x/a y/a", "x/b y/b"]);
         assert!(renames(&[("a", "missing")], &[("b", text)]).is_empty());
+    }
+
+    #[test]
+    fn tens_of_thousands_of_files_are_paired() {
+        let oid = |at: usize| hash_blob(&(at / 2).to_le_bytes(), gix::hash::Kind::Sha1);
+        let paths =
+            |dir: &str| -> Vec<BString> { (0..30_000).map(|n| format!("{dir}/f{n}").into()).collect() };
+        let (old, new) = (paths("old"), paths("new"));
+        let sides = |paths: &'static [BString]| -> Vec<RenameSide<'static>> {
+            let side =
+                |(at, path): (usize, &'static BString)| RenameSide { path: path.as_ref(), oid: oid(at) };
+            paths.iter().enumerate().map(side).collect()
+        };
+        let (old, new) = (sides(old.leak()), sides(new.leak()));
+        let pairs = find_renames(&old, &new, |_, _| None);
+        assert!(pairs.iter().enumerate().all(|(at, pair)| *pair == (at, at)));
+        assert_eq!(pairs.len(), 30_000);
     }
 
     #[test]

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 use codeweaver_base::sync;
 
 use super::error::one_line;
+use super::limits::MEMORY_SETTINGS;
 use super::members::{self, MemberStores};
-use super::objects::MEMORY_SETTINGS;
 use super::{GitError, Oid};
 
 /// Variables that git sets for hooks and aliases, which name the repository.

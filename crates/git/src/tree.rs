@@ -3,12 +3,19 @@
 use std::cmp::Ordering;
 
 use gix::objs::{Kind, TreeRefIter, tree::EntryKind};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{BStr, BString, ByteVec as _, GitError, MEMBERS_FILE, Objects, Oid, Repo};
 
 /// Maximum number of files. A larger tree is made to exhaust memory, for example by nested copies of one
 /// subtree.
 const MAX_FILES: usize = 8_000_000;
+/// Number of files and directories that any tree may have.
+const FREE_PATHS: usize = 100_000;
+/// Maximum number of further ones for each byte of the different directories, which take some 40 bytes for an
+/// entry. Copies of vendored directories stay far below; a tree that has one subtree in many places, which
+/// have it in many places again, has more paths than can be visited.
+const PATHS_PER_BYTE: usize = 2;
 /// Maximum depth of directories. A deeper tree cannot be checked out on any platform.
 const MAX_DEPTH: usize = 1_000;
 
@@ -114,6 +121,78 @@ fn find_entry(repo: &Repo, tree: &Oid, path: &BStr) -> Result<Option<(Oid, Optio
     Ok(None)
 }
 
+/// Finds files of one tree by their paths. Each directory is read once if the paths are sorted.
+pub struct TreeLookup {
+    reader: Reader,
+    root: Oid,
+    /// The directories on the way to the last path, from the root on.
+    open: Vec<OpenDirectory>,
+}
+
+/// A directory of a tree, with its entries by name.
+struct OpenDirectory {
+    /// Name in the directory above.
+    name: BString,
+    entries: FxHashMap<BString, (Oid, Option<Mode>)>,
+}
+
+impl TreeLookup {
+    /// Creates a look-up in the tree `root` of `repo`.
+    pub fn new(repo: &Repo, root: Oid) -> TreeLookup {
+        TreeLookup { reader: Reader::new(repo, root), root, open: Vec::new() }
+    }
+
+    /// As [`entry_at`].
+    ///
+    /// # Errors
+    /// A directory cannot be read.
+    pub fn find(&mut self, path: &BStr) -> Result<Option<TreeFile>, GitError> {
+        let mut parents: Vec<&[u8]> = path.split(|byte| *byte == b'/').collect();
+        // A split has one part at least.
+        let name = parents.pop().unwrap_or_default();
+
+        self.close_others(&parents);
+        if self.open.is_empty() {
+            self.enter(b"", self.root)?;
+        }
+        while self.open.len() <= parents.len() {
+            let next = parents[self.open.len() - 1];
+            match self.entry(next) {
+                Some((tree, None)) => self.enter(next, tree)?,
+                Some((_, Some(_))) | None => return Ok(None),
+            }
+        }
+
+        let found = self.entry(name);
+        Ok(found.and_then(|(oid, mode)| Some(TreeFile { path: path.to_owned(), oid, mode: mode? })))
+    }
+
+    /// Leaves the directories that are not on the way to one with these names.
+    fn close_others(&mut self, parents: &[&[u8]]) {
+        let below_root = self.open.iter().skip(1);
+        let n_common = below_root.zip(parents).take_while(|(open, name)| open.name == **name).count();
+        self.open.truncate(n_common + 1);
+    }
+
+    /// Enters the directory `name` of the last one.
+    fn enter(&mut self, name: &[u8], tree: Oid) -> Result<(), GitError> {
+        let mut buffer = Vec::new();
+        let mut entries = FxHashMap::default();
+        for entry in self.reader.entries(&tree, &mut buffer)? {
+            let entry = entry?;
+            entries.entry(BString::from(entry.name)).or_insert((entry.oid, entry.mode));
+        }
+
+        self.open.push(OpenDirectory { name: name.into(), entries });
+        Ok(())
+    }
+
+    /// The entry `name` of the last directory.
+    fn entry(&self, name: &[u8]) -> Option<(Oid, Option<Mode>)> {
+        self.open.last()?.entries.get(BStr::new(name)).copied()
+    }
+}
+
 /// Compares two trees: the files in which `new` differs from `old` (all of them, if there is no old tree),
 /// sorted by path.
 ///
@@ -189,11 +268,24 @@ struct Reader {
     objects: Objects,
     root: Oid,
     spare: Vec<Vec<u8>>,
+    /// The directories of a walk.
+    seen: FxHashSet<Oid>,
+    /// Number of bytes of `seen`.
+    n_bytes: usize,
+    /// Number of directories that were entered, the same ones counted again.
+    n_entered: usize,
 }
 
 impl Reader {
     fn new(repo: &Repo, root: Oid) -> Self {
-        Reader { objects: repo.objects(), root, spare: Vec::new() }
+        Reader {
+            objects: repo.objects(),
+            root,
+            spare: Vec::new(),
+            seen: FxHashSet::default(),
+            n_bytes: 0,
+            n_entered: 0,
+        }
     }
 
     /// Reads the entries of a directory, without those that cannot be checked out.
@@ -215,6 +307,9 @@ impl Reader {
             }
             object.data
         };
+        if self.seen.insert(tree) {
+            self.n_bytes += data.len();
+        }
 
         // The list of the members of a catalogue is not one of its files.
         let hidden = self.objects.is_catalogue().then_some(MEMBERS_FILE.as_bytes());
@@ -283,6 +378,8 @@ impl Reader {
         if old == Some(new) {
             return Ok(changes);
         }
+        self.seen.clear();
+        (self.n_bytes, self.n_entered) = (0, 0);
 
         self.changes((old, Some(new)), &mut BString::default(), 0, enters, &mut changes)?;
 
@@ -357,10 +454,14 @@ impl Reader {
         Ok(())
     }
 
-    /// Refuses trees that are made to exhaust memory or the stack.
-    fn check_bounds(&self, depth: usize, n_files: usize) -> Result<(), GitError> {
+    /// Counts a directory that is entered, and refuses trees that are made to exhaust memory, time or the stack.
+    fn check_bounds(&mut self, depth: usize, n_files: usize) -> Result<(), GitError> {
+        self.n_entered += 1;
         if depth > MAX_DEPTH || n_files > MAX_FILES {
             return Err(GitError::TooManyFiles { tree: self.root, limit: MAX_FILES });
+        }
+        if self.n_entered + n_files > FREE_PATHS + PATHS_PER_BYTE * self.n_bytes {
+            return Err(GitError::RepeatedDirectories { tree: self.root });
         }
         Ok(())
     }
@@ -497,6 +598,15 @@ mod tests {
         for absent in ["dir", "dir/sub", "nope", "run.sh/x", "", "dir/", "../a", "/a"] {
             assert_eq!(at(absent), None, "{absent}");
         }
+
+        let mut lookup = TreeLookup::new(&open, tree);
+        let files = walk_tree(&open, &tree).unwrap();
+        for file in files.iter().chain(files.iter().rev()) {
+            assert_eq!(lookup.find(file.path.as_ref()).unwrap().as_ref(), Some(file));
+        }
+        for absent in ["dir", "dir/sub", "nope", "dir/nope/x", "run.sh/x", "", "dir/", "../a", "/a"] {
+            assert_eq!(lookup.find(absent.into()).unwrap(), None, "{absent}");
+        }
     }
 
     #[test]
@@ -519,6 +629,23 @@ mod tests {
         {
             assert_eq!(diff(&repo, old, new), git_diff(&repo, old, new), "{old} {new}");
             assert_eq!(walked(&repo, new), listed(&repo, new));
+        }
+    }
+
+    #[test]
+    fn a_tree_that_repeats_itself_is_refused() {
+        let repo = mixed();
+        let (file, empty) = (repo.oid("HEAD:a"), repo.write_object("tree", b""));
+        for (mode, leaf) in [("100644", file), ("40000", empty)] {
+            let mut tree = leaf;
+            for level in 0..30 {
+                let mode = if level == 0 { mode } else { "40000" };
+                let entries = (0..4).map(|n| [format!("{mode} {n}\0").as_bytes(), tree.as_slice()].concat());
+                tree = repo.write_object("tree", &entries.collect::<Vec<_>>().concat());
+            }
+            let is_refused = |error: GitError| matches!(error, GitError::RepeatedDirectories { .. });
+            assert!(walk_tree(&repo.open(), &tree).is_err_and(is_refused));
+            assert!(diff_trees(&repo.open(), None, &tree).is_err_and(is_refused));
         }
     }
 

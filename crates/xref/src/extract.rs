@@ -174,6 +174,14 @@ mod tests {
     }
 
     #[test]
+    fn a_tree_that_is_too_deep_is_not_read() {
+        let ruby = dialect::for_language("ruby").unwrap();
+        let nested = |n: usize| format!("{}call_it(n)\n{}", "if x\n".repeat(n), "end\n".repeat(n));
+        assert!(read(nested(20_000).as_bytes(), ruby).is_err());
+        assert!(read(nested(50).as_bytes(), ruby).is_ok());
+    }
+
+    #[test]
     fn calls_are_extracted_with_their_receivers() {
         assert_eq!(
             uses("python", "f(1)\nself.g(2)\na.b.h()\n(x + y).k()\nsuper().m()\n"),

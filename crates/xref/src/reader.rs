@@ -16,6 +16,9 @@ use super::queries::{self, Capture, CompiledQuery};
 const MAX_PATH_BYTES: usize = 200;
 /// Maximum number of references, and of bindings, kept from one file.
 pub(super) const MAX_FACTS: usize = 100_000;
+/// Maximum depth of a syntax tree. The parent of a node is found from the root, so a climb through the parents
+/// takes the square of the depth, for each name.
+const MAX_DEPTH: u32 = 1_000;
 /// Maximum number of match states of a query in progress.
 const MATCH_LIMIT: u32 = 4096;
 
@@ -27,7 +30,30 @@ pub(super) fn parsed(
     let grammar = grammar::by_language(dialect.language).ok_or(Unparsed)?;
     let queries = queries::for_dialect(dialect).ok_or(Unparsed)?;
     let tree = semantic::parse(index, grammar).map_err(|_| Unparsed)?;
+    if is_deep(&tree) {
+        return Err(Unparsed);
+    }
     Ok((tree, queries))
+}
+
+/// Returns whether a tree has more than [`MAX_DEPTH`] levels.
+fn is_deep(tree: &Tree) -> bool {
+    let mut cursor = tree.walk();
+
+    loop {
+        if cursor.goto_first_child() {
+            if cursor.depth() > MAX_DEPTH {
+                return true;
+            }
+            continue;
+        }
+
+        while !cursor.goto_next_sibling() {
+            if !cursor.goto_parent() {
+                return false;
+            }
+        }
+    }
 }
 
 /// The captures of one match.

@@ -9,5 +9,6 @@ mod damage_served;
 mod faults;
 mod hostile_input;
 mod hostile_repository;
+mod memory;
 pub mod mounts;
 mod other_versions;

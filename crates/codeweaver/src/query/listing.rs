@@ -233,7 +233,10 @@ impl Lister<'_> {
 
         let mut blobs = codebase.repo.blobs();
         let mut n_sizes = 0;
-        for (path, known) in known {
+        for (at, (path, known)) in known.into_iter().enumerate() {
+            if at.is_multiple_of(1024) {
+                self.request.cancel.check()?;
+            }
             if !self.has_path(&path) {
                 continue;
             }
@@ -257,10 +260,6 @@ impl Lister<'_> {
             let is_too_large = file.bytes.is_some_and(|bytes| bytes > policy.max_blob_bytes());
             file.skipped = file.skipped.or(is_too_large.then_some(SkipReason::TooLarge));
             listing.files.push(file);
-
-            if listing.files.len().is_multiple_of(4096) {
-                self.request.cancel.check()?;
-            }
         }
 
         Ok(())

@@ -161,6 +161,9 @@ impl From<GitError> for ServiceError {
             GitError::TooManyFiles { .. } => {
                 (error.to_string(), "the whole tree is held in memory".to_owned())
             }
+            GitError::RepeatedDirectories { .. } => {
+                (error.to_string(), "its paths take longer to list than anyone can wait".to_owned())
+            }
             GitError::NotACatalogue { .. } => {
                 (error.to_string(), "its configuration does not have `codeweaver.catalogue`".to_owned())
             }

@@ -11,7 +11,7 @@ use gix::refs::{Target, file};
 
 use super::MemberState;
 use crate::error::one_line;
-use crate::objects::MAX_DECODED_BYTES;
+use crate::limits::MAX_DECODED_BYTES;
 use crate::{Member, Oid};
 
 /// Maximum number of symbolic references and tags on the way to a commit.

@@ -19,7 +19,7 @@ use codeweaver_base::sync;
 
 use super::{Members, by_tree, list_in, objects_of, read_members};
 use crate::Oid;
-use crate::objects::MAX_DECODED_BYTES;
+use crate::limits::MAX_DECODED_BYTES;
 
 /// Number of object stores that stay open. Each costs a few memory maps.
 const MAX_OPEN: usize = 256;

@@ -17,7 +17,7 @@ use super::untracked::Excludes;
 use crate::{BStr, BString, ByteSlice as _, ByteVec as _, GitError, Mode, Oid, Repo, hash_blob};
 
 /// Maximum size of files that are read. Larger ones get the null oid; no setting of the index admits them.
-pub(super) const MAX_READ_BYTES: u64 = crate::objects::MAX_OBJECT_BYTES;
+pub(super) const MAX_READ_BYTES: u64 = crate::limits::MAX_OBJECT_BYTES;
 
 /// Reads files of one working tree; keeps the index and the attributes between files. Git's index is read
 /// when the first file needs it.

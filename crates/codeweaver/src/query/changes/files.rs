@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use codeweaver_git::worktree::FileState;
 use codeweaver_git::{
-    self as git, BStr, BString, Mode, Oid, RenameSide, TreeComparer, diff_lines, find_renames,
+    BStr, BString, Mode, Oid, RenameSide, TreeComparer, TreeLookup, diff_lines, find_renames,
 };
 use codeweaver_index::Target;
 use codeweaver_index::policy::{PathDecision, PathFlags, SkipReason};
@@ -108,7 +108,7 @@ impl Changes<'_> {
     /// state, the uncommitted ones.
     ///
     /// # Errors
-    /// [`git::GitError`] if a tree cannot be read, as in a partial clone without trees.
+    /// [`codeweaver_git::GitError`] if a tree cannot be read, as in a partial clone without trees.
     pub fn files(&mut self) -> Result<Vec<FileChange>, QueryError> {
         let mut files = match (&self.ends.from, self.ends.to.tree) {
             (Some(from), Some(to)) => {
@@ -129,6 +129,7 @@ impl Changes<'_> {
         files.retain(|file| paths.matches(file.path.as_ref()) || paths.matches(file.older_path()));
 
         for file in &mut files {
+            self.request.cancel.check()?;
             self.judge(file);
         }
         files.sort_by(|a, b| (a.rank, &a.path).cmp(&(b.rank, &b.path)));
@@ -151,14 +152,14 @@ impl Changes<'_> {
 
         let mut by_path: BTreeMap<BString, FileChange> =
             files.into_iter().map(|file| (file.path.clone(), file)).collect();
+        let mut committed_files = head.tree.map(|tree| TreeLookup::new(&codebase.repo, tree));
+
         for change in &status.changes.changes {
-            let committed = match by_path.remove(&change.path) {
-                Some(file) => file.old,
-                None => match &head.tree {
-                    Some(tree) => git::entry_at(&codebase.repo, tree, change.path.as_ref())?
-                        .map(|file| (file.oid, file.mode)),
-                    None => None,
-                },
+            self.request.cancel.check()?;
+            let committed = match (by_path.remove(&change.path), &mut committed_files) {
+                (Some(file), _) => file.old,
+                (None, Some(files)) => files.find(change.path.as_ref())?.map(|file| (file.oid, file.mode)),
+                (None, None) => None,
             };
             let new = change.bytes.as_ref().map(|blob| (blob.oid, blob.mode));
 
@@ -196,10 +197,10 @@ impl Changes<'_> {
 
         let old_sides: Vec<_> = deleted.iter().map(|&at| rename_side(&files[at])).collect();
         let new_sides: Vec<_> = added.iter().map(|&at| rename_side(&files[at])).collect();
-        let (contents, deadline) = (&mut self.contents, self.deadline);
+        let (contents, deadline, cancel) = (&mut self.contents, self.deadline, &self.request.cancel);
         // After the deadline no contents are compared, so only files with the same contents are paired.
         let pairs = find_renames(&old_sides, &new_sides, |side, at| {
-            if std::time::Instant::now() > deadline {
+            if std::time::Instant::now() > deadline || cancel.is_cancelled() {
                 return None;
             }
             let text = match side {
@@ -209,21 +210,18 @@ impl Changes<'_> {
             text.ok().flatten()
         });
 
-        let mut gone = Vec::new();
+        let mut is_gone = vec![false; files.len()];
         for (old_at, new_at) in pairs {
             let (old_path, old) = (files[deleted[old_at]].path.clone(), files[deleted[old_at]].old);
             let file = &mut files[added[new_at]];
             file.kind = FileChangeKind::Renamed;
             file.old_path = Some(old_path);
             file.old = old;
-            gone.push(deleted[old_at]);
+            is_gone[deleted[old_at]] = true;
         }
 
-        // From the last on, so that the positions of the others stay valid.
-        gone.sort_unstable();
-        for at in gone.into_iter().rev() {
-            files.remove(at);
-        }
+        let mut gone = is_gone.into_iter();
+        files.retain(|_| !gone.next().unwrap_or_default());
         Ok(())
     }
 
