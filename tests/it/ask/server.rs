@@ -739,3 +739,17 @@ fn scenario_error_handling() {
     assert_eq!(error["type"], "error");
     assert_eq!(client.ask("how do I turn hooks off").last().unwrap()["type"], "stream_end");
 }
+
+#[test]
+fn silent_clients_do_not_keep_others_out() {
+    let repo = repo();
+    let server = Server::ready(&repo, &[]);
+    let greeted: Vec<Client> = (0..64).map(|_| server.connect()).collect();
+    let mut client = server.connect();
+    client.receive();
+    let silent: Vec<TcpStream> = (0..64).map(|_| TcpStream::connect(server.address()).unwrap()).collect();
+    let mut other = server.connect();
+    other.receive();
+    assert_eq!(other.ask("which port").last().unwrap()["type"], "stream_end");
+    drop((greeted, silent));
+}

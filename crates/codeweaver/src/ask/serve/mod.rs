@@ -3,7 +3,7 @@
 //! * [`protocol`]: the messages.
 //! * [`held`]: an index in memory.
 //! * [`shared`]: the state of all connections, replaced as a whole.
-//! * [`session`]: one connection.
+//! * [`session`]: one connection. `connections`: their number.
 //!
 //! One thread accepts connections, each connection has its own, and the calling thread loads the indexes,
 //! reloads them every `ask.reload_interval` seconds, and checks every half second whether a configuration
@@ -17,6 +17,7 @@
 //! none. A watcher that handles all these cases polls as well. Changes of documents are found at reloads,
 //! which compare times and sizes.
 
+mod connections;
 pub mod held;
 pub mod protocol;
 mod session;
@@ -27,7 +28,6 @@ use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
 use codeweaver_config::{ConfigError, Settings, Sources};
@@ -37,11 +37,10 @@ use codeweaver_index::{Codebase, IndexError, Target, UpdateOptions, updater};
 use super::api::{Api, ApiError, key_of_environment};
 use super::collection::{Collection, CollectionError, Collections};
 use crate::query::QueryError;
+use connections::Connections;
 use held::Held;
 use shared::Shared;
 
-/// Maximum number of connections; further ones are closed.
-const MAX_CONNECTIONS: usize = 64;
 /// Time between two checks of the configuration.
 const TICK: Duration = Duration::from_millis(500);
 
@@ -292,7 +291,7 @@ fn accept(listener: TcpListener, shared: Arc<Shared>) {
 
 /// Accepts connections until the server ends.
 fn accept_all(listener: &TcpListener, shared: &Arc<Shared>) {
-    let n_connections = Arc::new(AtomicUsize::new(0));
+    let connections = Arc::new(Connections::default());
     for stream in listener.incoming() {
         if shared.is_ending() {
             return;
@@ -303,26 +302,19 @@ fn accept_all(listener: &TcpListener, shared: &Arc<Shared>) {
             continue;
         };
 
-        connect(stream, shared, &n_connections);
+        connect(stream, shared, &connections);
     }
 }
 
-/// Serves a connection in a thread of its own, unless there are too many.
-fn connect(stream: TcpStream, shared: &Arc<Shared>, n_connections: &Arc<AtomicUsize>) {
-    if n_connections.fetch_add(1, Ordering::Relaxed) >= MAX_CONNECTIONS {
-        n_connections.fetch_sub(1, Ordering::Relaxed);
-        return;
-    }
+/// Serves a connection in a thread of its own, unless all clients are being answered.
+fn connect(stream: TcpStream, shared: &Arc<Shared>, connections: &Arc<Connections>) {
+    let Ok(Some(counted)) = connections.add(&stream) else { return };
 
-    let (shared, counted) = (shared.clone(), n_connections.clone());
-    let spawned = std::thread::Builder::new().name("session".into()).spawn(move || {
-        session::serve(stream, &shared);
-        counted.fetch_sub(1, Ordering::Relaxed);
-    });
-
-    if spawned.is_err() {
-        n_connections.fetch_sub(1, Ordering::Relaxed);
-    }
+    let shared = shared.clone();
+    // Without a thread, the connection is closed.
+    let _ = std::thread::Builder::new()
+        .name("session".into())
+        .spawn(move || session::serve(stream, &shared, &counted));
 }
 
 /// The settings in effect, and the stat data of the files that they come from. The configuration of a

@@ -8,6 +8,7 @@ use tungstenite::http::StatusCode;
 use tungstenite::protocol::WebSocketConfig;
 use tungstenite::{Message, WebSocket};
 
+use super::connections::Counted;
 use super::protocol::{MAX_QUERY_BYTES, Query, Readiness, Reply};
 use super::shared::Shared;
 use crate::ask::answer::NOTHING_FOUND;
@@ -22,14 +23,14 @@ const BURST: f64 = 40.0;
 const PER_SECOND: f64 = 20.0;
 
 /// Serves one client until it leaves.
-pub fn serve(stream: TcpStream, shared: &Shared) {
-    if let Err(error) = converse(stream, shared) {
+pub fn serve(stream: TcpStream, shared: &Shared, counted: &Counted) {
+    if let Err(error) = converse(stream, shared, counted) {
         tracing::debug!(component = "serve", operation = "session", %error, "the connection has ended");
     }
 }
 
 /// Makes the handshake and answers queries until the connection ends.
-fn converse(stream: TcpStream, shared: &Shared) -> Result<(), Box<dyn std::error::Error>> {
+fn converse(stream: TcpStream, shared: &Shared, counted: &Counted) -> Result<(), Box<dyn std::error::Error>> {
     stream.set_read_timeout(Some(IO_TIMEOUT))?;
     stream.set_write_timeout(Some(IO_TIMEOUT))?;
     stream.set_nodelay(true)?;
@@ -77,7 +78,11 @@ fn converse(stream: TcpStream, shared: &Shared) -> Result<(), Box<dyn std::error
         }
 
         match text.and_then(Query::parse) {
-            Ok(Query::Query { question, index }) => reply(&mut socket, shared, &question, index.as_deref())?,
+            Ok(Query::Query { question, index }) => {
+                counted.work();
+                reply(&mut socket, shared, &question, index.as_deref())?;
+                counted.wait();
+            }
             Err(message) => send(&mut socket, &Reply::Error { message })?,
         }
     }
