@@ -1,6 +1,7 @@
 //! Helpers that all crates of git-codeweaver share: locks, random ids, atomic file replacement, memory maps
 //! and SIMD kernels, child processes.
 
+pub mod descriptors;
 pub mod durable;
 pub mod process;
 pub mod random;

@@ -49,13 +49,13 @@ fn stream_lines(work: &Work, lines: &Lines) -> Result<(), Failure> {
         Ok(StreamEnd { total_lines, total_files, warnings })
     })?;
 
-    lines.send(&end).map(|_| ())
+    lines.send(&end, work).map(|_| ())
 }
 
 /// Sends a file with its lines, unless the request is cancelled.
 fn send_file(file: &GrepFile, work: &Work, lines: &Lines) -> Result<(), QueryError> {
     work.cancel.check()?;
-    match lines.send(file) {
+    match lines.send(file, work) {
         Ok(true) => Ok(()),
         Ok(false) => Err(QueryError::Cancelled),
         Err(failure) => Err(QueryError::Internal { message: failure.why }),

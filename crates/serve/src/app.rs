@@ -21,6 +21,10 @@ use super::{Options, ServeError};
 /// Maximum number of waiting requests per slot; further ones are refused.
 const WAITING_PER_SLOT: usize = 32;
 
+/// Maximum number of answers that are sent as they are found. Each takes a thread of the pool while its client
+/// is slow; the others are for requests.
+const MAX_STREAMS: usize = 32;
+
 /// Maximum age of the cached status of the index.
 const STATUS_AGE: Duration = Duration::from_secs(1);
 
@@ -37,6 +41,8 @@ pub struct App {
     pub started: Instant,
     /// One permit for each request in progress: two per core. More requests would only slow each other down.
     pub slots: Arc<Semaphore>,
+    /// One permit for each answer that is sent as it is found.
+    pub streams: Arc<Semaphore>,
     status: Mutex<Option<(Instant, Arc<StatusReport>)>>,
     n_waiting: AtomicUsize,
     max_waiting: usize,
@@ -63,6 +69,7 @@ impl App {
             metrics: Metrics::new()?,
             started: Instant::now(),
             slots: Arc::new(Semaphore::new(n_slots)),
+            streams: Arc::new(Semaphore::new(MAX_STREAMS)),
             status: Mutex::default(),
             n_waiting: AtomicUsize::new(0),
             max_waiting: n_slots * WAITING_PER_SLOT,

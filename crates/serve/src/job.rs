@@ -1,7 +1,7 @@
 //! Job: the work of one request, on a thread of the pool.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use axum::extract::FromRequestParts;
@@ -13,7 +13,10 @@ use codeweaver::query::response::IndexInfo;
 use codeweaver::query::view::freshness::RequestUpdate;
 use codeweaver::query::{Cancel, FileText, Outline, QueryError, Searcher};
 use codeweaver::service::{self, Caller, Patience, Progress, RequestId, Requests, Waits};
+use codeweaver_base::sync;
 use codeweaver_index::{Codebase, background};
+use tokio::runtime::Handle;
+use tokio::sync::OwnedSemaphorePermit;
 
 use super::TIME_LIMIT;
 use super::access::Access;
@@ -51,6 +54,8 @@ pub struct Work {
     pub cancel: Cancel,
     /// The reasons for which the request has waited for its index, for the warnings of its answer.
     pub waits: Waits,
+    /// The permit to work; `None` during a pause.
+    slot: Mutex<Option<OwnedSemaphorePermit>>,
 }
 
 impl Work {
@@ -60,6 +65,15 @@ impl Work {
 
     pub fn codebase(&self) -> &Codebase {
         &self.searcher.codebase
+    }
+
+    /// Calls `wait`, which waits for the client, while another request works in place of this one.
+    pub fn pause<T>(&self, wait: impl FnOnce() -> T) -> T {
+        drop(sync::lock(&self.slot).take());
+        let waited = wait();
+        let slot = Handle::current().block_on(self.app.slots.clone().acquire_owned());
+        *sync::lock(&self.slot) = slot.ok();
+        waited
     }
 
     /// Runs `query`, which may start an update. If the index is damaged, it is repaired and `query` runs
@@ -146,10 +160,10 @@ impl Job {
 
         let done = tokio::task::spawn_blocking(move || {
             // The slot is free when the work ends, not when the client has gone.
-            let _slot = slot;
+            let slot = Mutex::new(Some(slot));
             id.run(|| {
                 let searcher = app.searcher()?;
-                work(&Work { app, searcher, params, access, cancel, waits: Waits::default() })
+                work(&Work { app, searcher, params, access, cancel, waits: Waits::default(), slot })
             })
         });
 

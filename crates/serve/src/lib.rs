@@ -4,7 +4,8 @@
 //! listener ─► guard ─► routes ─► job (on a pool of threads) ─► query, xref, index
 //! ```
 //!
-//! * [`listener`]: connections, their limits, and the shutdown of the server.
+//! * [`listener`]: accepts connections, until the server is stopped. [`connections`]: their number;
+//!   [`deadline`]: the time that their clients have.
 //! * [`guard`], [`access`]: checks of host, origin and token; headers of every response; the log.
 //! * [`routes`]: paths and their handlers.
 //! * [`job`]: the work of a request: its slot, time limit and cancellation. [`failure`]: its errors.
@@ -14,7 +15,7 @@
 //! * [`page`]: the HTML pages.
 //! * [`health`], [`metrics`], [`window`]: the state of the server, for machines.
 //! * [`indexing`]: keeps the index at HEAD and reports how runs end.
-//! * [`mcp`]: the tools for agents.
+//! * [`mcp`]: the tools for agents; [`sessions`]: the sessions of their clients.
 //!
 //! One thread accepts connections and speaks HTTP; the work of requests runs on a pool of threads. Indexing
 //! runs in processes of its own.
@@ -22,6 +23,8 @@
 mod access;
 mod api;
 mod app;
+mod connections;
+mod deadline;
 mod failure;
 mod guard;
 mod health;
@@ -36,6 +39,7 @@ mod params;
 mod repositories;
 mod routes;
 mod search;
+mod sessions;
 mod stream;
 mod window;
 
@@ -45,6 +49,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use codeweaver_base::descriptors;
 use codeweaver_index::IndexError;
 
 use app::App;
@@ -126,6 +131,7 @@ pub fn run(options: &Options, tell: &(dyn Fn(Event<'_>) + Sync)) -> Result<(), S
         return Err(ServeError::NoToken { host: options.host });
     }
 
+    let limits = listener::Limits::new(descriptors::raise());
     let app = Arc::new(App::open(options)?);
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -142,7 +148,8 @@ pub fn run(options: &Options, tell: &(dyn Fn(Event<'_>) + Sync)) -> Result<(), S
 
         let served = runtime.block_on(async {
             let stopped = listener::stop_signal().map_err(ServeError::Start)?;
-            listener::serve(listener, routes::router(app.clone()), stopped, || tell(Event::Stopping)).await;
+            let router = routes::router(app.clone());
+            listener::serve(listener, router, limits, stopped, || tell(Event::Stopping)).await;
             Ok(())
         });
 

@@ -20,6 +20,9 @@ use super::{api, mcp, openapi, page, repositories};
 /// Maximum size of the body of a request.
 const MAX_BODY_BYTES: usize = 1 << 20;
 
+/// Maximum size of the body of a login, which anyone may send.
+const MAX_LOGIN_BYTES: usize = 16 << 10;
+
 /// All paths of the server.
 pub fn router(app: Arc<App>) -> Router {
     let api = Router::new()
@@ -41,9 +44,9 @@ pub fn router(app: Arc<App>) -> Router {
 
     // A layer covers all routes that were added before it, and the fallback.
     for_machines
-        .route("/login", post(login))
+        .route("/login", post(login).layer(DefaultBodyLimit::max(MAX_LOGIN_BYTES)))
         .merge(page::routes())
-        .route_service("/mcp", mcp::service(&app))
+        .merge(mcp::routes(&app))
         .fallback(not_found)
         .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
         .layer(middleware::from_fn_with_state(app.clone(), guard::guard))

@@ -1,14 +1,19 @@
 //! Stream: an answer that is sent as it is found, as JSON lines.
 
-use std::convert::Infallible;
+use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use axum::body::{Body, Bytes};
 use axum::http::header;
 use axum::response::{IntoResponse as _, Response};
 use hyper::body::Frame;
+use tokio::runtime::Handle;
 use tokio::sync::mpsc;
+use tokio::time::timeout;
 
 use super::failure::Failure;
 use super::job::{Job, Work};
@@ -16,18 +21,51 @@ use super::job::{Job, Work};
 /// Maximum number of lines that wait for a slow client.
 const QUEUE: usize = 64;
 
+/// Number of times that an answer waits for a client that reads nothing, each for [`WAIT`]. If others wait for
+/// their answer to begin, it waits once.
+const MAX_WAITS: usize = 10;
+const WAIT: Duration = Duration::from_secs(1);
+
 /// Sender of the lines of an answer.
-pub struct Lines(mpsc::Sender<Result<Bytes, Failure>>);
+pub struct Lines {
+    sender: mpsc::Sender<Result<Bytes, Failure>>,
+    /// Whether the answer was broken off because its client reads nothing.
+    is_broken: Arc<AtomicBool>,
+}
 
 impl Lines {
-    /// Sends `value` as a line; waits while the client is slow. Returns false if the client has disconnected.
+    /// Sends `value` as a line of the answer to `work`; waits while the client is slow, without a slot.
+    /// Returns false if the client has disconnected or reads nothing.
     ///
     /// # Errors
     /// The value cannot be serialised.
-    pub fn send(&self, value: &impl serde::Serialize) -> Result<bool, Failure> {
+    pub fn send(&self, value: &impl serde::Serialize, work: &Work) -> Result<bool, Failure> {
         let mut line = serde_json::to_vec(value).map_err(Failure::internal)?;
         line.push(b'\n');
-        Ok(self.0.blocking_send(Ok(line.into())).is_ok())
+
+        match self.sender.try_send(Ok(line.into())) {
+            Ok(()) => Ok(true),
+            Err(mpsc::error::TrySendError::Closed(_)) => Ok(false),
+            Err(mpsc::error::TrySendError::Full(line)) => Ok(work.pause(|| self.wait_and_send(line, work))),
+        }
+    }
+
+    /// Sends `line` as soon as the client has read one.
+    fn wait_and_send(&self, line: Result<Bytes, Failure>, work: &Work) -> bool {
+        for _ in 0..MAX_WAITS {
+            match Handle::current().block_on(async { timeout(WAIT, self.sender.reserve()).await }) {
+                Ok(Ok(room)) => {
+                    room.send(line);
+                    return true;
+                }
+                Ok(Err(_)) => return false,
+                Err(_) if work.app.streams.available_permits() == 0 => break,
+                Err(_) => {}
+            }
+        }
+
+        self.is_broken.store(true, Relaxed);
+        false
     }
 }
 
@@ -40,13 +78,25 @@ pub async fn stream(
     job: Job,
     work: impl FnOnce(&Work, &Lines) -> Result<(), Failure> + Send + 'static,
 ) -> Result<Response, Failure> {
+    // Each of them may keep a thread waiting for its client.
+    let streams = job.app.streams.clone();
+    let Ok(Ok(place)) = timeout(MAX_WAITS as u32 * WAIT, streams.acquire_owned()).await else {
+        job.app.metrics.shed();
+        return Err(Failure::busy());
+    };
+
     let (sender, mut receiver) = mpsc::channel(QUEUE);
-    let lines = Lines(sender);
+    let is_broken = Arc::new(AtomicBool::default());
+    let lines = Lines { sender, is_broken: is_broken.clone() };
 
     let running = job.run(move |request| {
-        if let Err(failure) = work(request, &lines) {
-            // If the client has disconnected, the failure cannot be sent.
-            let _ = lines.0.blocking_send(Err(failure));
+        let _place = place;
+        match work(request, &lines) {
+            // A client that has not read the lines does not read the failure.
+            Err(failure) if !lines.is_broken.load(Relaxed) => {
+                request.pause(|| lines.wait_and_send(Err(failure), request));
+            }
+            Ok(()) | Err(_) => {}
         }
         Ok(())
     });
@@ -64,30 +114,35 @@ pub async fn stream(
         }
     };
 
-    let body = Body::new(LineBody { first: Some(first), receiver, _abort: abort });
+    let body = Body::new(LineBody { first: Some(first), receiver, is_broken, _abort: abort });
     Ok(([(header::CONTENT_TYPE, "application/x-ndjson")], body).into_response())
 }
 
 struct LineBody {
     first: Option<Bytes>,
     receiver: mpsc::Receiver<Result<Bytes, Failure>>,
+    is_broken: Arc<AtomicBool>,
     _abort: AbortOnDrop,
 }
 
 impl hyper::body::Body for LineBody {
     type Data = Bytes;
-    type Error = Infallible;
+    type Error = io::Error;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+    ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
         if let Some(first) = self.first.take().filter(|first| !first.is_empty()) {
             return Poll::Ready(Some(Ok(Frame::data(first))));
         }
 
         self.receiver.poll_recv(context).map(|line| {
-            let line = line?.unwrap_or_else(|failure| {
+            let Some(line) = line else {
+                // So that the client does not take the answer for complete.
+                return self.is_broken.load(Relaxed).then(|| Err(io::ErrorKind::TimedOut.into()));
+            };
+            let line = line.unwrap_or_else(|failure| {
                 let mut line = serde_json::to_vec(&failure).unwrap_or_default();
                 line.push(b'\n');
                 line.into()

@@ -1,5 +1,6 @@
-//! `serve`: the API, the page and the catalogue.
+//! `serve`: the API, the page, the catalogue, and clients that wait on purpose.
 
 mod api;
 mod catalogue;
+mod load;
 mod page;

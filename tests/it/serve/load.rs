@@ -1,0 +1,116 @@
+//! `serve` under clients that wait on purpose: others are answered all the same.
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+use std::time::Duration;
+
+use serde_json::json;
+
+use codeweaver_testkit::{FILES, TestRepo, program, wait_until};
+
+use crate::support::server::Server;
+
+/// Number of files that the server may have open.
+const DESCRIPTORS: usize = 256;
+
+/// A server that may have few files open.
+fn limited(repo: &TestRepo) -> Server {
+    let mut command = repo.command("sh");
+    command.args(["-c", &format!("ulimit -n {DESCRIPTORS}; exec \"$@\""), "sh"]).arg(program());
+    command.args(["serve", "--port", "0"]);
+    Server::new(command)
+}
+
+/// A connection on which `bytes` were sent. It may have ended already.
+fn connection(server: &Server, bytes: &str) -> TcpStream {
+    let mut stream = TcpStream::connect(server.address()).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    let _ = stream.write_all(bytes.replace("HOST", server.address()).as_bytes());
+    stream
+}
+
+#[test]
+fn silent_clients_do_not_keep_others_out() {
+    let repo = TestRepo::with_files(FILES);
+    repo.codeweaver(["init", "--no-hooks"]).success();
+    let server = limited(&repo);
+
+    let begun = [
+        "",
+        "GET / HTTP/1.1\r\nhost: HOST\r\n",
+        "POST /login HTTP/1.1\r\nhost: HOST\r\ncontent-length: 9\r\n\r\ntok",
+        "GET /api/search?q=/fn/&stream=1 HTTP/1.1\r\nhost: HOST\r\n\r\n",
+    ];
+    for bytes in begun {
+        let silent: Vec<TcpStream> = (0..DESCRIPTORS).map(|_| connection(&server, bytes)).collect();
+        for path in ["health/", "api/file?path=src/parse.rs", "api/search?q=parse+header"] {
+            let answer = server.get(path);
+            assert_eq!(answer.status, 200, "after {bytes:?}: {path}: {answer:#?}");
+        }
+        drop(silent);
+    }
+
+    // Updates have descriptors too.
+    let silent: Vec<TcpStream> = (0..DESCRIPTORS).map(|_| connection(&server, "")).collect();
+    repo.write("src/new.rs", "pub fn new_one() {}\n").commit("another");
+    wait_until("the index is current", || server.json("api/status")["current"] == true);
+    drop(silent);
+}
+
+#[test]
+fn answers_that_nobody_reads_do_not_keep_others_out() {
+    let repo = TestRepo::init();
+    for n in 0..40 {
+        repo.write(
+            &format!("src/f{n}.rs"),
+            "pub fn needle() { let a_long_name = \"and a string\"; }\n".repeat(2000),
+        );
+    }
+    repo.commit("Add files").codeweaver(["init", "--no-hooks"]).success();
+    let server = Server::start(&repo, &[]);
+
+    let request = "GET /api/search?q=/needle/&stream=1 HTTP/1.1\r\nhost: HOST\r\n\r\n";
+    let mut unread: Vec<TcpStream> = (0..60).map(|_| connection(&server, request)).collect();
+    for _ in 0..20 {
+        let answer = server.get("api/file?path=src/f0.rs&first=1&last=1");
+        assert_eq!(answer.status, 200, "{answer:#?}");
+    }
+
+    // A client that reads late gets the whole answer, or one that is visibly broken off.
+    let mut text = Vec::new();
+    let is_whole = unread[0].read_to_end(&mut text).is_ok() && text.ends_with(b"0\r\n\r\n");
+    assert!(!is_whole || String::from_utf8_lossy(&text).contains("\"total_files\":40"));
+}
+
+#[test]
+fn sessions_of_agents_are_bounded() {
+    let repo = TestRepo::with_files(FILES);
+    repo.codeweaver(["init", "--no-hooks"]).success();
+    let server = Server::start(&repo, &[]);
+
+    let headers = [("accept", "application/json, text/event-stream"), ("content-type", "application/json")];
+    let initialize = json!({
+        "jsonrpc": "2.0", "id": 1, "method": "initialize",
+        "params": {
+            "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "test", "version": "1" },
+        },
+    });
+    let begin = || {
+        let answer = server.request("POST", "mcp", &headers, &initialize.to_string());
+        answer.header("mcp-session-id").unwrap_or_else(|| panic!("{answer:#?}")).to_owned()
+    };
+    let say = |session: &str| {
+        let headers = [&headers[..], &[("mcp-session-id", session)]].concat();
+        let message = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+        server.request("POST", "mcp", &headers, &message.to_string()).status
+    };
+
+    let used = begin();
+    assert_eq!(say(&used), 202);
+    let silent = begin();
+    for _ in 0..256 {
+        begin();
+    }
+    assert_eq!(say(&silent), 404, "the oldest of the silent ones has ended");
+    assert_eq!(say(&used), 202);
+}
