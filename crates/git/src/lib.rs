@@ -43,8 +43,8 @@ pub use error::GitError;
 pub use history::{Commit, History, RangeSpec};
 pub use line_diff::{LineDiff, LineHunk, diff_lines};
 pub use members::{
-    CATALOGUE_KEY, Found, MEMBERS_FILE, Member, MemberState, Members, NameError, check_name, find_reference,
-    probe,
+    CATALOGUE_KEY, Found, MEMBERS_FILE, MaySee, Member, MemberState, Members, NameError, check_name,
+    find_reference, probe,
 };
 pub use object_names::object_names;
 pub use objects::Objects;

@@ -7,7 +7,7 @@ use codeweaver_base::sync;
 
 use super::error::one_line;
 use super::limits::MEMORY_SETTINGS;
-use super::members::{self, MemberStores};
+use super::members::{self, Limit, MemberStores};
 use super::{GitError, Oid};
 
 /// Variables that git sets for hooks and aliases, which name the repository.
@@ -24,6 +24,8 @@ const MAIN: &str = "main";
 #[derive(Clone)]
 pub struct Repo {
     inner: Arc<Inner>,
+    /// The members of a catalogue that may be seen; `None` for all.
+    limit: Option<Arc<Limit>>,
 }
 
 struct Inner {
@@ -137,6 +139,7 @@ impl Repo {
                 members,
                 peeled: Mutex::default(),
             }),
+            limit: None,
         })
     }
 
@@ -158,6 +161,16 @@ impl Repo {
     /// The object stores of the members of a catalogue; `None` in an ordinary repository.
     pub(super) fn member_stores(&self) -> Option<&Arc<MemberStores>> {
         self.inner.members.as_ref()
+    }
+
+    /// The members that may be seen; `None` for all.
+    pub(super) fn limit(&self) -> Option<&Arc<Limit>> {
+        self.limit.as_ref()
+    }
+
+    /// This repository with another limit.
+    pub(super) fn with_limit(&self, limit: Option<Arc<Limit>>) -> Repo {
+        Repo { inner: self.inner.clone(), limit }
     }
 
     /// Returns whether it was opened by [`Self::discover_named`]. A process that is started for it must be

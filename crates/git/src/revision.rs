@@ -58,6 +58,10 @@ impl Repo {
         if rev.trim().is_empty() {
             return Err(unknown(Some("the name is empty".into())));
         }
+        // Other revisions are the history of the whole catalogue.
+        if self.is_limited() && rev != "HEAD" {
+            return Err(unknown(Some("only HEAD can be read without access to all repositories".into())));
+        }
 
         let id = match repo.rev_parse_single(rev) {
             Ok(id) => id.detach(),

@@ -5,6 +5,7 @@ use std::cmp::Ordering;
 use gix::objs::{Kind, TreeRefIter, tree::EntryKind};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::members::VisiblePaths;
 use super::{BStr, BString, ByteVec as _, GitError, MEMBERS_FILE, Objects, Oid, Repo};
 
 /// Maximum number of files. A larger tree is made to exhaust memory, for example by nested copies of one
@@ -63,9 +64,14 @@ pub struct TreeChange {
 ///
 /// Leaves out entries that cannot be checked out (`..`, `.git`, a slash in a name).
 pub fn walk_tree(repo: &Repo, tree: &Oid) -> Result<Vec<TreeFile>, GitError> {
+    files_below(Reader::open(repo, &[tree])?, tree, BString::default())
+}
+
+/// All files below the directory `tree`, whose path is `prefix`, sorted by the bytes of their paths.
+fn files_below(mut reader: Reader, tree: &Oid, mut prefix: BString) -> Result<Vec<TreeFile>, GitError> {
     let mut files = Vec::new();
-    let mut walk = Reader::new(repo, *tree);
-    walk.files(tree, &mut BString::default(), 0, &mut files)?;
+    reader.files(tree, &mut prefix, 0, &mut files)?;
+
     if !files.is_sorted_by(|a, b| a.path < b.path) {
         // Only malformed trees are unsorted.
         files.sort_by(|a, b| a.path.cmp(&b.path));
@@ -77,13 +83,7 @@ pub fn walk_tree(repo: &Repo, tree: &Oid) -> Result<Vec<TreeFile>, GitError> {
 /// As [`walk_tree`], for the directory `path` alone. Empty if there is no such directory.
 pub fn walk_directory(repo: &Repo, tree: &Oid, path: &BStr) -> Result<Vec<TreeFile>, GitError> {
     let Some((directory, None)) = find_entry(repo, tree, path)? else { return Ok(Vec::new()) };
-
-    let mut files = walk_tree(repo, &directory)?;
-    for file in &mut files {
-        file.path.insert_str(0, "/");
-        file.path.insert_str(0, path);
-    }
-    Ok(files)
+    files_below(Reader::open(repo, &[tree])?, &directory, path.to_owned())
 }
 
 /// Returns the file at `path`; `None` for a directory and if nothing is there.
@@ -99,7 +99,11 @@ pub fn is_in_tree(repo: &Repo, tree: &Oid, path: &BStr) -> Result<bool, GitError
 
 /// Finds the object at `path`; a directory has no mode.
 fn find_entry(repo: &Repo, tree: &Oid, path: &BStr) -> Result<Option<(Oid, Option<Mode>)>, GitError> {
-    let mut reader = Reader::new(repo, *tree);
+    let mut reader = Reader::open(repo, &[tree])?;
+    if reader.is_hidden(path) {
+        return Ok(None);
+    }
+
     let mut buffer = Vec::new();
     let mut current = *tree;
     let mut components = path.split(|byte| *byte == b'/').peekable();
@@ -200,11 +204,13 @@ impl TreeLookup {
 /// and an addition with equal oids, which suffices for a content-addressed index. A file that became a
 /// directory is a deletion plus additions.
 pub fn diff_trees(repo: &Repo, old: Option<&Oid>, new: &Oid) -> Result<Vec<TreeChange>, GitError> {
-    Reader::new(repo, *new).diff(old, new, &|_| true)
+    let trees: Vec<&Oid> = old.into_iter().chain([new]).collect();
+    Reader::open(repo, &trees)?.diff(old, new, &|_| true)
 }
 
 /// Compares many trees of one repository.
 pub struct TreeComparer {
+    repo: Repo,
     reader: Reader,
 }
 
@@ -216,7 +222,7 @@ impl TreeComparer {
     pub fn new(repo: &Repo) -> TreeComparer {
         let mut reader = Reader::new(repo, Oid::null(repo.object_hash()));
         reader.objects.own.object_cache_size_if_unset(Self::CACHE_BYTES);
-        TreeComparer { reader }
+        TreeComparer { repo: repo.clone(), reader }
     }
 
     /// As [`diff_trees`], but does not enter the directories that `enters` refuses. It gets their paths
@@ -228,6 +234,8 @@ impl TreeComparer {
         enters: &dyn Fn(&BStr) -> bool,
     ) -> Result<Vec<TreeChange>, GitError> {
         self.reader.root = *new;
+        let trees: Vec<&Oid> = old.into_iter().chain([new]).collect();
+        self.reader.visible = self.repo.visible_paths(&trees)?;
         self.reader.diff(old, new, enters)
     }
 }
@@ -267,6 +275,8 @@ impl Entry<'_> {
 struct Reader {
     objects: Objects,
     root: Oid,
+    /// The paths that a limited repository shows; `None` for all.
+    visible: Option<VisiblePaths>,
     spare: Vec<Vec<u8>>,
     /// The directories of a walk.
     seen: FxHashSet<Oid>,
@@ -281,11 +291,23 @@ impl Reader {
         Reader {
             objects: repo.objects(),
             root,
+            visible: None,
             spare: Vec::new(),
             seen: FxHashSet::default(),
             n_bytes: 0,
             n_entered: 0,
         }
+    }
+
+    /// Opens a reader of the root trees `trees`, of which the last is named in errors.
+    fn open(repo: &Repo, trees: &[&Oid]) -> Result<Self, GitError> {
+        let root = trees.last().map_or_else(|| Oid::null(repo.object_hash()), |tree| **tree);
+        Ok(Reader { visible: repo.visible_paths(trees)?, ..Reader::new(repo, root) })
+    }
+
+    /// Returns whether the repository does not show what is at `path`.
+    fn is_hidden(&self, path: &[u8]) -> bool {
+        self.visible.as_ref().is_some_and(|visible| !visible.contains(path))
     }
 
     /// Reads the entries of a directory, without those that cannot be checked out.
@@ -357,6 +379,7 @@ impl Reader {
             let entry = entry?;
             push_component(prefix, entry.name);
             match entry.mode {
+                _ if self.is_hidden(prefix) => {}
                 Some(mode) => files.push(TreeFile { path: prefix.clone(), oid: entry.oid, mode }),
                 None => self.files(&entry.oid, prefix, depth + 1, files)?,
             }
@@ -436,6 +459,11 @@ impl Reader {
             }
 
             push_component(prefix, any.name);
+            if self.is_hidden(prefix) {
+                prefix.truncate(base);
+                continue;
+            }
+
             if any.mode.is_none() {
                 let (left, right) = (left.map(|e| e.oid), right.map(|e| e.oid));
                 if enters(prefix.as_ref()) {

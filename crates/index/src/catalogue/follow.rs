@@ -50,8 +50,9 @@ pub fn follow(repo: &Repo, asked: &Asked<'_>) -> Result<Behind, GitError> {
     if !repo.is_catalogue() {
         return Ok(Behind::default());
     }
-    let catalogue = Catalogue { repo: repo.clone() };
-    let mut behind = catalogue.behind(asked, BUDGET)?;
+    // Compared are those that `repo` shows, but the list that is written has all.
+    let mut behind = behind_of(repo, asked)?;
+    let catalogue = Catalogue { repo: repo.unlimited() };
 
     if !behind.moved.is_empty() {
         match catalogue.commit_moved(&behind.moved) {
@@ -69,37 +70,36 @@ pub fn follow(repo: &Repo, asked: &Asked<'_>) -> Result<Behind, GitError> {
 /// As [`follow`].
 pub fn behind(repo: &Repo) -> Result<Behind, GitError> {
     match repo.is_catalogue() {
-        true => Catalogue { repo: repo.clone() }.behind(&|_| true, BUDGET),
+        true => behind_of(repo, &|_| true),
         false => Ok(Behind::default()),
     }
 }
 
+/// Compares the heads of the members of `repo` that are `asked`, for at most [`BUDGET`].
+fn behind_of(repo: &Repo, asked: &Asked<'_>) -> Result<Behind, GitError> {
+    let members = repo.members()?;
+    let all: Vec<&Member> = members.all().iter().filter(|member| asked(&member.name)).collect();
+    let all = all.as_slice();
+    let deadline = Instant::now() + BUDGET;
+    let next = AtomicUsize::new(0);
+    let n_threads = if all.len() < FEW { 1 } else { MAX_THREADS };
+
+    let moved = std::thread::scope(|scope| {
+        let others: Vec<_> = (1..n_threads).map(|_| scope.spawn(|| compare(all, &next, deadline))).collect();
+        let mut moved = compare(all, &next, deadline);
+        for other in others {
+            moved.extend(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        }
+        moved
+    });
+
+    // Members are compared in order, so those from here on are the ones that no thread has begun.
+    let unchecked = all.iter().skip(next.into_inner()).map(|member| member.name.clone());
+    let moved: BTreeSet<String> = moved.into_iter().map(|at| all[at].name.clone()).collect();
+    Ok(Behind { moved: moved.into_iter().collect(), unchecked: unchecked.collect() })
+}
+
 impl Catalogue {
-    /// Compares the heads of the members that are `asked`, for at most `budget`.
-    fn behind(&self, asked: &Asked<'_>, budget: Duration) -> Result<Behind, GitError> {
-        let members = self.repo.members()?;
-        let all: Vec<&Member> = members.all().iter().filter(|member| asked(&member.name)).collect();
-        let all = all.as_slice();
-        let deadline = Instant::now() + budget;
-        let next = AtomicUsize::new(0);
-        let n_threads = if all.len() < FEW { 1 } else { MAX_THREADS };
-
-        let moved = std::thread::scope(|scope| {
-            let others: Vec<_> =
-                (1..n_threads).map(|_| scope.spawn(|| compare(all, &next, deadline))).collect();
-            let mut moved = compare(all, &next, deadline);
-            for other in others {
-                moved.extend(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-            }
-            moved
-        });
-
-        // Members are compared in order, so those from here on are the ones that no thread has begun.
-        let unchecked = all.iter().skip(next.into_inner()).map(|member| member.name.clone());
-        let moved: BTreeSet<String> = moved.into_iter().map(|at| all[at].name.clone()).collect();
-        Ok(Behind { moved: moved.into_iter().collect(), unchecked: unchecked.collect() })
-    }
-
     /// Commits the present trees of the members called `names`. Returns the names of those that could not be
     /// read.
     ///

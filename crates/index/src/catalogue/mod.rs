@@ -151,7 +151,8 @@ impl Catalogue {
     /// [`GitError::NotACatalogue`].
     pub fn from_repo(repo: Repo) -> Result<Catalogue, CatalogueError> {
         if repo.is_catalogue() {
-            Ok(Catalogue { repo })
+            // The list of members is written as a whole.
+            Ok(Catalogue { repo: repo.unlimited() })
         } else {
             Err(GitError::NotACatalogue { path: repo.git_dir().to_owned() }.into())
         }
