@@ -20,7 +20,7 @@
 //! * [`follow_up()`]: updates that an answer shows to be due.
 //! * [`error`]: an error with its kind, its reason and its remedy; `causes`: made from the errors of the
 //!   libraries.
-//! * [`request_id`]: ids of requests in the log.
+//! * [`request_id`]: ids of requests in the log; [`sender`]: whether a request over HTTP is meant for a server.
 
 pub mod caller;
 mod causes;
@@ -32,6 +32,7 @@ pub mod gate;
 pub mod progress;
 pub mod request_id;
 pub mod requests;
+pub mod sender;
 mod small;
 pub mod trust;
 pub mod waits;

@@ -13,6 +13,7 @@ use super::protocol::{MAX_QUERY_BYTES, Query, Readiness, Reply};
 use super::shared::Shared;
 use crate::ask::answer::NOTHING_FOUND;
 use crate::ask::{self, Answer, readable};
+use crate::service::sender::{parse_authority, parse_origin};
 
 /// Time for the handshake, and to take one message.
 const IO_TIMEOUT: Duration = Duration::from_secs(10);
@@ -195,24 +196,17 @@ fn may_go_on(error: &std::io::Error) -> bool {
 fn is_allowed(request: &Request) -> bool {
     let header = |name: &str| request.headers().get(name).map(|value| value.to_str().unwrap_or("?"));
 
-    let origin_is_local = header("origin").is_none_or(|origin| {
-        origin
-            .split_once("://")
-            .is_some_and(|(scheme, rest)| ["http", "https"].contains(&scheme) && is_local(rest))
-    });
+    let is_local_page = |origin| parse_origin(origin).is_some_and(|(_, authority)| is_local(authority));
 
-    origin_is_local && header("host").is_some_and(is_local)
+    header("origin").is_none_or(is_local_page) && header("host").is_some_and(is_local)
 }
 
 /// Returns whether the host in `HOST[:PORT]` is this machine.
 fn is_local(authority: &str) -> bool {
-    let host = match authority.strip_prefix('[') {
-        Some(v6) => v6.split(']').next().unwrap_or_default(),
-        None => authority.rsplit_once(':').map_or(authority, |(host, _)| host),
-    };
-
-    host.eq_ignore_ascii_case("localhost")
-        || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+    parse_authority(authority).is_some_and(|(host, _)| {
+        let is_loopback = host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback());
+        is_loopback || host.eq_ignore_ascii_case("localhost")
+    })
 }
 
 /// The number of queries that a client may still send.
