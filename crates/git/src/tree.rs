@@ -141,9 +141,12 @@ struct OpenDirectory {
 }
 
 impl TreeLookup {
-    /// Creates a look-up in the tree `root` of `repo`.
-    pub fn new(repo: &Repo, root: Oid) -> TreeLookup {
-        TreeLookup { reader: Reader::new(repo, root), root, open: Vec::new() }
+    /// Creates a look-up in the tree `root` of `repo`, of which it finds what the repository shows.
+    ///
+    /// # Errors
+    /// The list of members of a limited catalogue cannot be read.
+    pub fn open(repo: &Repo, root: Oid) -> Result<TreeLookup, GitError> {
+        Ok(TreeLookup { reader: Reader::open(repo, &[&root])?, root, open: Vec::new() })
     }
 
     /// As [`entry_at`].
@@ -151,6 +154,10 @@ impl TreeLookup {
     /// # Errors
     /// A directory cannot be read.
     pub fn find(&mut self, path: &BStr) -> Result<Option<TreeFile>, GitError> {
+        if self.reader.is_hidden(path) {
+            return Ok(None);
+        }
+
         let mut parents: Vec<&[u8]> = path.split(|byte| *byte == b'/').collect();
         // A split has one part at least.
         let name = parents.pop().unwrap_or_default();
@@ -627,7 +634,7 @@ mod tests {
             assert_eq!(at(absent), None, "{absent}");
         }
 
-        let mut lookup = TreeLookup::new(&open, tree);
+        let mut lookup = TreeLookup::open(&open, tree).unwrap();
         let files = walk_tree(&open, &tree).unwrap();
         for file in files.iter().chain(files.iter().rev()) {
             assert_eq!(lookup.find(file.path.as_ref()).unwrap().as_ref(), Some(file));

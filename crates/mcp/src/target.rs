@@ -122,7 +122,7 @@ impl CallTarget {
             }
         }
 
-        let resolver = Resolver { searcher: &self.searcher, prefix, may_see: None };
+        let resolver = Resolver { searcher: &self.searcher, prefix };
         resolver
             .resolve(&query, filters, view)
             .map_err(|error| CallError::from_service(ServiceError::from(error), None))

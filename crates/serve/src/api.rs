@@ -12,7 +12,6 @@ use codeweaver_git::{BString, Prefix, quoting};
 use codeweaver_index::status;
 use codeweaver_xref::{CallGraphRequest, Direction, Xref};
 
-use super::access::Access;
 use super::failure::Failure;
 use super::job::{Job, Work};
 use super::search::{self, Search};
@@ -85,8 +84,6 @@ pub fn similar_to(work: &Work) -> Result<codeweaver::query::Response, Failure> {
     let mut request = SimilarRequest::new(work.params.required("path")?, line, &work.codebase().settings);
 
     let rev = work.params.text("rev");
-    work.check_path(&request.path, rev)?;
-    work.limit(&mut request.filters, rev)?;
     request.view = search::view(work, rev);
     request.limit = work.params.number("limit", MAX_LIMIT)?.unwrap_or(request.limit).max(1);
 
@@ -226,7 +223,6 @@ pub fn list<'a>(
         pathspecs.into_iter().for_each(|pathspec| filters.add_path(pathspec));
     }
 
-    work.limit(&mut filters, rev)?;
     let request = ListRequest {
         filters,
         rev: rev.map(str::to_owned),
@@ -284,13 +280,10 @@ pub fn commits(work: &Work) -> Result<CommitItems, Failure> {
     let root = Prefix::root(&work.codebase().repo);
     let mut filters = Filters { include_tests: true, ..Filters::default() };
 
-    // Such a history can lead through files that the client may not see.
-    if work.params.text("path").is_none() || work.params.text("symbol").is_some() {
-        work.check_all("this history")?;
-    }
+    // The commits of a catalogue are those of all its repositories.
+    work.check_all("a history")?;
 
     for path in work.params.all("path") {
-        work.check_path(path, work.params.text("rev"))?;
         let typed = format!(":(top,literal){path}");
         filters.add_path(root.pathspec(&typed)?);
     }
@@ -301,8 +294,7 @@ pub fn commits(work: &Work) -> Result<CommitItems, Failure> {
         filters,
         symbol: work.params.text("symbol").map(str::to_owned),
         message: work.params.text("message").map(str::to_owned),
-        // The earlier file can be one that the client may not see.
-        follows_renames: work.access == Access::All,
+        follows_renames: true,
         cancel: work.cancel.clone(),
     };
 
@@ -347,7 +339,6 @@ pub async fn ask(job: Job) -> Result<Response, Failure> {
 
         let mut request = ask::request(question, work.searcher());
         let rev = work.params.text("rev");
-        work.limit(&mut request.filters, rev)?;
         request.view = search::view(work, rev);
 
         let mut answer =

@@ -6,16 +6,18 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::Semaphore;
 
-use codeweaver::query::Searcher;
 use codeweaver::query::conditions::codebase_name;
-use codeweaver::service::Codebases;
+use codeweaver::query::{QueryError, Searcher};
+use codeweaver::service::{Codebases, ServiceError};
 use codeweaver_base::sync;
 use codeweaver_index::status::{self, StatusReport};
 use codeweaver_index::{Codebase, IndexError};
 use codeweaver_store::StoreReader;
 
-use super::access::{Names, Tokens};
+use super::access::{Access, Names};
+use super::failure::Failure;
 use super::metrics::Metrics;
+use super::tokens::Tokens;
 use super::{Options, ServeError};
 
 /// Maximum number of waiting requests per slot; further ones are refused.
@@ -24,6 +26,9 @@ const WAITING_PER_SLOT: usize = 32;
 /// Maximum number of answers that are sent as they are found. Each takes a thread of the pool while its client
 /// is slow; the others are for requests.
 const MAX_STREAMS: usize = 32;
+
+/// Maximum number of limited searchers that are kept.
+const MAX_LIMITED: usize = 32;
 
 /// Maximum age of the cached status of the index.
 const STATUS_AGE: Duration = Duration::from_secs(1);
@@ -43,10 +48,19 @@ pub struct App {
     pub slots: Arc<Semaphore>,
     /// One permit for each answer that is sent as it is found.
     pub streams: Arc<Semaphore>,
+    /// Searchers of clients that may see some repositories only.
+    limited: Mutex<Vec<Limited>>,
     status: Mutex<Option<(Instant, Arc<StatusReport>)>>,
     n_waiting: AtomicUsize,
     max_waiting: usize,
     is_ending: AtomicBool,
+}
+
+/// A searcher for the clients with some access.
+struct Limited {
+    access: Access,
+    whole: Arc<Searcher>,
+    searcher: Arc<Searcher>,
 }
 
 impl App {
@@ -70,6 +84,7 @@ impl App {
             started: Instant::now(),
             slots: Arc::new(Semaphore::new(n_slots)),
             streams: Arc::new(Semaphore::new(MAX_STREAMS)),
+            limited: Mutex::default(),
             status: Mutex::default(),
             n_waiting: AtomicUsize::new(0),
             max_waiting: n_slots * WAITING_PER_SLOT,
@@ -83,6 +98,46 @@ impl App {
     /// The repository is gone, or its settings have become invalid.
     pub fn searcher(&self) -> Result<Arc<Searcher>, IndexError> {
         self.codebases.default_codebase()
+    }
+
+    /// The repository as a client with `access` may see it.
+    ///
+    /// # Errors
+    /// As [`Self::searcher`].
+    pub fn searcher_for(&self, access: &Access) -> Result<Arc<Searcher>, IndexError> {
+        let whole = self.searcher()?;
+        if *access == Access::All {
+            return Ok(whole);
+        }
+
+        let mut limited = sync::lock(&self.limited);
+        limited.retain(|known| Arc::ptr_eq(&known.whole, &whole));
+        if let Some(known) = limited.iter().find(|known| known.access == *access) {
+            return Ok(known.searcher.clone());
+        }
+
+        let may_see = access.clone();
+        let searcher = Arc::new(whole.limited_to(Box::new(move |name| may_see.allows(name))));
+        if limited.len() >= MAX_LIMITED {
+            limited.remove(0);
+        }
+        limited.push(Limited { access: access.clone(), whole, searcher: searcher.clone() });
+        Ok(searcher)
+    }
+
+    /// The access that a token for `access` gives here. A single repository is visible as a whole or not at
+    /// all.
+    ///
+    /// # Errors
+    /// The token is not for this repository.
+    pub fn narrowed(&self, access: Access) -> Result<Access, Failure> {
+        match access {
+            Access::Repositories(_) if !self.is_catalogue && access.allows(&self.name) => Ok(Access::All),
+            Access::Repositories(_) if !self.is_catalogue => {
+                Err(ServiceError::from(QueryError::NoRepository { glob: None, only: None }).into())
+            }
+            access => Ok(access),
+        }
     }
 
     /// The status of the index, at most a second old; `None` if it cannot be read, which is logged.

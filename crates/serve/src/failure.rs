@@ -56,6 +56,14 @@ impl Failure {
         Failure { status: StatusCode::UNAUTHORIZED.as_u16(), ..failure }
     }
 
+    /// Too many wrong tokens have come from the address of the client.
+    pub fn too_many_tokens() -> Failure {
+        let why = "too many wrong ones have come from this address";
+        let failure = Failure::new(ErrorKind::NotAllowed, "the token was not looked at", why);
+        let failure = failure.with_fix("try again in a moment");
+        Failure { status: StatusCode::TOO_MANY_REQUESTS.as_u16(), ..failure }
+    }
+
     pub fn status(&self) -> StatusCode {
         StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
     }
@@ -113,7 +121,7 @@ impl IntoResponse for Failure {
     fn into_response(self) -> Response {
         let status = self.status();
         let mut response = (status, Json(&self)).into_response();
-        if status == StatusCode::SERVICE_UNAVAILABLE {
+        if matches!(status, StatusCode::SERVICE_UNAVAILABLE | StatusCode::TOO_MANY_REQUESTS) {
             response.headers_mut().insert(header::RETRY_AFTER, header::HeaderValue::from_static(RETRY_AFTER));
         }
         response

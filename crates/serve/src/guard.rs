@@ -1,5 +1,6 @@
 //! Guard: the checks that every request passes before its handler, and the headers of every response.
 
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -14,6 +15,7 @@ use super::access::Access;
 use super::app::App;
 use super::failure::Failure;
 use super::page;
+use super::tokens::Refusal;
 
 /// Headers of every response: pages load nothing from other hosts, and other sites cannot frame them.
 const HEADERS: [(HeaderName, &str); 6] = [
@@ -33,6 +35,10 @@ const HEADERS: [(HeaderName, &str); 6] = [
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// Paths that are served without a token, since the login form needs them.
 const OPEN_PATHS: [&str; 4] = ["/login", "/assets/style.css", "/assets/page.js", "/assets/icon.svg"];
+
+/// The address that a request has come from.
+#[derive(Debug, Clone, Copy)]
+pub struct Peer(pub IpAddr);
 
 /// Checks host, origin and token, and adds the headers of every response.
 pub async fn guard(State(app): State<Arc<App>>, mut request: Request, next: Next) -> Response {
@@ -69,6 +75,11 @@ pub async fn guard(State(app): State<Arc<App>>, mut request: Request, next: Next
     response
 }
 
+/// The address of a client. Those whose address is not known are one peer.
+pub fn address_of(peer: Option<&Peer>) -> IpAddr {
+    peer.map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |peer| peer.0)
+}
+
 /// The access of the client of a request; the response if the request is refused.
 fn admit(app: &App, request: &Request) -> Result<Access, Box<Response>> {
     let refused = |failure: Failure| Box::new(failure.into_response());
@@ -82,16 +93,21 @@ fn admit(app: &App, request: &Request) -> Result<Access, Box<Response>> {
 
     let Some(tokens) = &app.tokens else { return Ok(Access::All) };
     let path = request.uri().path();
-    match tokens.access_of(request.headers()) {
-        // The tools for agents cannot be limited to some repositories of a catalogue.
-        Some(Access::Repositories(_)) if path.starts_with("/mcp") => {
-            let why = "the token is good for some repositories only";
-            return Err(refused(Failure::new(ErrorKind::NotAllowed, "agents cannot use this token", why)));
+    match tokens.access_of(request.headers(), address_of(request.extensions().get())) {
+        Ok(access) => {
+            let access = app.narrowed(access).map_err(refused)?;
+            // The tools for agents cannot be limited to some repositories of a catalogue.
+            if access != Access::All && path.starts_with("/mcp") {
+                let why = "the token is good for some repositories only";
+                let what = "agents cannot use this token";
+                return Err(refused(Failure::new(ErrorKind::NotAllowed, what, why)));
+            }
+            return Ok(access);
         }
-        Some(access) => return Ok(access),
         // These paths show nothing of a repository.
-        None if OPEN_PATHS.contains(&path) => return Ok(Access::Repositories(Arc::new([]))),
-        None => {}
+        Err(_) if OPEN_PATHS.contains(&path) => return Ok(Access::Repositories(Arc::new([]))),
+        Err(Refusal::TooMany) => return Err(refused(Failure::too_many_tokens())),
+        Err(Refusal::NoToken) => {}
     }
 
     let wants_page = request.headers().get(header::ACCEPT).and_then(|accept| accept.to_str().ok());

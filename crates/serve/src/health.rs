@@ -5,6 +5,7 @@ use codeweaver_embed::ApiFigures;
 use codeweaver_index::status::StatusReport;
 use codeweaver_store::time;
 
+use super::access::Access;
 use super::app::App;
 use super::failure::Failure;
 use super::job::Work;
@@ -17,10 +18,17 @@ pub struct Health {
     /// RFC 3339, UTC.
     pub timestamp: String,
     pub uptime_seconds: u64,
-    pub indexing: Indexing,
+    /// Absent, as the statistics and the metrics, for a token for some repositories only: they count all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub indexing: Option<Indexing>,
     pub services: Services,
-    pub statistics: Statistics,
-    pub metrics: MetricsReport,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub statistics: Option<Statistics>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub metrics: Option<MetricsReport>,
+    /// Problems that an operator has to mend, in sentences; empty if there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub problems: Vec<String>,
 }
 
 /// `healthy` if all services are up; `degraded` if something is down but searches are answered; `unhealthy`
@@ -126,7 +134,9 @@ pub struct Statistics {
 /// The health of the server. `work` is an error if the repository cannot be opened.
 pub fn health(app: &App, work: Result<&Work, &Failure>) -> Health {
     let now = time::now();
-    let status = work.ok().and_then(|work| app.status(work.codebase()));
+    // The cached status is that of the whole index.
+    let whole = app.searcher().ok();
+    let status = whole.as_ref().and_then(|searcher| app.status(&searcher.codebase));
     let api = work.ok().and_then(|work| work.searcher().embedder()?.api_figures());
     let settings = work.ok().map(|work| &work.codebase().settings);
     let last_check = time::rfc3339(now);
@@ -147,34 +157,33 @@ pub fn health(app: &App, work: Result<&Work, &Failure>) -> Health {
         latency_ms: 0.0,
         last_check: last_check.clone(),
     };
-    let (queries_processed, avg_query_latency_ms) = app.metrics.searches();
+    let sees_all = work.map_or(true, |work| work.access == Access::All);
+    let problems: Vec<String> =
+        app.tokens.iter().filter_map(|tokens| tokens.problem()).map(|it| it.to_string()).collect();
 
     Health {
         status: match (store, embedding_provider.status) {
             (ServiceStatus::Down, _) => HealthStatus::Unhealthy,
-            (ServiceStatus::Up, ServiceStatus::Up) => HealthStatus::Healthy,
+            (ServiceStatus::Up, ServiceStatus::Up) if problems.is_empty() => HealthStatus::Healthy,
             _ => HealthStatus::Degraded,
         },
         timestamp: last_check.clone(),
         uptime_seconds: app.started.elapsed().as_secs(),
-        indexing: indexing(status.as_deref(), now),
+        indexing: sees_all.then(|| indexing(status.as_deref(), now)),
         services: Services {
             vector_store: VectorStore {
                 status: store,
                 store_type: "parquet",
-                latency_ms: app.metrics.store_latency_ms(),
+                latency_ms: if sees_all { app.metrics.store_latency_ms() } else { 0.0 },
                 last_check: last_check.clone(),
             },
             embedding_provider,
             sparse_embedding,
             reranker: reranker(settings.and_then(|settings| settings.search.rerank.clone()), last_check),
         },
-        statistics: Statistics {
-            queries_processed,
-            avg_query_latency_ms,
-            ..status.as_deref().map(statistics).unwrap_or_default()
-        },
-        metrics: app.metrics.report(status.as_deref(), api.as_ref()),
+        statistics: sees_all.then(|| statistics(app, status.as_deref())),
+        metrics: sees_all.then(|| app.metrics.report(status.as_deref(), api.as_ref())),
+        problems: if sees_all { problems } else { Vec::new() },
     }
 }
 
@@ -220,13 +229,17 @@ fn embedding_status(work: &Work, api: Option<&ApiFigures>) -> ServiceStatus {
     }
 }
 
-fn statistics(status: &StatusReport) -> Statistics {
+fn statistics(app: &App, status: Option<&StatusReport>) -> Statistics {
+    let (queries_processed, avg_query_latency_ms) = app.metrics.searches();
+    let searches = Statistics { queries_processed, avg_query_latency_ms, ..Statistics::default() };
+    let Some(status) = status else { return searches };
+
     Statistics {
         total_chunks_indexed: status.chunks,
         total_files_indexed: status.files,
         languages_indexed: status.languages.iter().map(|count| count.language.clone()).collect(),
         index_size_mb: status.size_bytes.total as f64 / 1e6,
-        ..Statistics::default()
+        ..searches
     }
 }
 

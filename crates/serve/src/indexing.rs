@@ -6,6 +6,7 @@
 
 use std::io::Read as _;
 use std::process::Child;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use codeweaver::query::view::Freshness;
@@ -36,10 +37,12 @@ pub fn follow(app: &App, options: &Options, tell: &(dyn Fn(Event<'_>) + Sync)) {
         synced_at: None,
         reindex: options.reindex,
         is_lost: false,
+        token_problem: None,
     };
 
     while !app.is_ending() {
         let next = Instant::now() + INTERVAL;
+        follower.check_tokens();
         follower.check();
         while Instant::now() < next && !app.is_ending() {
             std::thread::sleep(TICK);
@@ -61,9 +64,26 @@ struct Follower<'a> {
     reindex: bool,
     /// Whether the repository could not be opened at the last check.
     is_lost: bool,
+    /// The last reported problem with the file of tokens.
+    token_problem: Option<Arc<str>>,
 }
 
 impl Follower<'_> {
+    /// Reports that the file of tokens has become bad, or good again.
+    fn check_tokens(&mut self) {
+        let problem = self.app.tokens.as_ref().and_then(|tokens| tokens.problem());
+        if problem == self.token_problem {
+            return;
+        }
+
+        let message = match &problem {
+            Some(problem) => format!("{problem}; only the tokens that are still in it are valid"),
+            None => "the tokens can be read again".to_owned(),
+        };
+        (self.tell)(Event::Warning(&message));
+        self.token_problem = problem;
+    }
+
     /// Compares the index with HEAD, and starts a run or an update if one is due.
     fn check(&mut self) {
         let searcher = match self.app.searcher() {

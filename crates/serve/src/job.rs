@@ -28,7 +28,8 @@ use super::params::Params;
 pub struct Job {
     pub app: Arc<App>,
     pub params: Params,
-    access: Access,
+    /// The repositories that the client may see.
+    pub access: Access,
     id: RequestId,
 }
 
@@ -59,6 +60,7 @@ pub struct Work {
 }
 
 impl Work {
+    /// The repository as the client may see it.
     pub fn searcher(&self) -> &Searcher {
         &self.searcher
     }
@@ -86,7 +88,6 @@ impl Work {
     /// Reads `lines` of a file (all if `None`) in `rev`, or in the working tree; or the contents `blob`.
     pub fn read(&self, path: &str, lines: Option<(u32, u32)>) -> Result<FileText, Failure> {
         let (rev, blob) = (self.params.text("rev"), self.params.text("blob"));
-        self.check_path(path, rev)?;
 
         // A blob belongs to no repository, so access to the path does not imply access to it.
         if let Some(blob) = blob.filter(|_| self.access == Access::All) {
@@ -103,7 +104,6 @@ impl Work {
 
     /// The definitions of a file in `rev`, or in the working tree.
     pub fn outline(&self, path: &str, rev: Option<&str>) -> Result<Outline, Failure> {
-        self.check_path(path, rev)?;
         let outline = self.run(|update| self.searcher().outline(path, rev, update))?;
         self.follow_up(&outline.index);
         Ok(outline)
@@ -162,7 +162,7 @@ impl Job {
             // The slot is free when the work ends, not when the client has gone.
             let slot = Mutex::new(Some(slot));
             id.run(|| {
-                let searcher = app.searcher()?;
+                let searcher = app.searcher_for(&access)?;
                 work(&Work { app, searcher, params, access, cancel, waits: Waits::default(), slot })
             })
         });

@@ -6,7 +6,8 @@
 //!
 //! * [`listener`]: accepts connections, until the server is stopped. [`connections`]: their number;
 //!   [`deadline`]: the time that their clients have.
-//! * [`guard`], [`access`]: checks of host, origin and token; headers of every response; the log.
+//! * [`guard`], [`access`]: checks of host, origin and token; headers of every response; the log. [`tokens`],
+//!   [`guesses`]: the tokens, and a limit on wrong ones.
 //! * [`routes`]: paths and their handlers.
 //! * [`job`]: the work of a request: its slot, time limit and cancellation. [`failure`]: its errors.
 //! * [`params`], [`search`]: the parameters of a search, and its answer.
@@ -27,6 +28,7 @@ mod connections;
 mod deadline;
 mod failure;
 mod guard;
+mod guesses;
 mod health;
 mod indexing;
 mod job;
@@ -41,6 +43,7 @@ mod routes;
 mod search;
 mod sessions;
 mod stream;
+mod tokens;
 mod window;
 
 use std::io;
@@ -54,7 +57,7 @@ use codeweaver_index::IndexError;
 
 use app::App;
 
-pub use access::{TokenError, Tokens};
+pub use tokens::{TokenError, Tokens};
 
 /// Default port.
 pub const PORT: u16 = 9328;

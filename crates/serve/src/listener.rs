@@ -5,10 +5,10 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
 use axum::body::Body;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
+use axum::{Extension, Router};
 use hyper::Request;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -21,6 +21,7 @@ use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use super::ServeError;
 use super::connections::{Connection, Connections, Counted};
 use super::deadline::{TimedBody, TimedStream};
+use super::guard::Peer;
 
 /// Maximum size of the head of a request. A query may be long.
 const MAX_HEAD_BYTES: usize = 256 * 1024;
@@ -129,7 +130,9 @@ pub async fn serve(
         };
 
         match connections.add(peer.ip()) {
-            Some(counted) => open(stream, counted, router.clone(), limits, &graceful),
+            Some(counted) => {
+                open(stream, counted, router.clone().layer(Extension(Peer(peer.ip()))), limits, &graceful)
+            }
             None => refuse(stream),
         }
         // Those that have ended for others close their descriptors.

@@ -6,14 +6,9 @@ use std::io;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Response};
 
-use codeweaver::query::Filters;
-use codeweaver::query::conditions::{MaySee, select_repos};
-use codeweaver::query::request::matches_name;
-use codeweaver::service::{ErrorKind, ServiceError};
 use codeweaver_index::catalogue::{Catalogue, CatalogueError, Listed};
 use codeweaver_index::{Codebase, background, updater};
 
-use super::access::Access;
 use super::failure::Failure;
 use super::job::{Job, Work};
 
@@ -139,60 +134,12 @@ fn catalogue(codebase: &Codebase) -> Result<Catalogue, Failure> {
     Catalogue::from_repo(codebase.repo.clone()).map_err(|error: CatalogueError| Failure::internal(error))
 }
 
-impl Access {
-    /// Returns whether the client may see the repository `name`.
-    pub fn allows(&self, name: &str) -> bool {
-        match self {
-            Access::All => true,
-            Access::Repositories(globs) => globs.iter().any(|glob| matches_name(glob, name)),
-        }
-    }
-}
-
 impl Work {
-    /// The condition on names of repositories that the client may see; `None` if it may see all.
-    pub fn may_see(&self) -> Option<Box<MaySee<'_>>> {
-        match &self.access {
-            Access::All => None,
-            access @ Access::Repositories(_) => Some(Box::new(|name| access.allows(name))),
-        }
-    }
-
-    /// Limits `filters` to the repositories in `rev` that the client may see.
+    /// Refuses a request about the catalogue as a whole, unless the client may see all of it.
     ///
     /// # Errors
-    /// It may see none.
-    pub fn limit(&self, filters: &mut Filters, rev: Option<&str>) -> Result<(), Failure> {
-        let may_see = self.may_see();
-        filters.repos =
-            select_repos(self.codebase(), &[], rev, may_see.as_deref()).map_err(ServiceError::from)?;
-        Ok(())
-    }
-
-    /// Refuses the path of a file that the client may not see, as if the file did not exist.
-    ///
-    /// # Errors
-    /// The client may not see the file.
-    pub fn check_path(&self, path: &str, rev: Option<&str>) -> Result<(), Failure> {
-        let mut filters = Filters::default();
-
-        let is_visible = match self.limit(&mut filters, rev) {
-            Ok(()) => filters.repos.is_none_or(|repos| repos.contains(path.as_bytes())),
-            Err(_) => false,
-        };
-
-        if is_visible { Ok(()) } else { Err(Failure::not_found(format!("there is no file {path}"))) }
-    }
-
-    /// Refuses a request whose answer cannot be limited to some repositories, unless the client may see all.
-    ///
-    /// # Errors
-    /// The client may not see all of them.
+    /// The client may not see all repositories.
     pub fn check_all(&self, what: &str) -> Result<(), Failure> {
-        if self.access == Access::All {
-            return Ok(());
-        }
-        let why = format!("{what} needs a token for all repositories");
-        Err(Failure::new(ErrorKind::NotAllowed, "this is not served", why))
+        self.access.check_all(what)
     }
 }

@@ -8,13 +8,14 @@ use axum::http::{StatusCode, Uri, header};
 use axum::middleware;
 use axum::response::{IntoResponse as _, Redirect, Response};
 use axum::routing::{get, post};
-use axum::{Json, Router};
+use axum::{Extension, Json, Router};
 
 use super::app::App;
 use super::failure::Failure;
 use super::guard;
 use super::health;
 use super::job::Job;
+use super::tokens::Refusal;
 use super::{api, mcp, openapi, page, repositories};
 
 /// Maximum size of the body of a request.
@@ -79,6 +80,7 @@ async fn health(job: Job) -> Response {
 
 /// `GET /metrics`
 async fn metrics(job: Job) -> Result<Response, Failure> {
+    job.access.check_all("the metrics")?;
     let app = job.app.clone();
     let shared_app = app.clone();
     let gathered = job
@@ -100,15 +102,18 @@ async fn metrics(job: Job) -> Result<Response, Failure> {
 }
 
 /// `POST /login`: takes the token from a form and gives the browser its cookie.
-async fn login(State(app): State<Arc<App>>, body: Bytes) -> Response {
+async fn login(State(app): State<Arc<App>>, peer: Option<Extension<guard::Peer>>, body: Bytes) -> Response {
     // The body of a form is encoded like a query string.
     let form = std::str::from_utf8(&body).ok().and_then(|body| format!("/?{body}").parse::<Uri>().ok());
     let params = form.and_then(|form| super::params::Params::parse(&form).ok()).unwrap_or_default();
     let typed = params.text("token").unwrap_or_default();
 
     let Some(tokens) = &app.tokens else { return Redirect::to("/").into_response() };
-    match tokens.find(typed) {
-        Some(token) => ([(header::SET_COOKIE, token.set_cookie())], Redirect::to("/")).into_response(),
-        None => (StatusCode::UNAUTHORIZED, page::login::page(&app.name, true)).into_response(),
+    match tokens.find(typed, guard::address_of(peer.as_deref())) {
+        Ok(token) => ([(header::SET_COOKIE, token.set_cookie())], Redirect::to("/")).into_response(),
+        Err(Refusal::TooMany) => Failure::too_many_tokens().into_response(),
+        Err(Refusal::NoToken) => {
+            (StatusCode::UNAUTHORIZED, page::login::page(&app.name, true)).into_response()
+        }
     }
 }

@@ -81,8 +81,7 @@ impl Search {
             Filters { include_tests: tests.unwrap_or(settings.search.include_tests), ..Filters::default() };
 
         let prefix = &Prefix::root(&work.codebase().repo);
-        let may_see = work.may_see();
-        let resolver = Resolver { searcher: work.searcher(), prefix, may_see: may_see.as_deref() };
+        let resolver = Resolver { searcher: work.searcher(), prefix };
         let resolved = resolver.resolve(&query, filters, view(work, None)).map_err(ServiceError::from)?;
 
         let mut notes = resolved.notes;

@@ -288,7 +288,7 @@ impl<'a, 'v> ResponseBuilder<'a, 'v> {
             unlisted,
             rev: self.view.spec.clone(),
             commit: self.view.commit.clone(),
-            tree: self.view.tree_oid.clone(),
+            tree: self.view.shown_tree.clone(),
             freshness: self.view.freshness,
             pending_files: self.view.n_pending(),
             needs_update: self.view.needs_update,

@@ -179,7 +179,7 @@ impl ScopeArgs {
         let filters = Filters { include_tests, ..Filters::default() };
 
         let prefix = &context.prefix(codebase);
-        let resolver = Resolver { searcher, prefix, may_see: None };
+        let resolver = Resolver { searcher, prefix };
         Ok(resolver.resolve(query, filters, ViewRequest::new(&codebase.settings))?)
     }
 }

@@ -155,10 +155,47 @@ fn other_hosts_and_origins_are_refused() {
     assert_eq!(status(&[("host", "code.example")]), 200);
     assert_eq!(status(&[("origin", &own)]), 200);
     assert_eq!(status(&[("host", "evil.example")]), 403);
+    for host in ["[::1]evil", "[::1].evil.com", "localhost:80.evil.com", "evil@localhost"] {
+        assert_eq!(status(&[("host", host)]), 403, "{host}");
+    }
+    assert_eq!(status(&[("origin", &own.replace("http:", "https:"))]), 403);
+    let proxied = [("host", "code.example"), ("origin", "https://code.example")];
+    assert_eq!(status(&proxied), 200);
     assert_eq!(status(&[("origin", "http://evil.example")]), 403);
     assert_eq!(status(&[("origin", "null")]), 403);
     let refused = server.request("POST", "api/update", &[("origin", "http://evil.example")], "");
     assert_eq!(refused.status, 403);
+}
+
+#[test]
+fn a_bad_file_of_tokens_lets_in_only_those_that_are_still_in_it() {
+    const REMOVED: &str = "removed-0123456789abcdef";
+    let repo = indexed();
+    let file = repo.beside("token");
+    std::fs::write(&file, format!("{TOKEN}\n{REMOVED}\n")).unwrap();
+    let server = Server::start(&repo, &["--token-file", file.to_str().unwrap()]);
+    let status = |token: &str| {
+        let headers = [("authorization", &*format!("Bearer {token}"))];
+        server.request("GET", "api/search?q=retry", &headers, "").status
+    };
+    assert_eq!((status(TOKEN), status(REMOVED)), (200, 200));
+
+    std::fs::write(&file, format!("{TOKEN}\nshort\n")).unwrap();
+    assert_eq!((status(TOKEN), status(REMOVED)), (200, 401));
+    server.process.wait_for("the token in line 2");
+    let health =
+        server.request("GET", "health/", &[("authorization", &format!("Bearer {TOKEN}"))], "").json();
+    assert_eq!(health["status"], "degraded", "{health:#}");
+    assert!(health["problems"][0].as_str().unwrap().contains("too short"), "{health:#}");
+
+    std::fs::remove_file(&file).unwrap();
+    assert_eq!(status(TOKEN), 401);
+    std::fs::write(&file, format!("{TOKEN}\n")).unwrap();
+    assert_eq!(status(TOKEN), 200);
+
+    let guesses = (0..60).map(|n| status(&format!("guess-0123456789-{n}")));
+    assert_eq!(guesses.last(), Some(429));
+    assert_eq!(status(TOKEN), 200, "it was right before");
 }
 
 #[test]
@@ -416,6 +453,38 @@ fn agents_use_the_tools_over_http() {
     command.arg(script).arg(format!("{}mcp", server.url)).arg(repo.beside("other"));
     let run = codeweaver_testkit::Run::new(&mut command);
     assert_eq!(run.success().stdout().trim(), "ok");
+}
+
+#[test]
+fn clients_of_the_tools_cannot_take_the_index_away() {
+    let repo = indexed();
+    let server = Server::start(&repo, &[]);
+    let session = std::cell::OnceCell::new();
+    let post = |message: serde_json::Value| {
+        let mut headers =
+            vec![("content-type", "application/json"), ("accept", "application/json, text/event-stream")];
+        headers.extend(session.get().map(|id: &String| ("mcp-session-id", id.as_str())));
+        server.request("POST", "mcp", &headers, &message.to_string())
+    };
+
+    let params = json!({
+        "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "test", "version": "1" },
+    });
+    let begun = post(json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params }));
+    session.set(begun.header("mcp-session-id").unwrap().to_owned()).unwrap();
+    post(json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
+
+    for (arguments, expected) in [
+        (json!({ "action": "clear" }), "not_allowed"),
+        (json!({ "action": "reindex" }), "not_allowed"),
+        (json!({ "action": "create", "force": true }), "not_allowed"),
+        (json!({ "action": "status" }), "indexed"),
+    ] {
+        let params = json!({ "name": "manage_index", "arguments": arguments });
+        let answer = post(json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": params }));
+        assert!(answer.body.contains(expected), "{arguments}: {answer:#?}");
+    }
+    assert_eq!(server.get("api/search?q=retry").status, 200);
 }
 
 #[test]

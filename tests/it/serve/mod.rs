@@ -2,5 +2,6 @@
 
 mod api;
 mod catalogue;
+mod limited;
 mod load;
 mod page;

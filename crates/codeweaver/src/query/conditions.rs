@@ -1,4 +1,4 @@
-//! Conditions: those of a typed query as filters and view of a request, in one codebase for one caller.
+//! Conditions: those of a typed query as filters and view of a request.
 
 use std::sync::Arc;
 
@@ -13,17 +13,12 @@ use super::response::MatchState;
 use super::search::Searcher;
 use super::typed::{Condition, TypedQuery};
 
-/// Returns whether a caller may see the repository of a name.
-pub type MaySee<'a> = dyn Fn(&str) -> bool + 'a;
-
-/// The codebase and the caller for whom conditions are resolved.
+/// The codebase in which conditions are resolved.
 pub struct Resolver<'a> {
     /// The codebase that is searched.
     pub searcher: &'a Searcher,
     /// The directory to which paths are relative.
     pub prefix: &'a Prefix,
-    /// The repositories that the caller may see; `None` for all.
-    pub may_see: Option<&'a MaySee<'a>>,
 }
 
 /// Filters and view of a request.
@@ -42,7 +37,7 @@ impl Resolver<'_> {
     ///
     /// # Errors
     /// [`QueryError::Path`] for a path that is not in the repository, [`QueryError::NoRepository`] if no
-    /// repository that the caller may see matches, and those of listing files.
+    /// repository matches, and those of listing files.
     pub fn resolve(
         &self,
         query: &TypedQuery,
@@ -69,7 +64,7 @@ impl Resolver<'_> {
         }
 
         let rev = resolved.view.revision.as_deref();
-        resolved.filters.repos = select_repos(&self.searcher.codebase, &repos, rev, self.may_see)?;
+        resolved.filters.repos = select_repos(&self.searcher.codebase, &repos, rev)?;
 
         let unknown = query.unknown.iter();
         resolved.notes.extend(unknown.map(|word| format!("'{word}' is ignored: there is no such condition")));
@@ -122,32 +117,27 @@ impl Resolver<'_> {
     }
 }
 
-/// The repositories in `rev` of a catalogue that the caller may see and that match one of `globs`; `None` if
-/// there is no condition, or if the codebase is a single repository.
+/// The repositories in `rev` of a catalogue that match one of `globs`; `None` if there are no globs, or if the
+/// codebase is a single repository.
 ///
 /// # Errors
-/// [`QueryError::NoRepository`] if the caller may see none that matches one of the globs.
-pub fn select_repos(
+/// [`QueryError::NoRepository`] if none matches one of the globs.
+fn select_repos(
     codebase: &Codebase,
     globs: &[String],
     rev: Option<&str>,
-    may_see: Option<&MaySee<'_>>,
 ) -> Result<Option<RepoSet>, QueryError> {
-    if globs.is_empty() && may_see.is_none() {
+    if globs.is_empty() {
         return Ok(None);
     }
 
     let repo = &codebase.repo;
-    let is_visible = |name: &str| may_see.is_none_or(|may_see| may_see(name));
-    let is_wanted = |name: &str| globs.is_empty() || globs.iter().any(|glob| matches_name(glob, name));
-
     if !repo.is_catalogue() {
         let name = codebase_name(codebase);
-        check_globs(globs, &[&name], is_visible).map_err(|glob| QueryError::NoRepository {
-            glob,
-            only: is_visible(&name).then(|| name.clone()),
-        })?;
-        return Ok(None);
+        return match unmatched(globs, &[&name]) {
+            Some(glob) => Err(QueryError::NoRepository { glob: Some(glob.clone()), only: Some(name) }),
+            None => Ok(None),
+        };
     }
 
     let members = match rev {
@@ -155,28 +145,17 @@ pub fn select_repos(
         None => repo.members()?,
     };
     let names: Vec<&str> = members.all().iter().map(|member| member.name.as_str()).collect();
-    check_globs(globs, &names, is_visible).map_err(|glob| QueryError::NoRepository { glob, only: None })?;
+    if let Some(glob) = unmatched(globs, &names) {
+        return Err(QueryError::NoRepository { glob: Some(glob.clone()), only: None });
+    }
 
-    Ok(Some(RepoSet::new(members.clone(), |name| is_visible(name) && is_wanted(name))))
+    let is_wanted = |name: &str| globs.iter().any(|glob| matches_name(glob, name));
+    Ok(Some(RepoSet::new(members.clone(), is_wanted)))
 }
 
-/// Checks that each glob matches a visible one of `names`, and that there is a visible one without globs.
-///
-/// # Errors
-/// The glob that matches none, if there are globs.
-fn check_globs(
-    globs: &[String],
-    names: &[&str],
-    is_visible: impl Fn(&str) -> bool,
-) -> Result<(), Option<String>> {
-    let visible: Vec<&str> = names.iter().copied().filter(|name| is_visible(name)).collect();
-    let absent = globs.iter().find(|glob| !visible.iter().any(|name| matches_name(glob, name)));
-
-    match absent {
-        Some(glob) => Err(Some(glob.clone())),
-        None if visible.is_empty() => Err(None),
-        None => Ok(()),
-    }
+/// The first glob that matches none of `names`.
+fn unmatched<'g>(globs: &'g [String], names: &[&str]) -> Option<&'g String> {
+    globs.iter().find(|glob| !names.iter().any(|name| matches_name(glob, name)))
 }
 
 /// The name of a single repository: that of its directory.

@@ -69,7 +69,7 @@ pub struct RepoSet {
 }
 
 impl RepoSet {
-    /// The members that `allows` allows, by their names: for access control.
+    /// The members that `allows` allows, by their names.
     pub fn new(members: Arc<Members>, allows: impl Fn(&str) -> bool) -> RepoSet {
         let is_chosen = members.all().iter().map(|member| allows(&member.name)).collect();
         RepoSet { members, is_chosen }

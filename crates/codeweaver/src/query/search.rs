@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use codeweaver_embed::Embedder;
-use codeweaver_git::{BString, Oid};
+use codeweaver_git::{BString, MaySee, Oid};
 use codeweaver_index::Codebase;
 use codeweaver_store::StoreError;
 
@@ -50,11 +50,11 @@ type HeldText<'a> = dyn Fn(&Oid) -> Option<Arc<str>> + 'a;
 pub struct Searcher {
     /// The codebase that is searched.
     pub codebase: Codebase,
-    model: QueryModel,
-    reranker: LazyReranker,
-    cache: ViewCache,
-    paths: PathCache,
-    weights: OwnWeights,
+    model: Arc<QueryModel>,
+    reranker: Arc<LazyReranker>,
+    cache: Arc<ViewCache>,
+    paths: Arc<PathCache>,
+    weights: Arc<OwnWeights>,
     tuning: Tuning,
     is_shared: bool,
 }
@@ -67,12 +67,12 @@ impl Searcher {
         let paths = PathCache::new(model.shared());
 
         Searcher {
-            weights: OwnWeights::open(&codebase),
+            weights: Arc::new(OwnWeights::open(&codebase)),
             codebase,
-            model,
-            reranker: LazyReranker::default(),
-            cache: ViewCache::default(),
-            paths,
+            model: Arc::new(model),
+            reranker: Arc::default(),
+            cache: Arc::default(),
+            paths: Arc::new(paths),
             tuning: Tuning::default(),
             is_shared: false,
         }
@@ -82,6 +82,24 @@ impl Searcher {
     /// credentials and no file that git ignores. Searches never show them.
     pub fn shared(self) -> Searcher {
         Searcher { is_shared: true, ..self }
+    }
+
+    /// Returns this searcher for a reader who may see only those members of its catalogue that `may_see`
+    /// allows. It answers as that of a catalogue without the others, and shares the caches of this one.
+    pub fn limited_to(&self, may_see: Box<MaySee>) -> Searcher {
+        let mut codebase = self.codebase.clone();
+        codebase.repo = codebase.repo.limited_to(may_see);
+
+        Searcher {
+            codebase,
+            model: self.model.clone(),
+            reranker: self.reranker.clone(),
+            cache: self.cache.clone(),
+            paths: self.paths.clone(),
+            weights: self.weights.clone(),
+            tuning: self.tuning,
+            is_shared: self.is_shared,
+        }
     }
 
     /// This searcher with other thresholds.

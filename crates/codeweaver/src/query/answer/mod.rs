@@ -156,7 +156,7 @@ pub fn index_info(view: &View, model: &str) -> IndexInfo {
 
     IndexInfo {
         commit: view.commit.clone(),
-        tree: view.tree_oid.clone(),
+        tree: view.shown_tree.clone(),
         rev: view.spec.clone(),
         head: view.head_commit.clone(),
         freshness: view.freshness,

@@ -152,7 +152,7 @@ impl Changes<'_> {
 
         let mut by_path: BTreeMap<BString, FileChange> =
             files.into_iter().map(|file| (file.path.clone(), file)).collect();
-        let mut committed_files = head.tree.map(|tree| TreeLookup::new(&codebase.repo, tree));
+        let mut committed_files = head.tree.map(|tree| TreeLookup::open(&codebase.repo, tree)).transpose()?;
 
         for change in &status.changes.changes {
             self.request.cancel.check()?;

@@ -112,8 +112,12 @@ impl Corpus {
         });
 
         let tree = wanted.target.tree_oid();
-        let snapshot = reader.snapshot(&codebase.snapshot_key(&tree))?;
+        let snapshot = source.snapshot(&reader, &codebase.snapshot_key(&tree))?;
         let policy = source.policy(&wanted)?;
+
+        let repo = &codebase.repo;
+        let shown_tree = wanted.target.tree.map(|tree| repo.shown_tree(&tree)).transpose()?;
+        let commit = wanted.target.commit.filter(|_| !repo.is_limited());
         let mut gathering = Gathering {
             source,
             filters: &request.filters,
@@ -125,8 +129,8 @@ impl Corpus {
                 languages: request.filters.languages.iter().map(|name| canonical_language(name)).collect(),
                 worktree: None,
                 info: CorpusInfo {
-                    commit: wanted.target.commit.map(|oid| oid.to_string()),
-                    tree,
+                    commit: commit.map(|oid| oid.to_string()),
+                    tree: shown_tree.map(|tree| tree.to_string()).unwrap_or_default(),
                     rev: wanted.spec.clone(),
                     ..CorpusInfo::default()
                 },
@@ -324,8 +328,8 @@ impl Gathering<'_> {
         corpus.info.absent_paths = absent.map(|(pathspec, _)| pathspec.to_string()).collect();
 
         let reader = &corpus.reader;
-        let tree = Some(corpus.info.tree.as_str());
-        let is_behind = !freshness::is_current(source.codebase, Some(&*reader.state), tree);
+        let tree = wanted.target.tree_oid();
+        let is_behind = !freshness::is_current(source.codebase, Some(&*reader.state), Some(&tree));
 
         corpus.info.needs_update = wanted.target.is_head && reader.denied.is_none() && is_behind;
         corpus

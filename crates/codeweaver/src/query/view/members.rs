@@ -20,6 +20,10 @@ use crate::query::request::Filters;
 /// Maximum number of scopes in the cache. An agent uses few different filters.
 const MAX_SCOPES: usize = 4;
 
+/// Maximum number of views in the cache: one for each kind of token of a server, since each sees other members
+/// of a catalogue.
+const MAX_VIEWS: usize = 4;
+
 /// A value that the first thread computes. Threads that need the same value wait for it; others are not
 /// blocked.
 type Shared<T> = Arc<OnceLock<Arc<T>>>;
@@ -95,19 +99,28 @@ impl Members {
     }
 }
 
-/// Cache of the members of the most recent view.
+/// Cache of the members of recent views, the most recently used last.
 #[derive(Default)]
-pub struct MembersCache(Mutex<Option<(Key, Shared<Members>)>>);
+pub struct MembersCache(Mutex<Vec<(Key, Shared<Members>)>>);
 
 impl MembersCache {
     /// The members of the view with the entries `live`.
     pub fn get(&self, reader: &StoreReader, live: &RoaringBitmap) -> Arc<Members> {
         let cell = {
-            let mut last = sync::lock(&self.0);
-            match last.as_ref().filter(|(key, _)| key.matches(reader, live)) {
-                Some((_, cell)) => cell.clone(),
-                None => last.insert((Key::new(reader, live), Arc::default())).1.clone(),
+            let mut recent = sync::lock(&self.0);
+            let used = match recent.iter().position(|(key, _)| key.matches(reader, live)) {
+                Some(at) => recent.remove(at),
+                None => (Key::new(reader, live), Arc::default()),
+            };
+
+            // Views of an older state are not asked for again.
+            recent.retain(|(key, _)| key.state.generation == reader.state.generation);
+            if recent.len() >= MAX_VIEWS {
+                recent.remove(0);
             }
+            let cell = used.1.clone();
+            recent.push(used);
+            cell
         };
         cell.get_or_init(|| Arc::new(Members::new(reader, live))).clone()
     }

@@ -1,13 +1,14 @@
 //! View: the snapshot with its overlays that one request is answered from.
 //!
 //! * [`open`]: from a [`ViewRequest`](super::request::ViewRequest) to a view.
-//! * `members`: the rows and entries of a view.
+//! * `members`: the rows and entries of a view. `limits`: those that the reader of a catalogue may see.
 //! * [`scope`]: the rows of a view that pass the filters of a request.
 //! * `warnings`: sentences about the revision that is shown.
 //! * [`freshness`]: the age of the index, and the update of an index that is behind.
 
 pub mod blob_cache;
 pub mod freshness;
+mod limits;
 pub(super) mod members;
 pub mod open;
 mod parts;
@@ -59,11 +60,13 @@ pub struct View {
     pub freshness: Freshness,
     /// Hex oid of the tree that the view shows, without the working tree.
     pub tree_oid: String,
+    /// The name of the tree for the user, see [`codeweaver_git::Repo::shown_tree`].
+    pub shown_tree: String,
     /// The revision as typed, or `HEAD`.
     pub spec: String,
-    /// Hex oid of the commit of the revision, if it has one.
+    /// Hex oid of the commit of the revision, if it has one and the reader may see all of it.
     pub commit: Option<String>,
-    /// Hex oid of the commit that HEAD points to.
+    /// Hex oid of the commit that HEAD points to, under the same conditions.
     pub head_commit: Option<String>,
     /// Whether the updater has something to do: HEAD is not indexed, or changed files are pending.
     pub needs_update: bool,

@@ -22,6 +22,7 @@ use codeweaver_store::{StoreLayout, StoreReader};
 
 use super::blob_cache::BlobCache;
 use super::freshness::{self, RequestUpdate};
+use super::limits::LimitedSnapshots;
 use super::members::MembersCache;
 use super::warnings::{newer_members, replaced_warning};
 use super::{Freshness, View, short};
@@ -70,6 +71,7 @@ pub enum WorktreeInput {
 pub struct ViewCache {
     files: OpenFiles,
     worktree: StatusEngine,
+    limited: LimitedSnapshots,
     members: MembersCache,
     blobs: Arc<BlobCache>,
 }
@@ -280,7 +282,7 @@ impl<'a> ViewSource<'a> {
         if let Some(head) = own.as_ref()
             && head.marker.is_none()
             && lifecycle == Lifecycle::Indexing
-            && let Some(snapshot) = reader.snapshot(&head.snapshot)?
+            && let Some(snapshot) = self.snapshot(&reader, &head.snapshot)?
         {
             return self.growing(reader, head, snapshot, wanted);
         }
@@ -288,13 +290,13 @@ impl<'a> ViewSource<'a> {
             return Err(QueryError::Gated(lifecycle));
         }
 
-        let exact = reader.snapshot(&codebase.snapshot_key(&wanted.target.tree_oid()))?;
+        let exact = self.snapshot(&reader, &codebase.snapshot_key(&wanted.target.tree_oid()))?;
         let has_arrivals =
             exact.as_ref().is_some_and(|snapshot| arrivals::count(codebase, &reader, snapshot) > 0);
         let is_exact = exact.is_some() && !has_arrivals;
         let base = match exact {
             Some(snapshot) => snapshot,
-            None => match nearest_snapshot(codebase, &reader)? {
+            None => match self.nearest_snapshot(&reader)? {
                 Some(snapshot) => snapshot,
                 None if lifecycle == Lifecycle::Indexed => {
                     return Err(QueryError::Gated(Lifecycle::NotIndexed));
@@ -304,8 +306,9 @@ impl<'a> ViewSource<'a> {
         };
 
         let policy = self.policy(wanted)?;
+        let is_shown_exactly = is_exact || self.shows_same(&base, wanted)?;
         let mut builder = Builder::new(self, &policy, reader, base, wanted);
-        if !is_exact && !builder.add_tree()? {
+        if !is_shown_exactly && !builder.add_tree()? {
             let view = builder.finish_behind(has_arrivals)?;
             return Ok(Opened::Behind(Some(Box::new(view))));
         }
@@ -315,7 +318,7 @@ impl<'a> ViewSource<'a> {
         }
         let mut view = builder.finish();
         view.needs_update |= has_arrivals && wanted.target.is_head;
-        view.is_revision_overlaid = !is_exact && !wanted.target.is_head;
+        view.is_revision_overlaid = !is_shown_exactly && !wanted.target.is_head;
         // The index that answers is being replaced.
         if lifecycle == Lifecycle::Indexing {
             view.freshness = Freshness::SkippedIndexing;
@@ -337,9 +340,52 @@ impl<'a> ViewSource<'a> {
 
         let mut view = builder.finish();
         view.freshness = Freshness::SkippedIndexing;
-        view.coverage = head.progress;
+        // The numbers are those of all members.
+        view.coverage = head.progress.filter(|_| !self.codebase.repo.is_limited());
         view.warnings.push("Results may be incomplete, indexing in progress".to_owned());
         Ok(Opened::View(Box::new(view)))
+    }
+
+    /// The snapshot with `key`, as far as the codebase may be seen; `None` if the state does not name it.
+    pub fn snapshot(&self, reader: &StoreReader, key: &str) -> Result<Option<Snapshot>, QueryError> {
+        let Some(whole) = reader.snapshot(key)? else { return Ok(None) };
+        self.cache.limited.limit(whole, reader, &self.codebase.repo).map(Some)
+    }
+
+    /// The complete snapshot that an overlay starts from: that of this worktree if it has one, else that of
+    /// another.
+    fn nearest_snapshot(&self, reader: &StoreReader) -> Result<Option<Snapshot>, QueryError> {
+        let own = self.codebase.head_in(&reader.state);
+        let others = reader
+            .state
+            .heads
+            .iter()
+            .filter(|(key, _)| **key != self.codebase.worktree_key)
+            .map(|(_, head)| head);
+
+        for head in own.into_iter().chain(others).filter(|head| head.marker.is_some()) {
+            if let Some(snapshot) = self.snapshot(reader, &head.snapshot)? {
+                return Ok(Some(snapshot));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Returns whether the tree of `base` differs from that of `wanted` only in members of a catalogue that
+    /// may not be seen.
+    fn shows_same(&self, base: &Snapshot, wanted: &ViewTarget) -> Result<bool, QueryError> {
+        let repo = &self.codebase.repo;
+        let is_current = base.totals.settings == self.codebase.settings_fingerprint;
+        let (true, true, Some(tree), Ok(base)) = (
+            repo.is_limited(),
+            is_current,
+            wanted.target.tree,
+            Oid::from_hex(base.totals.tree_oid.as_bytes()),
+        ) else {
+            return Ok(false);
+        };
+
+        Ok(repo.shown_tree(&base)? == repo.shown_tree(&tree)?)
     }
 
     /// The policy of the tree of `wanted`.
@@ -348,21 +394,6 @@ impl<'a> ViewSource<'a> {
         let policy = Policy::for_tree(&codebase.repo, wanted.target.tree.as_ref(), &codebase.settings.policy);
         Ok(policy.map_err(IndexError::from)?)
     }
-}
-
-/// The complete snapshot that an overlay starts from: that of this worktree if it has one, else that of
-/// another.
-fn nearest_snapshot(codebase: &Codebase, reader: &StoreReader) -> Result<Option<Snapshot>, QueryError> {
-    let own = codebase.head_in(&reader.state);
-    let others =
-        reader.state.heads.iter().filter(|(key, _)| **key != codebase.worktree_key).map(|(_, head)| head);
-
-    for head in own.into_iter().chain(others).filter(|head| head.marker.is_some()) {
-        if let Some(snapshot) = reader.snapshot(&head.snapshot)? {
-            return Ok(Some(snapshot));
-        }
-    }
-    Ok(None)
 }
 
 /// A sentence for the user that names the first of `places` and says `what` is true of them all; `None` if
@@ -476,7 +507,11 @@ impl<'a> Builder<'a> {
                 )
             }
             (false, false) => {
-                format!("the index is of tree {}, {} is not indexed yet", short(&view.tree_oid), wanted.spec)
+                format!(
+                    "the index is of tree {}, {} is not indexed yet",
+                    short(&view.shown_tree),
+                    wanted.spec
+                )
             }
         });
         Ok(view)
@@ -493,7 +528,12 @@ impl<'a> Builder<'a> {
         let head_tree = head.as_ref().and_then(|head| head.tree).map(|oid| oid.to_string());
 
         let shown_tree = Oid::from_hex(snapshot.totals.tree_oid.as_bytes());
-        let catalogue = shown_tree.ok().and_then(|tree| codebase.repo.members_of(&tree).ok());
+        let catalogue = shown_tree.as_ref().ok().and_then(|tree| codebase.repo.members_of(tree).ok());
+        let shown_tree = shown_tree.ok().and_then(|tree| codebase.repo.shown_tree(&tree).ok());
+        // The commits of a catalogue are those of all its members.
+        let seen = |commit: Option<Oid>| {
+            commit.filter(|_| !codebase.repo.is_limited()).map(|commit| commit.to_string())
+        };
 
         View {
             catalogue: catalogue.unwrap_or_default(),
@@ -506,9 +546,10 @@ impl<'a> Builder<'a> {
             },
             behind: wanted.behind.clone(),
             tree_oid: snapshot.totals.tree_oid.clone(),
+            shown_tree: shown_tree.map(|tree| tree.to_string()).unwrap_or_default(),
             spec: wanted.spec.clone(),
-            commit: wanted.target.commit.map(|oid| oid.to_string()),
-            head_commit: head.and_then(|head| head.commit).map(|oid| oid.to_string()),
+            commit: seen(wanted.target.commit),
+            head_commit: seen(head.and_then(|head| head.commit)),
             // The updater could not read it either.
             needs_update: reader.denied.is_none()
                 && (!worktree.pending.is_empty()
