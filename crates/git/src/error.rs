@@ -42,6 +42,9 @@ pub enum GitError {
     /// A working tree is needed, the repository is bare.
     #[error("{} is a bare repository without working tree", path.display())]
     Bare { path: PathBuf },
+    /// The configuration of the repository names a working tree elsewhere, without the word of the user.
+    #[error("the configuration of {} names the working tree {}, which does not belong to it", git_dir.display(), work_dir.display())]
+    ForeignWorktree { git_dir: PathBuf, work_dir: PathBuf },
     /// A catalogue is needed.
     #[error("{} is not a catalogue", path.display())]
     NotACatalogue { path: PathBuf },
@@ -74,6 +77,9 @@ impl GitError {
                 "index a subdirectory tree instead, `REV:dir`"
             }
             GitError::Bare { .. } => "name a revision with --rev, or run in a clone that has files",
+            GitError::ForeignWorktree { .. } => {
+                "if you trust the repository: git config --global --add safe.directory DIRECTORY-OF-THE-REPOSITORY"
+            }
             GitError::NotACatalogue { .. } => "git codeweaver catalogue init DIR.git",
             GitError::PathEscapes { .. } => "use a path relative to the root of the repository",
         }

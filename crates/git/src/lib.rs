@@ -18,6 +18,7 @@ mod members;
 mod object_names;
 mod objects;
 mod operation;
+mod own_place;
 mod pathspec;
 pub mod quoting;
 mod renames;

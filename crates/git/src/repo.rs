@@ -8,6 +8,7 @@ use codeweaver_base::sync;
 use super::error::one_line;
 use super::limits::MEMORY_SETTINGS;
 use super::members::{self, Limit, MemberStores};
+use super::own_place::{self, is_own_place};
 use super::{GitError, Oid};
 
 /// Variables that git sets for hooks and aliases, which name the repository.
@@ -120,6 +121,12 @@ impl Repo {
         // In a linked worktree gix reports `…/worktrees/x/../..`.
         let common_dir = canonical(repo.common_dir())?;
         let work_dir = repo.workdir().map(canonical).transpose()?;
+        if let Some(work_dir) = &work_dir
+            && !is_own_place(work_dir, &git_dir)
+            && !own_place::is_allowed(&repo, work_dir, &git_dir, is_named)
+        {
+            return Err(GitError::ForeignWorktree { git_dir, work_dir: work_dir.clone() });
+        }
 
         if let Some(format) = repo.config_snapshot().string("extensions.refStorage")
             && !format.eq_ignore_ascii_case(b"files")
@@ -225,10 +232,16 @@ impl Repo {
         let main = self.local().main_repo().ok()?;
         let is_main = std::fs::canonicalize(main.git_dir()).is_ok_and(|dir| dir == self.common_dir());
         match is_main {
-            true => std::fs::canonicalize(main.workdir()?).ok(),
+            true => std::fs::canonicalize(main.workdir()?).ok().filter(|root| self.is_main_place(root)),
             // A linked worktree of a submodule, which gix takes for a repository of its own.
-            false => configured_root(self.common_dir()),
+            false => configured_root(self.common_dir()).filter(|root| self.is_main_place(root)),
         }
+    }
+
+    /// Returns whether the main worktree may be at `root`.
+    fn is_main_place(&self, root: &Path) -> bool {
+        is_own_place(root, self.common_dir())
+            || own_place::is_allowed(&self.local(), root, self.common_dir(), self.is_named())
     }
 
     /// A stable name of this worktree that is safe as a file name: `main`, or the name of the linked
@@ -485,6 +498,31 @@ mod tests {
         assert_eq!(side.work_dir().map(|dir| dir.ends_with("lib-side")), Some(true));
         assert_eq!(side.common_dir(), sub.common_dir());
         assert_eq!(side.main_root(), sub.main_root());
+    }
+
+    #[test]
+    fn a_working_tree_elsewhere_needs_the_word_of_the_user() {
+        let repo = one_commit();
+        let elsewhere = TestRepo::with_files(&[("secret", "1\n")]);
+        let other = elsewhere.root().to_str().unwrap();
+        repo.git(["config", "core.worktree", other]);
+        let error = repo.try_open().unwrap_err();
+        assert!(
+            matches!(&error, GitError::ForeignWorktree { work_dir, .. } if work_dir == elsewhere.root()),
+            "{error}"
+        );
+
+        repo.git(["config", "core.worktree", "../dir"]);
+        assert_eq!(repo.open().work_dir(), Some(&*repo.root().join("dir")), "its own directory");
+
+        // The directory says that it belongs to the repository.
+        let consenting = repo.root().parent().unwrap().join("consenting");
+        std::fs::create_dir(&consenting).unwrap();
+        repo.git(["config", "core.worktree", consenting.to_str().unwrap()]);
+        assert!(repo.try_open().is_err());
+        std::fs::write(consenting.join(".git"), format!("gitdir: {}\n", repo.path(".git").display()))
+            .unwrap();
+        assert_eq!(repo.open().work_dir(), Some(&*consenting));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use std::process::Command;
 
 use gix::objs::{Kind, Write as _};
 
-use codeweaver_testkit::{FILES, TestRepo, program};
+use codeweaver_testkit::{FILES, Run, TestRepo, program};
 
 const SECRET: &str = "fn the_secret_outside_of_it_all() {}";
 
@@ -737,4 +737,26 @@ fn names_that_look_like_options() {
             world.check("a path", args, &world.run(args, b""));
         }
     }
+}
+
+#[test]
+fn a_working_tree_outside_of_the_repository_is_not_used() {
+    let world = World::new();
+    world.set("core.worktree", world.outside.to_str().unwrap());
+    for args in [&["init"][..], &["status"], &["search", "secret"], &["read", "secret.rs"], &["doctor"]] {
+        let run = world.repo.codeweaver(args);
+        assert_ne!(run.code(), 0, "{}", run.explain());
+        let said = run.stdout() + &run.stderr();
+        assert!(!said.contains(SECRET), "{}", run.explain());
+    }
+    world.repo.codeweaver(["init"]).says(&["names the working tree", "safe.directory"]);
+    let left: Vec<_> =
+        std::fs::read_dir(&world.outside).unwrap().flatten().map(|it| it.file_name()).collect();
+    assert_eq!(left, ["secret.rs"]);
+
+    // The user can allow it, as for git.
+    let mut command = world.repo.command(program());
+    command.args(["read", "secret.rs"]).env("GIT_CONFIG_COUNT", "1");
+    command.env("GIT_CONFIG_KEY_0", "safe.directory").env("GIT_CONFIG_VALUE_0", world.repo.root());
+    Run::new(&mut command).success();
 }

@@ -117,6 +117,7 @@ impl From<GitError> for ServiceError {
     fn from(error: GitError) -> ServiceError {
         let kind = match &error {
             GitError::PathEscapes { .. } | GitError::TooLarge { .. } => ErrorKind::InvalidArguments,
+            GitError::ForeignWorktree { .. } => ErrorKind::NotAllowed,
             GitError::NotARepository { .. } | GitError::UnknownRevision { .. } => ErrorKind::NotFound,
             _ => ErrorKind::Failed,
         };
@@ -164,6 +165,10 @@ impl From<GitError> for ServiceError {
             GitError::RepeatedDirectories { .. } => {
                 (error.to_string(), "its paths take longer to list than anyone can wait".to_owned())
             }
+            GitError::ForeignWorktree { .. } => (
+                error.to_string(),
+                "a repository that others have made could show any directory so".to_owned(),
+            ),
             GitError::NotACatalogue { .. } => {
                 (error.to_string(), "its configuration does not have `codeweaver.catalogue`".to_owned())
             }
