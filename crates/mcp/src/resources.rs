@@ -61,7 +61,7 @@ pub fn read(codebases: &Codebases, uri: &str) -> Result<ReadResourceResult, Erro
         .map_err(|_| unknown("it is not in a git repository"))?;
 
     // The path comes from the client, so a resource needs the same permission as a call.
-    let checked = codebases.trust.check(target.codebase(), Purpose::Read);
+    let checked = codebases.trust.check(target.codebase(), Purpose::Read, target.naming);
     checked.map_err(|_| unknown("this session may not read it"))?;
 
     let report = status::status(target.codebase(), false)

@@ -3,10 +3,11 @@
 //! A call names any directory of a repository, or none: absolute, as a `file:` URI, after `~`, or relative to
 //! the directory of the server. Its files are relative to the root of the worktree, or absolute in these forms.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use codeweaver::query::{Condition, Filters, Resolved, Resolver, Searcher, TypedQuery, ViewRequest};
+use codeweaver::service::trust::Naming;
 use codeweaver::service::{Codebases, ServiceError, repositories_below};
 use codeweaver_git::{GitError, Prefix};
 use codeweaver_index::{Codebase, IndexError};
@@ -20,6 +21,8 @@ pub struct CallTarget {
     pub searcher: Arc<Searcher>,
     /// The path given by the client, or the directory of the server.
     pub requested: PathBuf,
+    /// Whether that path leads where it says.
+    pub naming: Naming,
 }
 
 impl CallTarget {
@@ -53,6 +56,7 @@ impl CallTarget {
             dir.pop();
         }
 
+        let naming = naming_of(&requested, &dir, &codebases.usual_dir());
         if !codebases.serves(&dir) {
             return Err(CallError::not_found(format!("{shown} is not served here; leave `path` out"), None));
         }
@@ -68,7 +72,7 @@ impl CallTarget {
             other => CallError::from_service(ServiceError::from(other), None),
         })?;
 
-        Ok(CallTarget { searcher, requested })
+        Ok(CallTarget { searcher, requested, naming })
     }
 
     pub fn codebase(&self) -> &Codebase {
@@ -103,7 +107,7 @@ impl CallTarget {
         let real = real.strip_prefix(root.canonicalize().ok()?).ok()?.to_str()?;
 
         let is_same = Path::new(path).components().eq(Path::new(real).components());
-        let has_parent = Path::new(path).components().any(|part| part == std::path::Component::ParentDir);
+        let has_parent = Path::new(path).components().any(|part| part == Component::ParentDir);
         (!real.is_empty() && !has_parent && !is_same).then(|| real.to_owned())
     }
 
@@ -158,6 +162,15 @@ impl CallTarget {
             _ => path.to_owned(),
         }
     }
+}
+
+/// Returns the way in which `requested` names the directory `real`, in a server in `start`.
+fn naming_of(requested: &Path, real: &Path, start: &Path) -> Naming {
+    let has_parent = requested.components().any(|part| part == Component::ParentDir);
+    let start_is_left =
+        requested.starts_with(start) && start.canonicalize().is_ok_and(|start| !real.starts_with(start));
+
+    if has_parent || start_is_left { Naming::Indirect } else { Naming::Plain }
 }
 
 /// Returns whether a client can mean a directory or file of this machine by `text`.

@@ -283,3 +283,41 @@ fn a_deleted_start_directory_stops_no_other_repository() {
     let result = client.call("read_code", json!({ "file": "src/lib.rs" }));
     assert!(text(&result).contains("name a repository in `path`"), "{result:#}");
 }
+
+/// A client that names no folders may read other indexed repositories, but only where the call says so.
+#[test]
+fn a_path_that_leads_out_of_the_repository_is_asked_about() {
+    let (own, other) = (repo("own", true), repo("other", true));
+    own.symlink("linked", other.root().to_str().unwrap());
+    let mut client = start(&own, &json!({}), &[], &[]);
+    is_answered(&mut client, "read_code", read(other.root()), "fn other");
+
+    let depth = own.root().components().count() - 1;
+    let rooted = format!("{}{}", "../".repeat(depth), other.root().strip_prefix("/").unwrap().display());
+    for path in [own.path("linked").to_str().unwrap().to_owned(), "linked".to_owned(), rooted] {
+        let result = client.call("read_code", json!({ "file": "src/lib.rs", "path": path }));
+        assert_eq!(result["isError"], true, "{path}: {result:#}");
+        let text = text(&result);
+        assert!(
+            text.contains(other.root().to_str().unwrap()) && text.contains("leads out of"),
+            "{path}: {text}"
+        );
+    }
+}
+
+#[test]
+fn files_of_git_and_of_the_index_are_not_read() {
+    let own = repo("own", true);
+    own.symlink("shown", ".codeweaver");
+    let mut client = start(&own, &json!({}), &[], &[]);
+    for file in
+        [".codeweaver/nonce", "./.codeweaver/nonce", ".CodeWeaver/nonce", "shown/nonce", ".git/config"]
+    {
+        let result = client.call("read_code", json!({ "file": file }));
+        assert_eq!(result["isError"], true, "{file}: {result:#}");
+    }
+    let nonce = std::fs::read_to_string(own.path(".codeweaver/nonce")).unwrap();
+    let run = own.codeweaver(["read", ".codeweaver/nonce"]);
+    assert!(!run.stdout().contains(nonce.trim()), "{}", run.explain());
+    assert_ne!(run.code(), 0, "{}", run.explain());
+}

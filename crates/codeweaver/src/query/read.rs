@@ -2,7 +2,7 @@
 
 use codeweaver_chunk::language;
 use codeweaver_git::worktree::{self, WorktreeFile, WorktreeReader};
-use codeweaver_git::{self as git, BStr, ByteSlice, Oid, quoting};
+use codeweaver_git::{self as git, BStr, ByteSlice, Oid, STORE_DIR, quoting};
 use codeweaver_index::catalogue;
 use codeweaver_index::policy::{Exempt, PathDecision, Policy, SkipReason};
 use codeweaver_index::{Codebase, IndexError};
@@ -80,6 +80,7 @@ impl FileReader<'_> {
     ) -> Result<FileText, QueryError> {
         let path = locate::clean(path)?;
         let path = path.as_bstr();
+        self.check_internal(path)?;
         if let Some((first, last)) = lines.filter(|(first, last)| *first == 0 || first > last) {
             return Err(QueryError::Parameter {
                 name: "lines",
@@ -126,6 +127,7 @@ impl FileReader<'_> {
     pub fn read_blob(&self, path: &str, oid: &str) -> Result<FileText, QueryError> {
         let path = locate::clean(path)?;
         let path = path.as_bstr();
+        self.check_internal(path)?;
         let not_found = || QueryError::NotFound { what: format!("the blob {oid} is not in this clone") };
 
         let id = Oid::from_hex(oid.as_bytes()).map_err(|_| not_found())?;
@@ -136,6 +138,25 @@ impl FileReader<'_> {
         }
 
         Ok(cut(path, oid, &text::decode(&bytes), id, None))
+    }
+
+    /// Returns an error for files of git and of the index. Those of the index have the nonce by which a store
+    /// is trusted.
+    fn check_internal(&self, path: &BStr) -> Result<(), QueryError> {
+        let is_internal = |part: &[u8]| {
+            part.eq_ignore_ascii_case(b".git") || part.eq_ignore_ascii_case(STORE_DIR.as_bytes())
+        };
+        if path.split(|byte| b"/\\".contains(byte)).any(is_internal) {
+            return withheld(path, "it belongs to git or to the index");
+        }
+
+        // A git directory can have any name.
+        let repo = &self.codebase.repo;
+        let on_disk = repo.work_dir().map(|root| root.join(path.to_path_lossy()));
+        match on_disk.is_some_and(|path| path.starts_with(repo.common_dir())) {
+            true => withheld(path, "it belongs to git"),
+            false => Ok(()),
+        }
     }
 
     /// Returns an error for credentials and for files that git ignores.

@@ -11,7 +11,7 @@ use codeweaver_base::sync;
 use codeweaver_index::{Codebase, IndexError};
 
 use super::checkout::checkout_of;
-use super::trust::{Purpose, Trust};
+use super::trust::{Naming, Purpose, Trust};
 use crate::query::Searcher;
 
 /// Maximum number of open codebases. The least recently used one is closed first.
@@ -64,6 +64,11 @@ impl Codebases {
         self.open(&self.default_dir)
     }
 
+    /// Returns whether other users are served, see [`Self::confined`].
+    pub fn is_confined(&self) -> bool {
+        self.is_confined
+    }
+
     /// Returns whether requests may name `dir`, a directory without symbolic links.
     pub fn serves(&self, dir: &Path) -> bool {
         !self.is_confined || checkout_of(dir).unwrap_or(dir) == self.default_dir
@@ -87,7 +92,8 @@ impl Codebases {
     pub fn roots(&self) -> Vec<PathBuf> {
         let open: Vec<Arc<Searcher>> = self.lock().iter().map(|open| open.searcher.clone()).collect();
         let codebases = open.iter().map(|searcher| &searcher.codebase);
-        let trusted = codebases.filter(|codebase| self.trust.check(codebase, Purpose::Read).is_ok());
+        let trusted =
+            codebases.filter(|codebase| self.trust.check(codebase, Purpose::Read, Naming::Plain).is_ok());
         trusted.map(Codebase::root).collect()
     }
 

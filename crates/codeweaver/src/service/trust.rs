@@ -9,8 +9,8 @@
 //! * repositories that the user has allowed by the setting `mcp.allow`.
 //!
 //! Everything else needs the consent of the user, which is asked for if the client supports that. A client
-//! that announces no folders may also read repositories that are already indexed: their owner has indexed
-//! them. Nothing outside is ever indexed, updated on demand or deleted without consent.
+//! that announces no folders may also read repositories that are already indexed, if it names them by a plain
+//! path: their owner has indexed them. Nothing outside is ever indexed, updated on demand or deleted without consent.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -46,6 +46,16 @@ impl Purpose {
             Purpose::Manage => "index",
         }
     }
+}
+
+/// The way in which a call names a repository.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Naming {
+    /// By a path that leads where it says.
+    Plain,
+    /// By a path with `..`, or one that leads elsewhere through a symbolic link. Whoever sees such a call
+    /// cannot see which repository is meant.
+    Indirect,
 }
 
 /// The answer of the client about its workspace folders.
@@ -94,6 +104,9 @@ enum Why {
     /// It is outside of that directory, and has no index that could be read.
     #[error("it is outside of {} and not indexed", start.display())]
     NotIndexed { start: PathBuf },
+    /// The path of the call looks like one in that directory and leads out of it.
+    #[error("the path leads out of {}, by `..` or a symbolic link", start.display())]
+    Indirect { start: PathBuf },
     /// It is outside of that directory.
     #[error("it is outside of {}, where this server was started", start.display())]
     Outside { start: PathBuf },
@@ -130,8 +143,9 @@ impl Trust {
         self.has_answered.notify_all();
     }
 
-    /// Decides whether `codebase` may be used for `purpose`. Waits for the client's folders if they matter.
-    pub fn check(&self, codebase: &Codebase, purpose: Purpose) -> Result<(), Refusal> {
+    /// Decides whether `codebase`, which the call names in this way, may be used for `purpose`. Waits for the
+    /// client's folders if they matter.
+    pub fn check(&self, codebase: &Codebase, purpose: Purpose, naming: Naming) -> Result<(), Refusal> {
         let place = Place::new(codebase);
 
         let allow = &codebase.settings.mcp.allow;
@@ -151,6 +165,7 @@ impl Trust {
         // The store is looked at last, since that reads files.
         if folders.is_none()
             && purpose == Purpose::Read
+            && naming == Naming::Plain
             && matches!(codebase.layout.trust(), Ok(StoreTrust::Ours))
         {
             return Ok(());
@@ -160,7 +175,7 @@ impl Trust {
         if answer == Some(true) {
             return Ok(());
         }
-        Err(self.refusal(place, purpose, folders, answer, allow))
+        Err(self.refusal(place, (purpose, naming), folders, answer, allow))
     }
 
     /// Records the user's answer about a refused repository. Permission to index includes reading.
@@ -175,7 +190,7 @@ impl Trust {
     fn refusal(
         &self,
         place: Place,
-        purpose: Purpose,
+        (purpose, naming): (Purpose, Naming),
         folders: Option<Vec<PathBuf>>,
         answer: Option<bool>,
         allow: &[String],
@@ -184,6 +199,7 @@ impl Trust {
         let why = match (answer, folders) {
             (Some(false), _) => Why::Declined,
             (_, Some(folders)) if !folders.is_empty() => Why::OutsideWorkspace { start, folders },
+            (_, None) if naming == Naming::Indirect => Why::Indirect { start },
             (_, None) if purpose == Purpose::Read => Why::NotIndexed { start },
             _ => Why::Outside { start },
         };
@@ -367,10 +383,10 @@ mod tests {
         let trust = Trust::new(&start);
         let codebase = Codebase::open(repo.root(), &[]).unwrap();
 
-        let refusal = trust.check(&codebase, Purpose::Manage).unwrap_err();
+        let refusal = trust.check(&codebase, Purpose::Manage, Naming::Plain).unwrap_err();
         assert!(refusal.question().contains("declined") && !refusal.is_final());
 
         trust.remember(&refusal, false);
-        assert!(trust.check(&codebase, Purpose::Manage).unwrap_err().is_final());
+        assert!(trust.check(&codebase, Purpose::Manage, Naming::Plain).unwrap_err().is_final());
     }
 }

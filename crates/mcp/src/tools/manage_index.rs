@@ -19,6 +19,7 @@ use codeweaver::query::view::freshness;
 use codeweaver::service::Caller as _;
 use codeweaver::service::gate::{self, IndexingProgress};
 use codeweaver::service::trust::Purpose;
+use codeweaver::service::{ErrorKind, ServiceError};
 use codeweaver_git::GitError;
 use codeweaver_index::status::{self, LanguageCount, Place, StatusReport};
 use codeweaver_index::{Codebase, IndexError, Lifecycle, background, checkpoint, clear};
@@ -120,6 +121,7 @@ impl Tool for ManageIndex {
         let force = arguments.force.unwrap_or(false);
 
         let action = arguments.action;
+        check_shared(action, force, call)?;
         let run = Run { target: &target, call, deadline: Instant::now() + wait };
         let was_damaged = action == Action::Create && is_damaged(codebase);
 
@@ -336,6 +338,19 @@ fn failure_message(child: &mut Child) -> String {
 
     let lines: Vec<&str> = stderr_text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     if lines.is_empty() { "the indexer ended unexpectedly".to_owned() } else { lines.join("; ") }
+}
+
+/// Refuses to take the index away from the other clients of a server.
+fn check_shared(action: Action, force: bool, call: &Call) -> Result<(), CallError> {
+    let takes_away = matches!(action, Action::Clear | Action::Reindex) || (action == Action::Create && force);
+    if !takes_away || !call.codebases.is_confined() {
+        return Ok(());
+    }
+
+    let what = "clients of a server may not delete or rebuild its index".to_owned();
+    let why = "others are answered from it".to_owned();
+    let fix = "run `git codeweaver index --reindex` on the machine of the server";
+    Err(CallError::from_service(ServiceError::new(ErrorKind::NotAllowed, what, why, fix), None))
 }
 
 fn clear_index(target: &CallTarget, call: &Call) -> Result<String, CallError> {

@@ -49,7 +49,7 @@ use tokio::sync::mpsc::UnboundedSender;
 
 use codeweaver::query::view::freshness::RequestUpdate;
 use codeweaver::query::{Cancel, QueryError};
-use codeweaver::service::trust::Purpose;
+use codeweaver::service::trust::{Naming, Purpose};
 use codeweaver::service::{Caller, Codebases, ErrorKind, Patience, Progress, Requests, ServiceError, Waits};
 use codeweaver_index::{Codebase, Lifecycle};
 
@@ -274,7 +274,7 @@ impl Call {
     ) -> Result<CallTarget, CallError> {
         let target = CallTarget::find(&self.codebases, path, file)?;
         let trust = &self.codebases.trust;
-        let Err(refusal) = trust.check(target.codebase(), purpose) else { return Ok(target) };
+        let Err(refusal) = trust.check(target.codebase(), purpose, target.naming) else { return Ok(target) };
 
         // A user who has declined is not asked again.
         let consent =
@@ -352,7 +352,8 @@ impl Caller for Call {
     }
 
     fn may_index(&self, codebase: &Codebase) -> bool {
-        codebase.settings.mcp.index_small && self.codebases.trust.check(codebase, Purpose::Manage).is_ok()
+        codebase.settings.mcp.index_small
+            && self.codebases.trust.check(codebase, Purpose::Manage, Naming::Plain).is_ok()
     }
 
     fn tell(&self, codebase: &Codebase, progress: Progress<'_>) {
