@@ -14,6 +14,7 @@ use super::lines::LineForm;
 use super::places::Places;
 use super::render::{self, Paint, count, plural, safe};
 use super::results::fence;
+use super::screen::is_displayed;
 
 /// Options of a search for lines.
 #[derive(Debug, Clone, Default, Args)]
@@ -183,8 +184,7 @@ fn left_out(output: &Output<'_>, n_shown: u64) -> Option<String> {
 /// A line with its matches emphasised, made safe for a terminal. For other readers it is the line as it is in
 /// the file.
 fn painted(line: &GrepLine, output: &Output<'_>) -> String {
-    let is_displayed = output.places.screen.columns.is_some();
-    if !is_displayed && !output.paint.is_on() {
+    if !is_displayed() && !output.paint.is_on() {
         return line.text.clone();
     }
 

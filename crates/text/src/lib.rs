@@ -45,7 +45,7 @@ pub use highlight::Highlighter;
 pub use lines::LineIndex;
 pub use mentions::{Mention, mentions};
 pub use numbers::{ago, bytes, count, duration, plural};
-pub use printable::{is_unprintable, safe};
+pub use printable::{is_unprintable, safe, visible};
 pub use query::{QueryTerm, as_written, identifiers, is_stop_word, query_terms};
 pub use stem::stem;
 pub use term_table::{TermCount, TermCounts, TermTable, TermUse};

@@ -26,16 +26,59 @@ pub fn safe(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// Returns `text` without the characters that [`safe`] escapes, but with its tabs and ends of lines: for a
+/// field in which a person goes on writing.
+pub fn visible(text: &str) -> Cow<'_, str> {
+    let is_kept = |c: char| matches!(c, '\t' | '\n' | '\r') || !is_unprintable(c);
+    if text.chars().all(is_kept) {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(text.chars().filter(|&c| is_kept(c)).collect())
+}
+
 /// Returns whether a character acts on a terminal or is hidden by it: control characters, bidirectional
-/// controls, zero-width characters, line and paragraph separators, tags.
+/// controls, line and paragraph separators, and the other characters that Unicode wants not to be displayed
+/// (`Default_Ignorable_Code_Point`), such as those without width and tags. The variation selectors of emoji are
+/// left out: what they change can be seen.
 pub fn is_unprintable(c: char) -> bool {
     c.is_control()
-        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
+        || matches!(c,
+            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}'
+            | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}'
+            | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The general categories `Cc`, `Zl` and `Zp`, the property `Bidi_Control`, and a sample of those without
+    /// width.
+    #[test]
+    fn no_code_point_that_acts_or_hides_is_printed() {
+        let acts = |c: u32| matches!(c, 0..=0x1f | 0x7f..=0x9f | 0x61c | 0x200e..=0x200f | 0x2028..=0x202e | 0x2066..=0x2069);
+        let hides =
+            |c: u32| matches!(c, 0x200b..=0x200d | 0x2060..=0x2064 | 0x180e | 0xfeff | 0xe0001..=0xe007f);
+        let all = (0..=0x0010_ffff).filter_map(char::from_u32);
+        for c in all {
+            let shown = safe(c.encode_utf8(&mut [0; 4])).into_owned();
+            if acts(u32::from(c)) || hides(u32::from(c)) {
+                assert!(!shown.contains(c) && is_unprintable(c), "{:x}", u32::from(c));
+            } else if c.is_alphanumeric() && !is_unprintable(c) {
+                assert_eq!(shown, c.to_string());
+            }
+        }
+        for c in "aé漢字👍\u{fe0f}\u{300}ا".chars() {
+            assert!(!is_unprintable(c), "{c}");
+        }
+    }
+
+    #[test]
+    fn a_field_has_no_hidden_characters() {
+        assert_eq!(visible("a\tb\r\n漢"), "a\tb\r\n漢");
+        assert_eq!(visible("a\u{202e}b\u{61c}\u{200b}\u{e0041}\x1b[0m"), "ab[0m");
+    }
 
     #[test]
     fn controls_are_escaped() {

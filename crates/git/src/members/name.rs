@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use codeweaver_text::is_unprintable;
+
 /// Maximum length of a name in bytes.
 const MAX_LEN: usize = 512;
 
@@ -33,7 +35,7 @@ pub fn check_name(name: &str) -> Result<(), NameError> {
         Some("it is empty")
     } else if name.len() > MAX_LEN {
         Some("it is too long")
-    } else if name.chars().any(|c| c.is_control() || c == '\\' || c == '"' || is_invisible(c)) {
+    } else if name.chars().any(|c| c == '\\' || c == '"' || is_unprintable(c)) {
         Some("it has a control character, quote, backslash or invisible character")
     } else {
         name.split('/').find_map(wrong_component)
@@ -58,11 +60,6 @@ fn wrong_component(component: &str) -> Option<&'static str> {
         () if component.starts_with(['-', ':']) => Some("a component begins with `-` or `:`"),
         () => None,
     }
-}
-
-/// Returns whether a character has no width or changes the direction of text.
-fn is_invisible(c: char) -> bool {
-    matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }
 
 #[cfg(test)]

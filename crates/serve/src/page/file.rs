@@ -8,7 +8,7 @@ use codeweaver::query::outline::OutlineSymbol;
 use codeweaver::query::view::MatchState;
 use codeweaver::query::{FileText, Outline};
 use codeweaver_git::quoting;
-use codeweaver_text::plural;
+use codeweaver_text::{plural, visible};
 
 use super::code::{self, badge, safe};
 use super::frame::{Page, Section};
@@ -112,7 +112,7 @@ impl View<'_> {
                 form.rev action="/file" method="get" {
                     input type="hidden" name="path" value=(file.path);
                     label for="rev" { "Revision" }
-                    input #rev name="rev" value=(self.rev.unwrap_or_default()) placeholder="branch, tag, commit"
+                    input #rev name="rev" value=(visible(self.rev.unwrap_or_default())) placeholder="branch, tag, commit"
                         autocomplete="off" autocapitalize="none" spellcheck="false";
                     button type="submit" { "Show" }
                 }

@@ -3,6 +3,8 @@
 use axum::response::Response;
 use maud::{DOCTYPE, Markup, html};
 
+use codeweaver_text::visible;
+
 use super::assets;
 use super::code::safe;
 
@@ -95,15 +97,16 @@ fn document(title: &str, name: &str, body: &Markup) -> String {
 
 /// The search box. A query of several lines is a pasted text, whose lines are kept.
 fn search_box(page: &Page) -> Markup {
+    let query = visible(&page.query);
     let hint = "Search by meaning, name, \"exact text\" or /regex/";
     html! {
 
         form.search role="search" action="/search" method="get" {
             label.visually-hidden for="q" { "Search" }
             @if page.query.contains('\n') {
-                textarea #q name="q" rows="4" spellcheck="false" { (page.query) }
+                textarea #q name="q" rows="4" spellcheck="false" { (query) }
             } @else {
-                input #q name="q" type="search" value=(page.query) placeholder=(hint) autocomplete="off"
+                input #q name="q" type="search" value=(query) placeholder=(hint) autocomplete="off"
                     autocapitalize="none" spellcheck="false" enterkeyhint="search"
                     autofocus[page.section == Section::Search && page.query.is_empty()];
             }
