@@ -140,20 +140,20 @@ impl FileReader<'_> {
         Ok(cut(path, oid, &text::decode(&bytes), id, None))
     }
 
-    /// Returns an error for files of git and of the index. Those of the index have the nonce by which a store
-    /// is trusted.
+    /// Returns an error for files of the index, which have the nonce by which a store is trusted, and of git
+    /// directories with other names than `.git`, which is refused as a path that leaves the working tree.
     fn check_internal(&self, path: &BStr) -> Result<(), QueryError> {
-        let is_internal = |part: &[u8]| {
-            part.eq_ignore_ascii_case(b".git") || part.eq_ignore_ascii_case(STORE_DIR.as_bytes())
-        };
-        if path.split(|byte| b"/\\".contains(byte)).any(is_internal) {
-            return withheld(path, "it belongs to git or to the index");
+        let is_store = |part: &[u8]| part.eq_ignore_ascii_case(STORE_DIR.as_bytes());
+        if path.split(|byte| b"/\\".contains(byte)).any(is_store) {
+            return withheld(path, "it belongs to the index");
         }
 
-        // A git directory can have any name.
         let repo = &self.codebase.repo;
         let on_disk = repo.work_dir().map(|root| root.join(path.to_path_lossy()));
-        match on_disk.is_some_and(|path| path.starts_with(repo.common_dir())) {
+        let is_of_git = |path: std::path::PathBuf| {
+            path.starts_with(repo.common_dir()) && !repo.common_dir().ends_with(".git")
+        };
+        match on_disk.is_some_and(is_of_git) {
             true => withheld(path, "it belongs to git"),
             false => Ok(()),
         }
