@@ -5,6 +5,7 @@
 //! - [`Run`]: a finished process with assertions; a failure prints command, directory, status and both
 //!   streams.
 //! - [`ServerProcess`]: a running server, ended when dropped.
+//! - [`run_and_kill`]: a process that is killed at a given moment.
 //! - [`program`]: the `git-codeweaver` executable under test; [`copy_program`] copies it.
 //! - [`command`]: the environment of all of these, for processes that a test starts itself.
 //! - [`http`]: a server on this machine with the answers of a test.
@@ -17,6 +18,7 @@
 
 mod environment;
 pub mod http;
+mod kill;
 mod program;
 mod repo;
 mod run;
@@ -25,6 +27,7 @@ mod tools;
 mod wait;
 
 pub use environment::command;
+pub use kill::run_and_kill;
 pub use program::{copy_program, program};
 pub use repo::{FILES, TestRepo, listing};
 pub use run::Run;

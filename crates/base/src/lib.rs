@@ -3,7 +3,9 @@
 
 pub mod descriptors;
 pub mod durable;
+pub mod left_over;
 pub mod process;
 pub mod random;
+pub mod regular_file;
 pub mod sync;
 pub mod sys;

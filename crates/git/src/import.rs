@@ -5,49 +5,13 @@
 
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{Child, ChildStdin, Stdio};
 
 use super::error::{GitError, one_line};
+use super::private_repo::{PrivateRepo, git, io_error};
 
 /// The branch of a private repository.
 const BRANCH: &str = "refs/heads/main";
-
-/// Creates a bare repository in `git_dir`, or does nothing if there is one.
-///
-/// # Errors
-/// git cannot be run, or the directory cannot be written.
-pub fn create_bare(git_dir: &Path) -> Result<(), GitError> {
-    if git_dir.join("HEAD").is_file() {
-        return Ok(());
-    }
-
-    let mut command = git();
-    command.args(["init", "--quiet", "--bare", "--initial-branch=main", "--template="]).arg(git_dir);
-    let output = command.output().map_err(io_error("create", git_dir))?;
-    if output.status.success() {
-        return Ok(());
-    }
-
-    let reason = one_line(&String::from_utf8_lossy(&output.stderr));
-    Err(GitError::Unreadable { path: git_dir.to_owned(), reason })
-}
-
-/// Sets a key in the configuration of the repository in `git_dir`.
-///
-/// # Errors
-/// git cannot be run, or the file cannot be written.
-pub fn set_config(git_dir: &Path, key: &str, value: &str) -> Result<(), GitError> {
-    let mut command = git();
-    command.arg("--git-dir").arg(git_dir).args(["config", key, value]);
-
-    let output = command.output().map_err(io_error("configure", git_dir))?;
-    if output.status.success() {
-        return Ok(());
-    }
-
-    let reason = one_line(&String::from_utf8_lossy(&output.stderr));
-    Err(GitError::Unreadable { path: git_dir.to_owned(), reason })
-}
 
 /// Packs the loose objects of the repository in `git_dir` if there are about `limit` of them or more. Unlike
 /// `git gc` it follows no references, so the objects that they name may be in other stores. Returns whether
@@ -109,18 +73,14 @@ pub struct Import<'a> {
 }
 
 impl<'a> Import<'a> {
-    /// Begins a commit on the branch of the repository in `git_dir`. With `anew` it starts without files,
-    /// otherwise with those of the commit before.
-    pub fn begin(git_dir: &'a Path, anew: bool) -> Result<Import<'a>, GitError> {
+    /// Begins a commit on the branch of `repo`. With `anew` it starts without files, otherwise with those of
+    /// the commit before.
+    pub fn begin(repo: PrivateRepo<'a>, anew: bool) -> Result<Import<'a>, GitError> {
+        let git_dir = repo.git_dir;
         let failed = io_error("write", git_dir);
-        let mut command = git();
+        let mut command = repo.command()?;
         command.arg("--git-dir").arg(git_dir).args(["fast-import", "--quiet", "--done", "--force"]);
-        let mut child = command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .map_err(&failed)?;
+        let mut child = command.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(&failed)?;
         let Some(input) = child.stdin.take() else { return Err(failed(io::ErrorKind::BrokenPipe.into())) };
 
         let mut import = Import { git_dir, child, input: BufWriter::new(input) };
@@ -177,19 +137,6 @@ impl<'a> Import<'a> {
     }
 }
 
-/// The git command, without the environment variables by which a surrounding git command would redirect it.
-fn git() -> Command {
-    let mut command = Command::new("git");
-    for (name, _) in std::env::vars_os() {
-        if name.to_string_lossy().starts_with("GIT_") {
-            command.env_remove(name);
-        }
-    }
-
-    command.stdin(Stdio::null());
-    command
-}
-
 /// A path in double quotes, as `git fast-import` reads it.
 fn quoted(path: &[u8]) -> Vec<u8> {
     let mut quoted = vec![b'"'];
@@ -204,11 +151,6 @@ fn quoted(path: &[u8]) -> Vec<u8> {
 
     quoted.push(b'"');
     quoted
-}
-
-fn io_error(action: &'static str, path: &Path) -> impl Fn(io::Error) -> GitError {
-    let path = path.to_owned();
-    move |source| GitError::Io { action, path: path.clone(), source }
 }
 
 #[cfg(test)]

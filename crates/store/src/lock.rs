@@ -4,12 +4,12 @@
 //! file (PID, start time) is only for messages. Safety does not depend on the locks: publication reads the
 //! state again before replacing it.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::time::Duration;
 
-use codeweaver_base::durable;
+use codeweaver_base::{durable, regular_file};
 
 use super::error::StoreError;
 use super::fault;
@@ -68,6 +68,12 @@ impl Lock {
         file.lock().map_err(StoreError::io("lock", path))?;
         Ok(Lock { file })
     }
+
+    /// The locked file. A process that inherits it holds the lock as well, until it ends or the lock is
+    /// dropped.
+    pub fn file(&self) -> &File {
+        &self.file
+    }
 }
 
 impl Drop for Lock {
@@ -81,7 +87,7 @@ impl Drop for Lock {
 /// The holder of the lock at `path`, for example `PID 4711, started 2026-11-21T10:00:00Z`; `None` if it is
 /// free.
 pub fn holder(path: &Path) -> Option<String> {
-    let mut file = OpenOptions::new().read(true).open(path).ok()?;
+    let mut file = regular_file::open(path).ok()?;
     // Shared, so that concurrent callers are not mistaken for the holder.
     match file.try_lock_shared() {
         Err(TryLockError::WouldBlock) => Some(read_holder(&mut file)),
@@ -95,8 +101,10 @@ pub fn holder(path: &Path) -> Option<String> {
 
 fn open(path: &Path) -> Result<File, StoreError> {
     fault::step().map_err(StoreError::io("open", path))?;
+    // Anything but a file has never been a lock of ours.
+    let way = regular_file::make_way(path);
     // Not truncated on opening: the content belongs to the holder.
-    durable::open_or_create(path).map_err(StoreError::io("open", path))
+    way.and_then(|()| durable::open_or_create(path)).map_err(StoreError::io("open", path))
 }
 
 fn read_holder(file: &mut File) -> String {

@@ -4,7 +4,7 @@ use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt as _;
 use std::time::Duration;
 
-use codeweaver_testkit::{TestRepo, wait_for, wait_until};
+use codeweaver_testkit::{TestRepo, program, run_and_kill, wait_for, wait_until};
 
 use crate::ask::server::{Client, Server, text};
 use crate::git::unreadable::Unprivileged;
@@ -152,4 +152,80 @@ fn a_directory_that_becomes_unreadable_is_left_out() {
     until(&mut client, "where is the car parked", "No relevant information found");
     mode("wiki/car.md", 0o644);
     until(&mut client, "where is the car parked", "The car is parked behind the town hall");
+}
+
+/// Killed at different moments of an update, `ask` leaves a collection that the next question completes.
+#[test]
+fn a_killed_question_spoils_no_later_one() {
+    let place = TestRepo::empty_dir();
+    place.write("notes/house.md", HOUSE);
+    let ask = |question: &str| {
+        let run = place.codeweaver(["ask", "--dir", "notes", question]);
+        run.success().stdout()
+    };
+
+    let mut n_killed = 0;
+    for round in 0..14 {
+        // A new collection every second time.
+        if round % 2 == 0 {
+            std::fs::remove_dir_all(place.beside("home/.cache")).ok();
+        }
+        place.write("notes/round.md", format!("# Round\n\nThe round{round} ends at {round} o'clock.\n"));
+        let mut command = place.command(program());
+        command.args(["ask", "--dir", "notes", "when is the rent due"]);
+        n_killed += u32::from(run_and_kill(&mut command, Duration::from_millis(4 * round)));
+
+        assert!(ask("when is the rent due").contains("The rent is due"), "round {round}");
+        let answer = ask(&format!("when does round{round} end"));
+        assert!(answer.contains(&format!("The round{round} ends")), "round {round}: {answer}");
+    }
+    assert!(n_killed > 2, "{n_killed} were killed");
+}
+
+/// What killed git commands leave in a collection is removed, and a part of a collection is made whole.
+#[test]
+fn the_rest_of_a_killed_update_or_removal_is_removed() {
+    let place = TestRepo::empty_dir();
+    place.write("notes/house.md", HOUSE);
+    let folder = "home/.cache/codeweaver/collections/notes";
+    let repository = place.beside(folder).join("documents.git");
+    let docs = |args: &[&str]| place.codeweaver([&["docs"], args].concat());
+    docs(&["add", "notes", "notes"]).success();
+    let rent = |what: &str| {
+        let run = place.codeweaver(["ask", "--index", "notes", "when is the rent due"]);
+        assert!(run.success().stdout().contains("The rent is due"), "{what}: {}", run.explain());
+    };
+
+    for name in ["HEAD.lock", "config.lock", "refs/heads/main.lock", "fast_import_crash_4711"] {
+        std::fs::write(repository.join(name), "").unwrap();
+        place.write("notes/more.md", format!("# {name}\n\nMore of it.\n"));
+        rent(name);
+        assert!(!repository.join(name).exists(), "{name}");
+    }
+
+    for gone in ["objects", "refs", "config", "HEAD"] {
+        let path = repository.join(gone);
+        if path.is_dir() {
+            std::fs::remove_dir_all(path).unwrap()
+        } else {
+            std::fs::remove_file(path).unwrap()
+        }
+        rent(gone);
+    }
+
+    // A removal that was killed, and a creation.
+    for rest in ["documents.old", "documents.new"] {
+        std::fs::rename(&repository, place.beside(folder).join(rest)).unwrap();
+        docs(&["add", "notes", "notes"]).success();
+        rent(rest);
+        assert!(!place.beside(folder).join(rest).exists());
+    }
+    for round in 0..8 {
+        let mut command = place.command(program());
+        run_and_kill(command.args(["docs", "remove", "notes"]), Duration::from_millis(round));
+        docs(&["add", "notes", "notes"]).success();
+        rent("a removal that was killed");
+    }
+    docs(&["remove", "notes"]).success();
+    assert!(!place.beside(folder).exists());
 }

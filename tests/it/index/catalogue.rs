@@ -1,10 +1,11 @@
 //! The catalogue: many repositories indexed and searched as one.
 
 use std::path::Path;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use codeweaver_testkit::{Run, TestRepo, Tool};
+use codeweaver_testkit::{Run, TestRepo, Tool, program, run_and_kill};
 
 const RETRY: &str =
     "/// Calls again after growing pauses.\npub fn retry_with_backoff(n: u32) -> u32 {\n    n * 2\n}\n";
@@ -566,4 +567,76 @@ fn the_catalogue_refuses_pushes() {
     let site = Site::new();
     let clone = site.base.at("elsewhere");
     assert!(!clone.try_git(["push", "-q", "--force", "../all.git", "main"]));
+}
+
+/// What a killed sync leaves behind stops no later one, and no query.
+#[test]
+fn lock_files_of_dead_processes_are_removed() {
+    let site = Site::new();
+    let head = site.base.git_text(["-C", "all.git", "symbolic-ref", "HEAD"]);
+    let branch = format!("all.git/{}.lock", head.trim());
+    for (n, file) in ["all.git/HEAD.lock", &branch, "all.git/packed-refs.lock"].into_iter().enumerate() {
+        let member = site.base.at("src/alpha");
+        let names = ["first", "second", "third"].map(|name| format!("fn after_{name}_lock() {{}}\n"));
+        member.write("src/after.rs", &names[n]).commit("go on");
+        site.base.write(file, "");
+        let report = site.sync();
+        assert_eq!(report["changed"], json!(["alpha"]), "{file}: {report:#}");
+        assert!(!site.base.path(file).exists(), "{file}");
+
+        // A query commits the new heads of members as well.
+        site.base.write(file, "");
+        member.write("src/query.rs", format!("fn query_after_{n}() {{}}\n")).commit("go on");
+        let found = site.search(&[&format!("query_after_{n}")]);
+        assert!(paths(&found).contains(&"alpha/src/query.rs".to_owned()), "{file}: {found:#}");
+        assert!(!found["warnings"].to_string().contains("newer commits"), "{file}: {found:#}");
+    }
+}
+
+#[test]
+fn a_killed_sync_stops_no_later_one() {
+    let site = Site::new();
+    let member = site.base.at("src/alpha");
+    for round in 0..8 {
+        member.write("src/round.rs", format!("fn round_{round}() {{}}\n")).commit("go on");
+        let mut command = site.base.command(program());
+        command.args(["catalogue", "sync", "--catalogue", "all.git"]);
+        run_and_kill(&mut command, Duration::from_millis(4 * round));
+        site.run(&["sync", "--quiet"]).success();
+        assert!(site.paths(&[&format!("round_{round}")]).contains(&"alpha/src/round.rs".to_owned()));
+    }
+}
+
+#[test]
+fn a_killed_init_is_completed_by_the_next() {
+    let site = Site::empty();
+    site.member("src/alpha", &[("src/retry.rs", RETRY)]);
+    let works = |name: &str, what: &str| {
+        site.base.codeweaver(["catalogue", "init", name]).success();
+        let added = site.base.codeweaver(["catalogue", "add", "--catalogue", name, "-r", "src"]);
+        assert!(added.success().stdout().contains("Added 1 member"), "{what}");
+        let config = site.base.git_text(["-C", name, "config", "--get", "core.logAllRefUpdates"]);
+        assert_eq!(config.trim(), "always", "{what}");
+    };
+
+    for round in 0..10 {
+        let name = format!("killed-{round}.git");
+        let mut command = site.base.command(program());
+        command.args(["catalogue", "init", &name]);
+        run_and_kill(&mut command, Duration::from_millis(4 * round));
+        works(&name, &format!("killed after {} ms", 4 * round));
+    }
+
+    // Each file of a repository that git was just about to create.
+    for gone in ["HEAD", "config", "objects", "refs"] {
+        let name = format!("without-{gone}.git");
+        site.base.git(["init", "-q", "--bare", &name]);
+        site.base.write(&format!("{name}/codeweaver-catalogue.lock"), "");
+        site.base.write(&format!("{name}/config.lock"), "").remove(&format!("{name}/{gone}"));
+        works(&name, gone);
+    }
+
+    // A repository in which no init was begun is not touched.
+    site.base.git(["init", "-q", "--bare", "other.git"]);
+    site.base.codeweaver(["catalogue", "init", "other.git"]).is_an_error("is not empty", "");
 }

@@ -2,9 +2,10 @@
 
 use std::fs::{self, Metadata};
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use codeweaver_base::durable::Replacement;
+use codeweaver_base::left_over;
 
 use super::HookError;
 
@@ -57,6 +58,9 @@ impl HookFile {
     }
 }
 
+/// Start of the names of temporary files.
+const TEMPORARY: &str = ".codeweaver-hook-";
+
 /// Permission bits of a new hook, before the umask.
 const NEW_FILE_MODE: u32 = 0o777;
 
@@ -71,7 +75,7 @@ pub(super) fn replace(path: &Path, bytes: &[u8]) -> Result<(), HookError> {
         Err(error) => return Err(failed(error)),
     };
 
-    let replacement = Replacement::new(path).named(".codeweaver-hook-", "").mode(NEW_FILE_MODE);
+    let replacement = Replacement::new(path).named(TEMPORARY, "").mode(NEW_FILE_MODE);
     let staged = replacement.stage(bytes).map_err(failed)?;
     if let Some(permissions) = permissions {
         staged.set_permissions(permissions).map_err(failed)?;
@@ -85,6 +89,18 @@ pub(super) fn remove(path: &Path) -> Result<(), HookError> {
         Err(error) if !is_absent(&error) => Err(HookError::Write { path: path.to_owned(), source: error }),
         _ => Ok(()),
     }
+}
+
+/// Removes the temporary files in `dir` of processes that were killed.
+pub(super) fn remove_left_over(dir: &Path) -> Result<(), HookError> {
+    let removed = left_over::remove(&|| temporary_files(dir));
+    removed.map(drop).map_err(|source| HookError::Write { path: dir.to_owned(), source })
+}
+
+fn temporary_files(dir: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(dir).into_iter().flatten().flatten();
+    let ours = entries.filter(|entry| entry.file_name().as_encoded_bytes().starts_with(TEMPORARY.as_bytes()));
+    ours.map(|entry| entry.path()).collect()
 }
 
 #[cfg(unix)]

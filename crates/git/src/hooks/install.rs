@@ -75,6 +75,9 @@ pub(super) fn install_with(
 ) -> Result<InstallReport, HookError> {
     let survey = survey::survey_with(git, site)?;
     let plan = plan(site, &survey, options)?;
+    if survey.location.reason_not_to_write().is_none() {
+        file::remove_left_over(&survey.hooks_dir)?;
+    }
     for change in &plan.changes {
         apply(git, site, change)?;
     }
@@ -124,6 +127,7 @@ pub(super) fn uninstall_with(git: &Git, site: &HookSite, global: bool) -> Result
         if !is_written {
             continue;
         }
+        file::remove_left_over(&dir)?;
         report.damaged.extend(files.iter().filter(|file| is_damaged(file)).map(|file| file.path.clone()));
         changes.extend(plan_file_removal(&files));
     }

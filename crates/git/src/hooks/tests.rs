@@ -370,6 +370,23 @@ fn installing_twice_changes_nothing_and_uninstalling_gives_back_every_byte() {
 }
 
 #[test]
+fn temporary_files_of_killed_processes_are_removed() {
+    let repo = TestRepo::new();
+    let rest = repo.root.join(".git/hooks/.codeweaver-hook-a1B2c3");
+    for install in [true, false] {
+        repo.install_files();
+        fs::write(&rest, "#!/bin/sh\n").unwrap();
+        if install {
+            repo.install_files();
+        } else {
+            repo.uninstall();
+        }
+        assert!(!rest.exists(), "install: {install}");
+    }
+    assert!(!repo.root.join(".git/hooks").exists());
+}
+
+#[test]
 fn a_created_hook_directory_is_removed() {
     let repo = TestRepo::new();
     assert!(!repo.root.join(".git/hooks").exists(), "no template");

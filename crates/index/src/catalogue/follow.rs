@@ -11,7 +11,6 @@ use std::time::{Duration, Instant};
 
 use codeweaver_git::{Found, GitError, Member, MemberState, Repo, probe};
 use codeweaver_store::StoreError;
-use codeweaver_store::lock::Lock;
 
 use super::sync::{FEW, MAX_THREADS, SyncReport};
 use super::{Catalogue, CatalogueError};
@@ -106,7 +105,7 @@ impl Catalogue {
     /// # Errors
     /// Another process is changing the list, or it cannot be written.
     fn commit_moved(&self, names: &[String]) -> Result<Vec<String>, CatalogueError> {
-        let _lock = Lock::try_acquire(&self.lock_file())?;
+        let _lock = self.try_lock()?;
         let mut all = self.members()?.all().to_vec();
         let mut report = SyncReport::default();
         let mut left = Vec::new();

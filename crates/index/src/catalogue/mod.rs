@@ -12,8 +12,7 @@ mod sync;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use codeweaver_git::import::create_bare;
-use codeweaver_git::{CATALOGUE_KEY, GitError, Member, Members, NameError, Repo, import};
+use codeweaver_git::{CATALOGUE_KEY, GitError, Member, Members, NameError, PrivateRepo, Repo};
 use codeweaver_store::StoreError;
 use codeweaver_store::lock::Lock;
 
@@ -23,6 +22,9 @@ pub use add::{AddOptions, AddReport, Refused};
 pub use follow::{Asked, Behind, behind, follow};
 pub use list::{Listed, ListedState};
 pub use sync::{Problem, SyncReport, Which};
+
+/// The file in the git directory by whose lock writers keep each other out.
+const LOCK_FILE: &str = "codeweaver-catalogue.lock";
 
 /// The reason why a catalogue cannot be read or changed.
 #[derive(Debug, thiserror::Error)]
@@ -101,25 +103,33 @@ pub struct Catalogue {
 }
 
 impl Catalogue {
-    /// Creates an empty catalogue in `dir`, or opens the one that is there.
+    /// Creates an empty catalogue in `dir`, completes one whose creation was interrupted, or opens the one
+    /// that is there.
     ///
     /// # Errors
     /// [`CatalogueError::NotEmpty`] if the directory has other content.
     pub fn create(dir: &Path) -> Result<Catalogue, CatalogueError> {
-        if dir.join("HEAD").is_file() {
-            return Catalogue::open(dir).map_err(|error| match error {
-                CatalogueError::Git(GitError::NotACatalogue { path }) => CatalogueError::NotEmpty { path },
-                other => other,
-            });
+        let lock_file = dir.join(LOCK_FILE);
+        // The first file that is created, so whatever is beside it is ours.
+        if !lock_file.exists() {
+            if dir.join("HEAD").is_file() {
+                return Catalogue::open_there(dir);
+            }
+            if std::fs::read_dir(dir).is_ok_and(|mut entries| entries.next().is_some()) {
+                return Err(CatalogueError::NotEmpty { path: dir.to_owned() });
+            }
         }
 
-        if std::fs::read_dir(dir).is_ok_and(|mut entries| entries.next().is_some()) {
-            return Err(CatalogueError::NotEmpty { path: dir.to_owned() });
+        let io = |source| CatalogueError::Io { path: dir.to_owned(), source };
+        std::fs::create_dir_all(dir).map_err(io)?;
+        let lock = Lock::acquire(&lock_file)?;
+        let private = PrivateRepo::open(dir, lock.file())?;
+        if let Ok(catalogue) = Catalogue::open_there(dir) {
+            return Ok(catalogue);
         }
 
-        create_bare(dir)?;
+        private.create()?;
         let settings = [
-            (CATALOGUE_KEY, "true"),
             // Git must not look for the members' objects in this repository.
             ("gc.auto", "0"),
             ("maintenance.auto", "false"),
@@ -127,14 +137,29 @@ impl Catalogue {
             ("receive.hideRefs", "refs/"),
             ("core.logAllRefUpdates", "always"),
         ];
-
         for (key, value) in settings {
-            import::set_config(dir, key, value)?;
+            private.set_config(key, value)?;
         }
 
-        let catalogue = Catalogue::open(dir)?;
-        catalogue.repo.commit_members(&Members::default(), "catalogue: create", now())?;
-        Ok(catalogue)
+        Repo::discover_named(dir)?.commit_members(&Members::default(), "catalogue: create", now())?;
+        // Last, since it says that the catalogue is complete.
+        private.set_config(CATALOGUE_KEY, "true")?;
+        Catalogue::open_there(dir)
+    }
+
+    /// Opens the catalogue whose git directory is `dir`, and no directory above it.
+    ///
+    /// # Errors
+    /// [`CatalogueError::NotEmpty`] if there is another repository, or only a part of one.
+    fn open_there(dir: &Path) -> Result<Catalogue, CatalogueError> {
+        let not_empty = || CatalogueError::NotEmpty { path: dir.to_owned() };
+        let catalogue = match Catalogue::open(dir) {
+            Err(CatalogueError::Git(GitError::NotACatalogue { .. })) => return Err(not_empty()),
+            opened => opened?,
+        };
+
+        let is_there = dir.canonicalize().is_ok_and(|dir| dir == catalogue.git_dir());
+        if is_there { Ok(catalogue) } else { Err(not_empty()) }
     }
 
     /// Opens the catalogue in `dir`.
@@ -202,11 +227,25 @@ impl Catalogue {
 
     /// Takes the lock that is held while the list of members is changed.
     fn lock(&self) -> Result<Lock, CatalogueError> {
-        Ok(Lock::acquire(&self.lock_file())?)
+        self.locked(Lock::acquire(&self.lock_file())?)
+    }
+
+    /// As [`Self::lock`], but without waiting.
+    ///
+    /// # Errors
+    /// [`StoreError::Locked`] if another process holds it.
+    fn try_lock(&self) -> Result<Lock, CatalogueError> {
+        self.locked(Lock::try_acquire(&self.lock_file())?)
+    }
+
+    /// Removes what dead writers have left in the repository, whose lock has just been taken.
+    fn locked(&self, lock: Lock) -> Result<Lock, CatalogueError> {
+        PrivateRepo::open(self.git_dir(), lock.file())?;
+        Ok(lock)
     }
 
     fn lock_file(&self) -> PathBuf {
-        self.git_dir().join("codeweaver-catalogue.lock")
+        self.git_dir().join(LOCK_FILE)
     }
 }
 

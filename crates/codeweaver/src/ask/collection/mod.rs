@@ -9,7 +9,8 @@
 //! * [`manifest`]: the versions of the files that were indexed.
 //!
 //! An update is atomic: the branch, the index and the manifest are replaced one after the other, and each is
-//! valid without the next. The next update completes an interrupted one.
+//! valid without the next. The next update completes an interrupted one. The repository is created beside its
+//! place and renamed, and renamed before it is removed, so that there is a whole one or none.
 
 pub mod manifest;
 mod scan;
@@ -19,8 +20,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use codeweaver_git::GitError;
-use codeweaver_git::import::{self, Import};
+use codeweaver_git::import::Import;
+use codeweaver_git::{GitError, PrivateRepo};
 use codeweaver_index::progress::Progress;
 use codeweaver_index::{Codebase, IndexError, Target, UpdateOptions, updater};
 use codeweaver_store::StoreError;
@@ -34,6 +35,10 @@ pub use scan::Skipped;
 pub const MAX_FILES: usize = 50_000;
 /// Maximum wait for another update of the same collection.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(60);
+/// The directory of the repository; while it is created; while it is removed.
+const REPOSITORY: &str = "documents.git";
+const NEW_REPOSITORY: &str = "documents.new";
+const OLD_REPOSITORY: &str = "documents.old";
 /// Maximum length of a name.
 const MAX_NAME: usize = 64;
 
@@ -178,6 +183,7 @@ impl Collection {
         }
 
         let _lock = self.lock()?;
+        self.clear()?;
         std::fs::remove_dir_all(&self.folder).map_err(self.io("remove"))
     }
 
@@ -187,14 +193,14 @@ impl Collection {
         directories: Option<&[PathBuf]>,
         progress: &dyn Progress,
     ) -> Result<CollectionReport, CollectionError> {
-        let _lock = self.lock_for_update(directories)?;
+        let lock = self.lock_for_update(directories)?;
 
         let known = self.manifest().map(|manifest| manifest.directories);
         let directories = directories.map(<[PathBuf]>::to_vec).or(known);
         let directories = directories.ok_or_else(|| CollectionError::Unknown { name: self.name.clone() })?;
 
         self.clear()?;
-        self.update_locked(Some(&directories), progress)
+        self.update_locked(Some(&directories), &lock, progress)
     }
 
     /// Updates the store to the present documents in `directories`; those of the last update if `None`.
@@ -209,8 +215,8 @@ impl Collection {
         directories: Option<&[PathBuf]>,
         progress: &dyn Progress,
     ) -> Result<CollectionReport, CollectionError> {
-        let _lock = self.lock_for_update(directories)?;
-        self.update_locked(directories, progress)
+        let lock = self.lock_for_update(directories)?;
+        self.update_locked(directories, &lock, progress)
     }
 
     /// Updates the store as [`Self::update`] does, under the lock that the caller holds. The manifest is read
@@ -218,17 +224,20 @@ impl Collection {
     fn update_locked(
         &self,
         directories: Option<&[PathBuf]>,
+        lock: &Lock,
         progress: &dyn Progress,
     ) -> Result<CollectionReport, CollectionError> {
-        let known = self.manifest().filter(|_| self.exists());
-        let directories: Vec<PathBuf> = match (directories, &known) {
+        let manifest = self.manifest();
+        let directories: Vec<PathBuf> = match (directories, &manifest) {
             (Some(directories), _) => directories.to_vec(),
             (None, Some(manifest)) => manifest.directories.clone(),
             (None, None) => return Err(CollectionError::Unknown { name: self.name.clone() }),
         };
 
-        import::create_bare(&self.git_dir())?;
-        let codebase = self.codebase()?;
+        let codebase = self.open_or_create(lock)?;
+        // Without a commit, the manifest is that of a repository that is gone.
+        let has_commit = codebase.repo.head().is_ok_and(|head| head.commit.is_some());
+        let known = manifest.filter(|_| has_commit);
 
         let scan = scan::scan(&directories, codebase.settings.policy.max_blob_bytes, MAX_FILES);
         let old = known.as_ref().map(|manifest| &manifest.files);
@@ -239,7 +248,9 @@ impl Collection {
             ..CollectionReport::default()
         };
 
-        let files = self.import(&scan.files, old, &mut report)?;
+        let git_dir = self.git_dir();
+        let private = PrivateRepo::open(&git_dir, lock.file())?;
+        let files = import(private, &scan.files, old, &mut report)?;
 
         // The snapshot is checked too, since an unchanged manifest does not show that the index is still
         // there.
@@ -258,68 +269,23 @@ impl Collection {
         Ok(report)
     }
 
-    /// Commits the differences from `old`, and returns the records of all files.
-    fn import(
-        &self,
-        found: &BTreeMap<PathBuf, FileRecord>,
-        old: Option<&BTreeMap<PathBuf, FileRecord>>,
-        report: &mut CollectionReport,
-    ) -> Result<BTreeMap<PathBuf, FileRecord>, CollectionError> {
-        let empty = BTreeMap::new();
-        let old = old.unwrap_or(&empty);
-        let (mut files, mut import) = (BTreeMap::new(), None);
-        let git_dir = self.git_dir();
-        let anew = report.rebuilt;
-        let mut gone: BTreeSet<&PathBuf> = old.keys().collect();
-
-        for (path, record) in found {
-            gone.remove(path);
-            let known = old.get(path);
-            if let Some(known) = known.filter(|known| known.is_same_version(record)) {
-                files.insert(path.clone(), known.clone());
-                continue;
-            }
-
-            let Ok(bytes) = std::fs::read(path) else {
-                report.skipped.push(format!("{} cannot be read", path.display()));
-                // A document that cannot be read any more is no part of the collection.
-                if known.is_some() {
-                    gone.insert(path);
+    /// The codebase of the documents. A repository that git cannot open is made again, since it has nothing
+    /// that the documents do not have.
+    fn open_or_create(&self, lock: &Lock) -> Result<Codebase, CollectionError> {
+        if self.exists() {
+            match self.codebase() {
+                Err(CollectionError::Index(IndexError::Git(error))) => {
+                    tracing::warn!(component = "ask", operation = "open", %error, "the collection is built again");
                 }
-                continue;
-            };
-
-            let record = FileRecord { blake3: blake3::hash(&bytes).to_hex().to_string(), ..record.clone() };
-            let has_same_bytes = known.is_some_and(|known| known.blake3 == record.blake3);
-            files.insert(path.clone(), record);
-            // Only the time has changed, so the blob is in the repository already.
-            if has_same_bytes {
-                continue;
+                opened => return opened,
             }
-
-            match known {
-                Some(_) => report.modified += 1,
-                None => report.added += 1,
-            }
-            begun(&mut import, &git_dir, anew)?.add(&repository_path(path), &bytes)?;
         }
 
-        for path in gone {
-            report.deleted += 1;
-            begun(&mut import, &git_dir, anew)?.remove(&repository_path(path))?;
-        }
-
-        report.files = files.len();
-        // The branch must exist, even for a collection without documents.
-        if report.rebuilt {
-            begun(&mut import, &git_dir, anew)?;
-        }
-
-        if let Some(import) = import {
-            import.finish()?;
-        }
-
-        Ok(files)
+        self.remove_repository()?;
+        let new = self.folder.join(NEW_REPOSITORY);
+        PrivateRepo::open(&new, lock.file())?.create()?;
+        std::fs::rename(&new, self.git_dir()).map_err(self.io("rename"))?;
+        self.codebase()
     }
 
     /// Removes the manifest and the repository with its store, but not the lock, which the caller holds.
@@ -328,8 +294,22 @@ impl Collection {
         let manifest = std::fs::remove_file(self.manifest_path());
         manifest.or_else(unless_missing).map_err(self.io("remove"))?;
 
-        let repository = std::fs::remove_dir_all(self.git_dir());
-        repository.or_else(unless_missing).map_err(self.io("remove"))
+        self.remove_repository()
+    }
+
+    /// Removes the repository with its store, and the rest of those whose creation or removal was
+    /// interrupted.
+    fn remove_repository(&self) -> Result<(), CollectionError> {
+        for name in [NEW_REPOSITORY, OLD_REPOSITORY] {
+            let rest = std::fs::remove_dir_all(self.folder.join(name));
+            rest.or_else(unless_missing).map_err(self.io("remove"))?;
+        }
+
+        let old = self.folder.join(OLD_REPOSITORY);
+        match std::fs::rename(self.git_dir(), &old) {
+            Ok(()) => std::fs::remove_dir_all(&old).map_err(self.io("remove")),
+            Err(error) => unless_missing(error).map_err(self.io("rename")),
+        }
     }
 
     /// Takes the lock for an update to `directories`. Without any, a collection that does not exist is an
@@ -359,7 +339,7 @@ impl Collection {
     }
 
     fn git_dir(&self) -> PathBuf {
-        self.folder.join("documents.git")
+        self.folder.join(REPOSITORY)
     }
 
     fn manifest_path(&self) -> PathBuf {
@@ -370,6 +350,69 @@ impl Collection {
         let path = self.folder.clone();
         move |source| CollectionError::Io { action, path: path.clone(), source }
     }
+}
+
+/// Commits the differences from `old`, and returns the records of all files.
+fn import(
+    repo: PrivateRepo<'_>,
+    found: &BTreeMap<PathBuf, FileRecord>,
+    old: Option<&BTreeMap<PathBuf, FileRecord>>,
+    report: &mut CollectionReport,
+) -> Result<BTreeMap<PathBuf, FileRecord>, CollectionError> {
+    let empty = BTreeMap::new();
+    let old = old.unwrap_or(&empty);
+    let (mut files, mut import) = (BTreeMap::new(), None);
+    let anew = report.rebuilt;
+    let mut gone: BTreeSet<&PathBuf> = old.keys().collect();
+
+    for (path, record) in found {
+        gone.remove(path);
+        let known = old.get(path);
+        if let Some(known) = known.filter(|known| known.is_same_version(record)) {
+            files.insert(path.clone(), known.clone());
+            continue;
+        }
+
+        let Ok(bytes) = std::fs::read(path) else {
+            report.skipped.push(format!("{} cannot be read", path.display()));
+            // A document that cannot be read any more is no part of the collection.
+            if known.is_some() {
+                gone.insert(path);
+            }
+            continue;
+        };
+
+        let record = FileRecord { blake3: blake3::hash(&bytes).to_hex().to_string(), ..record.clone() };
+        let has_same_bytes = known.is_some_and(|known| known.blake3 == record.blake3);
+        files.insert(path.clone(), record);
+        // Only the time has changed, so the blob is in the repository already.
+        if has_same_bytes {
+            continue;
+        }
+
+        match known {
+            Some(_) => report.modified += 1,
+            None => report.added += 1,
+        }
+        begun(&mut import, repo, anew)?.add(&repository_path(path), &bytes)?;
+    }
+
+    for path in gone {
+        report.deleted += 1;
+        begun(&mut import, repo, anew)?.remove(&repository_path(path))?;
+    }
+
+    report.files = files.len();
+    // The branch must exist, even for a collection without documents.
+    if report.rebuilt {
+        begun(&mut import, repo, anew)?;
+    }
+
+    if let Some(import) = import {
+        import.finish()?;
+    }
+
+    Ok(files)
 }
 
 /// The absolute path in an environment variable; `None` if it has no such path.
@@ -385,12 +428,12 @@ fn unless_missing(error: io::Error) -> io::Result<()> {
 /// Returns the import, which is begun with the first change.
 fn begun<'i, 'a>(
     import: &'i mut Option<Import<'a>>,
-    git_dir: &'a Path,
+    repo: PrivateRepo<'a>,
     anew: bool,
 ) -> Result<&'i mut Import<'a>, GitError> {
     match import {
         Some(import) => Ok(import),
-        none => Ok(none.insert(Import::begin(git_dir, anew)?)),
+        none => Ok(none.insert(Import::begin(repo, anew)?)),
     }
 }
 
