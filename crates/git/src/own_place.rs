@@ -40,7 +40,8 @@ fn target_of(file: &Path) -> std::io::Result<PathBuf> {
     let mut bytes = Vec::new();
     std::fs::File::open(file)?.take(MAX_BYTES).read_to_end(&mut bytes)?;
     let name = bytes.strip_prefix(b"gitdir:").unwrap_or_default().trim_ascii();
-    let name = gix::path::from_bstr(name.as_bstr()).map_err(|error| std::io::Error::other(error.to_string()))?;
+    let name =
+        gix::path::from_bstr(name.as_bstr()).map_err(|error| std::io::Error::other(error.to_string()))?;
     Ok(file.parent().unwrap_or(file).join(name))
 }
 

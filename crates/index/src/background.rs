@@ -43,7 +43,7 @@ pub fn update_until(
             return false;
         }
 
-        let Ok(mut child) = start(codebase, target) else { return false };
+        let Ok(mut child) = start_update(codebase, target) else { return false };
         match wait(&mut child, &is_over) {
             Some(0) => return true,
             // Refused: another process took the lease in between.
@@ -108,13 +108,22 @@ pub fn spawn(codebase: &Codebase, args: &[OsString]) -> io::Result<u32> {
 /// stderr.
 pub fn start_run(codebase: &Codebase, reindex: bool) -> io::Result<Child> {
     let mode = if reindex { "--reindex" } else { "--resume" };
-    let mut command = program(codebase, &["index", "--quiet", "--detached", mode])?;
+    start(codebase, &["index", "--quiet", "--detached", mode].map(OsString::from))
+}
+
+/// Starts this program in `codebase`. Its error message, if it fails, is on the child's stderr.
+///
+/// # Errors
+/// As [`spawn`].
+pub fn start(codebase: &Codebase, args: &[OsString]) -> io::Result<Child> {
+    let mut command = program(codebase, &[])?;
+    command.args(args);
 
     // The child must not hold the log file open, since it outlives the reader of the log.
     command.env_remove("CODEWEAVER_LOG").stderr(Stdio::piped()).spawn()
 }
 
-fn start(codebase: &Codebase, target: &Target) -> io::Result<Child> {
+fn start_update(codebase: &Codebase, target: &Target) -> io::Result<Child> {
     let mut command = program(codebase, &["index", "--quiet", "--detached"])?;
     if !target.is_head {
         command.arg(target.tree.map(|oid| oid.to_string()).unwrap_or_default());

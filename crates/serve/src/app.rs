@@ -1,5 +1,6 @@
 //! App: the state that all requests of a server share.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -33,6 +34,25 @@ const MAX_LIMITED: usize = 32;
 /// Maximum age of the cached status of the index.
 const STATUS_AGE: Duration = Duration::from_secs(1);
 
+/// Work that keeps the index current.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Task {
+    /// Builds the index.
+    Index,
+    /// Looks for new commits of the members of a catalogue.
+    Sync,
+}
+
+impl Task {
+    /// The statement that it has failed.
+    pub fn failure(self) -> &'static str {
+        match self {
+            Task::Index => "indexing has failed",
+            Task::Sync => "the repositories cannot be brought up to date",
+        }
+    }
+}
+
 /// The state of a server.
 pub struct App {
     /// Name of the repository, as the page shows it.
@@ -51,6 +71,8 @@ pub struct App {
     /// Searchers of clients that may see some repositories only.
     limited: Mutex<Vec<Limited>>,
     status: Mutex<Option<(Instant, Arc<StatusReport>)>>,
+    /// Why the index cannot be brought up to date; by the work that has failed.
+    problems: Mutex<BTreeMap<Task, String>>,
     n_waiting: AtomicUsize,
     max_waiting: usize,
     is_ending: AtomicBool,
@@ -86,6 +108,7 @@ impl App {
             streams: Arc::new(Semaphore::new(MAX_STREAMS)),
             limited: Mutex::default(),
             status: Mutex::default(),
+            problems: Mutex::default(),
             n_waiting: AtomicUsize::new(0),
             max_waiting: n_slots * WAITING_PER_SLOT,
             is_ending: AtomicBool::new(false),
@@ -165,6 +188,28 @@ impl App {
                 None
             }
         }
+    }
+
+    /// Notes how `task` has ended last: the reason if it has failed.
+    pub fn ended(&self, task: Task, failure: Option<String>) {
+        let mut problems = sync::lock(&self.problems);
+        match failure {
+            Some(why) => problems.insert(task, why),
+            None => problems.remove(&task),
+        };
+    }
+
+    /// Why the index cannot be brought up to date; `None` if it can.
+    pub fn problem(&self) -> Option<String> {
+        let problems = sync::lock(&self.problems);
+        let sentences = problems.iter().map(|(task, why)| format!("{}: {why}", task.failure()));
+        (!problems.is_empty()).then(|| sentences.collect::<Vec<_>>().join("; "))
+    }
+
+    /// The sentence in answers that do not have the newest commits because a task has failed.
+    pub fn warning(&self) -> Option<String> {
+        let task = *sync::lock(&self.problems).keys().next()?;
+        Some(format!("{}; newer commits may be missing", task.failure()))
     }
 
     /// Registers a request that waits for a slot; `None` if too many are waiting.

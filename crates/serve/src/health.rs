@@ -1,5 +1,6 @@
 //! Health: whether the server and the services that it depends on work, as a document for monitors.
 
+use codeweaver::service::ServiceError;
 use codeweaver_config::ModelSettings;
 use codeweaver_embed::ApiFigures;
 use codeweaver_index::status::StatusReport;
@@ -31,8 +32,8 @@ pub struct Health {
     pub problems: Vec<String>,
 }
 
-/// `healthy` if all services are up; `degraded` if something is down but searches are answered; `unhealthy`
-/// if the store cannot be read, so that no search is answered.
+/// `healthy` if all services are up; `degraded` if something is down, or the index cannot be brought up to
+/// date, but searches are answered; `unhealthy` if no search is answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[allow(missing_docs, reason = "documented at the type")]
@@ -48,6 +49,8 @@ pub enum HealthStatus {
 pub struct Indexing {
     /// `idle`, `indexing` or `error`.
     pub state: &'static str,
+    /// Why no search is answered, or why the index is not brought up to date.
+    pub error: Option<String>,
     /// The run in progress, or the last one; at most 5 s old.
     pub progress: Progress,
     /// When the last run ended.
@@ -141,7 +144,9 @@ pub fn health(app: &App, work: Result<&Work, &Failure>) -> Health {
     let settings = work.ok().map(|work| &work.codebase().settings);
     let last_check = time::rfc3339(now);
 
-    let store = store_status(status.as_deref());
+    let refusal = work.ok().and_then(|work| work.searcher().check().err()).map(ServiceError::from);
+    let store = if refusal.is_some() { ServiceStatus::Down } else { store_status(status.as_deref()) };
+    let problem = app.problem();
     let embedding_provider = EmbeddingProvider {
         status: work.map_or(ServiceStatus::Down, |work| embedding_status(work, api.as_ref())),
         provider: settings.map(|settings| provider(&settings.model)).unwrap_or_default(),
@@ -160,16 +165,21 @@ pub fn health(app: &App, work: Result<&Work, &Failure>) -> Health {
     let sees_all = work.map_or(true, |work| work.access == Access::All);
     let problems: Vec<String> =
         app.tokens.iter().filter_map(|tokens| tokens.problem()).map(|it| it.to_string()).collect();
+    // It may name files of any repository.
+    let may_see_all = work.is_ok_and(|work| work.access == Access::All);
+    let error = problem.clone().or(refusal.map(|error| error.why)).filter(|_| may_see_all);
 
     Health {
         status: match (store, embedding_provider.status) {
             (ServiceStatus::Down, _) => HealthStatus::Unhealthy,
-            (ServiceStatus::Up, ServiceStatus::Up) if problems.is_empty() => HealthStatus::Healthy,
+            (ServiceStatus::Up, ServiceStatus::Up) if problems.is_empty() && problem.is_none() => {
+                HealthStatus::Healthy
+            }
             _ => HealthStatus::Degraded,
         },
         timestamp: last_check.clone(),
         uptime_seconds: app.started.elapsed().as_secs(),
-        indexing: sees_all.then(|| indexing(status.as_deref(), now)),
+        indexing: sees_all.then(|| indexing(status.as_deref(), error, now)),
         services: Services {
             vector_store: VectorStore {
                 status: store,
@@ -243,9 +253,10 @@ fn statistics(app: &App, status: Option<&StatusReport>) -> Statistics {
     }
 }
 
-fn indexing(status: Option<&StatusReport>, now: u64) -> Indexing {
+/// The state of the index. `error` is the reason for which it does not answer or is not brought up to date.
+fn indexing(status: Option<&StatusReport>, error: Option<String>, now: u64) -> Indexing {
     let Some(status) = status else {
-        return Indexing { state: "error", progress: Progress::default(), last_indexed: None };
+        return Indexing { state: "error", error, progress: Progress::default(), last_indexed: None };
     };
 
     let running = status.progress.as_ref().filter(|progress| progress.is_running);
@@ -274,9 +285,9 @@ fn indexing(status: Option<&StatusReport>, now: u64) -> Indexing {
         Some(_) => "indexing",
         // A run of another process may not have reported any progress yet.
         None if status.lock_holder.is_some() => "indexing",
-        None if status.last_failure.is_some() || status.state == "index_failed" => "error",
+        None if error.is_some() || status.last_failure.is_some() || status.state == "index_failed" => "error",
         None => "idle",
     };
 
-    Indexing { state, progress, last_indexed }
+    Indexing { state, error, progress, last_indexed }
 }

@@ -4,8 +4,6 @@
 //! index, pushes to a repository without hooks, and updates that no query has triggered. Each run is a
 //! process of its own, so killing the server loses nothing and a failed run does not end the server.
 
-use std::io::Read as _;
-use std::process::Child;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -14,7 +12,8 @@ use codeweaver::query::view::freshness;
 use codeweaver_index::{Codebase, Lifecycle, background};
 use codeweaver_store::state::State;
 
-use super::app::App;
+use super::app::{App, Task};
+use super::child::{Ended, Run};
 use super::repositories;
 use super::{Event, Options};
 
@@ -22,8 +21,9 @@ use super::{Event, Options};
 const INTERVAL: Duration = Duration::from_secs(1);
 /// Time between two checks whether the server is stopping.
 const TICK: Duration = Duration::from_millis(50);
-/// Time before a run that has failed is tried again.
-const PAUSE: Duration = Duration::from_secs(60);
+/// Times before a run that has failed is tried again: after its first failure, and at most. Each time is
+/// twice the one before.
+const PAUSES: [Duration; 2] = [Duration::from_secs(2), Duration::from_secs(60)];
 
 /// Follows HEAD until the server stops.
 pub fn follow(app: &App, options: &Options, tell: &(dyn Fn(Event<'_>) + Sync)) {
@@ -32,7 +32,9 @@ pub fn follow(app: &App, options: &Options, tell: &(dyn Fn(Event<'_>) + Sync)) {
         tell,
         interval: options.interval,
         run: None,
+        sync: None,
         last_run: None,
+        n_failures: 0,
         retry_at: None,
         synced_at: None,
         reindex: options.reindex,
@@ -55,9 +57,13 @@ struct Follower<'a> {
     tell: &'a (dyn Fn(Event<'_>) + Sync),
     interval: Duration,
     /// The run that builds the first index, or one that was requested.
-    run: Option<Child>,
+    run: Option<Run>,
+    /// The sync of the members of the catalogue.
+    sync: Option<Run>,
     /// Time at which the last counted run ended.
     last_run: Option<u64>,
+    /// Number of runs that have failed since one succeeded.
+    n_failures: u32,
     retry_at: Option<Instant>,
     /// Time of the last check of the members of the catalogue.
     synced_at: Option<Instant>,
@@ -118,6 +124,9 @@ impl Follower<'_> {
 
         match codebase.lifecycle_in(state.as_ref()) {
             Lifecycle::Indexed => {
+                // Whoever has built it.
+                (self.retry_at, self.n_failures) = (None, 0);
+                self.app.ended(Task::Index, None);
                 self.sync(codebase);
                 let is_behind = matches!(freshness::decide(codebase), Ok(Freshness::Stale));
                 background::update_if_due(codebase, is_behind);
@@ -138,55 +147,72 @@ impl Follower<'_> {
     /// Starts a sync of the members of a catalogue when it is due.
     fn sync(&mut self, codebase: &Codebase) {
         let is_due = self.synced_at.is_none_or(|at| at.elapsed() >= self.interval);
-        if !self.app.is_catalogue || !is_due {
+        if !self.app.is_catalogue || !is_due || self.sync.is_some() {
             return;
         }
+
         self.synced_at = Some(Instant::now());
-        if let Err(error) = repositories::sync(codebase, &[]) {
-            (self.tell)(Event::Warning(&format!("the repositories cannot be looked at: {error}")));
+        match repositories::start_sync(codebase) {
+            Ok(child) => self.sync = Some(Run::new(child)),
+            Err(error) => self.failed(Task::Sync, error.to_string()),
         }
     }
 
     fn start(&mut self, codebase: &Codebase, reindex: bool) {
         match background::start_run(codebase, reindex) {
             Ok(child) => {
-                self.run = Some(child);
+                self.run = Some(Run::new(child));
                 (self.tell)(Event::Indexing);
             }
-            Err(error) => self.failed(&error.to_string()),
+            Err(error) => self.index_failed(error.to_string()),
         }
     }
 
-    /// Reports how the run that was started has ended.
+    /// Reports how the processes that were started have ended.
     fn reap(&mut self) {
-        let Some(child) = &mut self.run else { return };
-        let status = match child.try_wait() {
-            Ok(None) => return,
-            Ok(Some(status)) => Ok(status.success()),
-            Err(error) => Err(error.to_string()),
-        };
-
-        let mut message = String::new();
-        if let Some(stderr) = &mut child.stderr {
-            // The run has ended, so this does not wait.
-            let _ = stderr.read_to_string(&mut message);
+        match self.sync.as_mut().and_then(Run::poll) {
+            None => {}
+            Some(ended) => {
+                self.sync = None;
+                match ended {
+                    Ended::Done => self.app.ended(Task::Sync, None),
+                    Ended::Failed(why) => self.failed(Task::Sync, why),
+                }
+            }
         }
 
-        self.run = None;
-        match status {
-            Ok(true) => {
-                self.retry_at = None;
+        match self.run.as_mut().and_then(Run::poll) {
+            None => {}
+            Some(Ended::Done) => {
+                (self.run, self.retry_at, self.n_failures) = (None, None, 0);
+                self.app.ended(Task::Index, None);
                 (self.tell)(Event::Indexed);
             }
-            Ok(false) => self.failed(message.trim()),
-            Err(error) => self.failed(&error),
+            Some(Ended::Failed(why)) => {
+                self.run = None;
+                self.index_failed(why);
+            }
         }
     }
 
-    fn failed(&mut self, why: &str) {
-        self.retry_at = Some(Instant::now() + PAUSE);
+    /// Notes that a run has failed, and when the next one is due.
+    fn index_failed(&mut self, why: String) {
+        let [first, longest] = PAUSES;
+        let pause = first.saturating_mul(1 << self.n_failures.min(16)).min(longest);
+        self.n_failures += 1;
+        self.retry_at = Some(Instant::now() + pause);
         self.app.metrics.index_failed();
-        (self.tell)(Event::Warning(&format!("indexing has failed: {why}")));
+        self.failed(Task::Index, why);
+    }
+
+    /// Reports a failure, once if it repeats itself.
+    fn failed(&self, task: Task, why: String) {
+        let text = format!("{}: {why}", task.failure());
+        let is_new = !self.app.problem().is_some_and(|known| known.contains(&text));
+        self.app.ended(task, Some(why));
+        if is_new {
+            (self.tell)(Event::Warning(&text));
+        }
     }
 
     /// Counts a run that has ended since the last check, in any process.

@@ -15,7 +15,7 @@
 //! * [`repositories`]: the members of a catalogue, and the access of clients to them.
 //! * [`page`]: the HTML pages.
 //! * [`health`], [`metrics`], [`window`]: the state of the server, for machines.
-//! * [`indexing`]: keeps the index at HEAD and reports how runs end.
+//! * [`indexing`]: keeps the index at HEAD and reports how its processes ([`child`]) end.
 //! * [`mcp`]: the tools for agents; [`sessions`]: the sessions of their clients.
 //!
 //! One thread accepts connections and speaks HTTP; the work of requests runs on a pool of threads. Indexing
@@ -24,6 +24,7 @@
 mod access;
 mod api;
 mod app;
+mod child;
 mod connections;
 mod deadline;
 mod failure;

@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::io;
+use std::process::Child;
 
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Response};
@@ -125,9 +126,21 @@ pub async fn update(job: Job) -> Result<Response, Failure> {
 /// # Errors
 /// The process cannot be started.
 pub fn sync(codebase: &Codebase, names: &[&str]) -> io::Result<()> {
+    background::spawn(codebase, &sync_arguments(names)).map(drop)
+}
+
+/// As [`sync`] of all members, with the message of its error on the stderr of the process.
+///
+/// # Errors
+/// As [`sync`].
+pub fn start_sync(codebase: &Codebase) -> io::Result<Child> {
+    background::start(codebase, &sync_arguments(&[]))
+}
+
+fn sync_arguments(names: &[&str]) -> Vec<OsString> {
     let mut args: Vec<OsString> = ["catalogue", "sync", "--quiet", "--"].map(OsString::from).into();
     args.extend(names.iter().map(OsString::from));
-    background::spawn(codebase, &args).map(drop)
+    args
 }
 
 fn catalogue(codebase: &Codebase) -> Result<Catalogue, Failure> {

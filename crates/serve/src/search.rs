@@ -98,7 +98,7 @@ impl Search {
             Some(pattern) => {
                 let page = line_page(&work.params)?;
                 let mut answer = self.lines(work, pattern, |found| found.answer(page))?;
-                answer.warnings.extend(work.waits.take());
+                answer.warnings.extend(work.waits.take().into_iter().chain(work.app.warning()));
                 answer.warnings.extend(self.notes.iter().cloned());
                 Answer::Lines(Box::new(answer))
             }
@@ -115,7 +115,7 @@ impl Search {
     /// As [`Self::answer`].
     pub fn matches(&self, work: &Work, request: &Request) -> Result<Response, Failure> {
         let mut response = work.run(|update| work.searcher().search(request, update))?;
-        response.warnings.extend(work.waits.take());
+        response.warnings.extend(work.waits.take().into_iter().chain(work.app.warning()));
         response.warnings.extend(self.notes.iter().cloned());
         work.app.metrics.searched(&response);
         Ok(response)

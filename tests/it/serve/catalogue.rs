@@ -212,3 +212,35 @@ fn a_token_for_some_repositories_shows_no_others() {
     assert_eq!(update("api/update"), 403);
     assert_eq!(update("api/update?repo=docs"), 202);
 }
+
+/// A sync that fails again and again degrades health and is said in answers, until it succeeds.
+#[test]
+fn a_failing_sync_degrades_health_and_answers() {
+    let team = Team::new();
+    let mut command = team.dir.command(program());
+    command.args(["serve", "--port", "0", "--every", "1", "--catalogue", &team.catalogue]);
+    // A directory is no lock that a dead process has left.
+    let in_the_way = team.dir.path("all.git/HEAD.lock");
+    std::fs::create_dir(&in_the_way).unwrap();
+    let server = Server::new(command);
+    team.push("docs", "backup.md", "# Backup\n\nBackups of the ledger are encrypted.\n");
+
+    let health = |status: &str| {
+        wait_for(&format!("health is {status}"), || {
+            let health = server.get("health/").json();
+            if health["status"] == status { Ok(health) } else { Err(health) }
+        })
+    };
+    let degraded = health("degraded");
+    assert_eq!(degraded["indexing"]["state"], "error", "{degraded:#}");
+    let error = degraded["indexing"]["error"].as_str().unwrap();
+    assert!(error.contains("cannot be brought up to date"), "{degraded:#}");
+    let warned = server.json("api/search?q=pay+a+customer+back")["warnings"].to_string();
+    assert!(warned.contains("newer commits may be missing"), "{warned}");
+
+    std::fs::remove_dir(&in_the_way).unwrap();
+    health("healthy");
+    let found = server.json("api/search?q=encrypted+backups");
+    assert!(paths(&found).contains(&"docs/backup.md"), "{found:#}");
+    assert!(!found["warnings"].to_string().contains("may be missing"), "{found:#}");
+}

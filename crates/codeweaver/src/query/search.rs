@@ -112,6 +112,14 @@ impl Searcher {
         self.model.embedder()
     }
 
+    /// Checks that requests about HEAD are answered, without answering one.
+    ///
+    /// # Errors
+    /// [`QueryError::Gated`] if there is no index that answers; the store cannot be read.
+    pub fn check(&self) -> Result<(), QueryError> {
+        self.guarded(|| self.views().check())
+    }
+
     /// Answers `request`.
     ///
     /// `update` is called if HEAD, or the revision of the request, is not indexed and the difference is too

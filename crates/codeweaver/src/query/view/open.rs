@@ -101,6 +101,16 @@ pub enum Opened {
     Behind(Option<Box<View>>),
 }
 
+/// The snapshot that a view starts from.
+enum Base {
+    /// The one of a first index that is being built, with its head.
+    Growing(Box<Head>, Snapshot),
+    /// The one of the wanted tree.
+    Exact(Snapshot),
+    /// The one of another tree.
+    Nearest(Snapshot),
+}
+
 /// A codebase with everything that its views are opened with.
 #[derive(Clone, Copy)]
 pub struct ViewSource<'a> {
@@ -276,34 +286,16 @@ impl<'a> ViewSource<'a> {
         let lifecycle = codebase.lifecycle(reader.as_ref());
         let Some(reader) = reader else { return Err(QueryError::Gated(lifecycle)) };
 
-        // While a complete index is being replaced, its snapshot answers; only a first index answers as it
-        // grows.
-        let own = codebase.head_in(&reader.state).cloned();
-        if let Some(head) = own.as_ref()
-            && head.marker.is_none()
-            && lifecycle == Lifecycle::Indexing
-            && let Some(snapshot) = self.snapshot(&reader, &head.snapshot)?
-        {
-            return self.growing(reader, head, snapshot, wanted);
-        }
-        if matches!(lifecycle, Lifecycle::RequiresReindex { .. } | Lifecycle::IndexFailed(_)) {
-            return Err(QueryError::Gated(lifecycle));
-        }
-
-        let exact = self.snapshot(&reader, &codebase.snapshot_key(&wanted.target.tree_oid()))?;
-        let has_arrivals =
-            exact.as_ref().is_some_and(|snapshot| arrivals::count(codebase, &reader, snapshot) > 0);
-        let is_exact = exact.is_some() && !has_arrivals;
-        let base = match exact {
-            Some(snapshot) => snapshot,
-            None => match self.nearest_snapshot(&reader)? {
-                Some(snapshot) => snapshot,
-                None if lifecycle == Lifecycle::Indexed => {
-                    return Err(QueryError::Gated(Lifecycle::NotIndexed));
-                }
-                None => return Err(QueryError::Gated(lifecycle)),
-            },
+        let (base, has_arrivals) = match self.base(&reader, &lifecycle, &wanted.target)? {
+            Base::Growing(head, snapshot) => return self.growing(reader, &head, snapshot, wanted),
+            Base::Exact(snapshot) => {
+                let has_arrivals = arrivals::count(codebase, &reader, &snapshot) > 0;
+                (snapshot, Some(has_arrivals))
+            }
+            Base::Nearest(snapshot) => (snapshot, None),
         };
+        let is_exact = has_arrivals == Some(false);
+        let has_arrivals = has_arrivals == Some(true);
 
         let policy = self.policy(wanted)?;
         let is_shown_exactly = is_exact || self.shows_same(&base, wanted)?;
@@ -324,6 +316,48 @@ impl<'a> ViewSource<'a> {
             view.freshness = Freshness::SkippedIndexing;
         }
         Ok(Opened::View(Box::new(view)))
+    }
+
+    /// The snapshot that requests about `target` are answered from.
+    ///
+    /// # Errors
+    /// [`QueryError::Gated`] if the index refuses every request.
+    fn base(&self, reader: &StoreReader, lifecycle: &Lifecycle, target: &Target) -> Result<Base, QueryError> {
+        let codebase = self.codebase;
+
+        // While a complete index is being replaced, its snapshot answers; only a first index answers as it
+        // grows.
+        if let Some(head) = codebase.head_in(&reader.state)
+            && head.marker.is_none()
+            && *lifecycle == Lifecycle::Indexing
+            && let Some(snapshot) = self.snapshot(reader, &head.snapshot)?
+        {
+            return Ok(Base::Growing(Box::new(head.clone()), snapshot));
+        }
+        if matches!(lifecycle, Lifecycle::RequiresReindex { .. } | Lifecycle::IndexFailed(_)) {
+            return Err(QueryError::Gated(lifecycle.clone()));
+        }
+
+        if let Some(snapshot) = self.snapshot(reader, &codebase.snapshot_key(&target.tree_oid()))? {
+            return Ok(Base::Exact(snapshot));
+        }
+        match self.nearest_snapshot(reader)? {
+            Some(snapshot) => Ok(Base::Nearest(snapshot)),
+            None if *lifecycle == Lifecycle::Indexed => Err(QueryError::Gated(Lifecycle::NotIndexed)),
+            None => Err(QueryError::Gated(lifecycle.clone())),
+        }
+    }
+
+    /// Checks that the index answers requests about HEAD.
+    ///
+    /// # Errors
+    /// As those requests: [`QueryError::Gated`] if there is no index that answers.
+    pub fn check(&self) -> Result<(), QueryError> {
+        self.codebase.check_trust()?;
+        let reader = self.store()?;
+        let lifecycle = self.codebase.lifecycle(reader.as_ref());
+        let Some(reader) = reader else { return Err(QueryError::Gated(lifecycle)) };
+        self.base(&reader, &lifecycle, &Target::head(self.codebase)?).map(drop)
     }
 
     /// The view of the snapshot that grows while a first index is being built.
