@@ -60,9 +60,9 @@ impl BlobReader {
         self.objects.is_unplaced(oid)
     }
 
-    /// Returns whether the clone has this blob. A damaged one counts as absent.
+    /// Returns whether the clone has this blob. A damaged one counts as absent, so the blob is read.
     pub fn is_local(&mut self, oid: &Oid) -> bool {
-        self.size(oid).is_ok_and(|size| size.is_some())
+        self.read(oid).is_ok_and(|bytes| bytes.is_some())
     }
 
     /// Size of a blob in bytes. Reads only the header of the object, so a zip bomb costs nothing.
@@ -101,6 +101,17 @@ impl BlobReader {
         }
     }
 
+    /// As [`size`](Self::size), but a damaged blob counts as one that is not in this clone.
+    pub fn size_if_good(&mut self, oid: &Oid) -> Option<u64> {
+        self.size(oid).unwrap_or_else(|error| skipped(&error))
+    }
+
+    /// As [`read`](Self::read), but a damaged blob counts as one that is not in this clone, so that it costs
+    /// the files that have it and no others.
+    pub fn read_if_good(&mut self, oid: &Oid) -> Option<&[u8]> {
+        self.read(oid).unwrap_or_else(|error| skipped(&error))
+    }
+
     fn unreadable(&self, oid: &Oid, error: &dyn std::fmt::Display) -> GitError {
         GitError::BadObject {
             oid: *oid,
@@ -114,6 +125,12 @@ impl BlobReader {
 fn is_too_large(objects: &mut Objects, oid: &Oid) -> bool {
     let header = objects.try_header(oid).ok().flatten();
     header.is_some_and(|header| header.kind == Kind::Blob && header.size > MAX_OBJECT_BYTES)
+}
+
+/// Logs that a blob is skipped because of `error`.
+fn skipped<T>(error: &GitError) -> Option<T> {
+    tracing::warn!(component = "git", operation = "read", %error, "a blob is skipped; git fsck says more");
+    None
 }
 
 /// The hash of repositories without another object format.

@@ -363,12 +363,12 @@ impl Planner<'_> {
         let extension = name.and_then(|name| name.rfind_byte(b'.').map(|dot| &name[dot..]));
         let extension = extension.map_or("(none)".to_owned(), |e| String::from_utf8_lossy(e).into_owned());
 
-        let Some(size) = self.blobs.size(oid)? else { return Ok(None) };
+        let Some(size) = self.blobs.size_if_good(oid) else { return Ok(None) };
         // It will be skipped because of its size, so it is not read for its language.
         if size > self.policy.max_blob_bytes() {
             return Ok(Some(chunk::language::TEXT));
         }
-        let Some(bytes) = self.blobs.read(oid)? else { return Ok(None) };
+        let Some(bytes) = self.blobs.read_if_good(oid) else { return Ok(None) };
 
         let language = self.policy.language(None, path.as_ref(), bytes);
         if language == chunk::language::TEXT {

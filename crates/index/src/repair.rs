@@ -7,6 +7,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use codeweaver_base::regular_file;
 use codeweaver_git::Oid;
 use codeweaver_store::entries::Entries;
 use codeweaver_store::hnsw::HnswIndex;
@@ -15,14 +16,14 @@ use codeweaver_store::lock::Lock;
 use codeweaver_store::reader::OpenFiles;
 use codeweaver_store::segment::{Segment, SegmentBuilder};
 use codeweaver_store::snapshot::Totals;
-use codeweaver_store::state::{SegmentRef, State};
+use codeweaver_store::state::{SegmentRef, SnapshotRef, State};
 use codeweaver_store::{StoreError, StoreReader, fault, shard};
 use codeweaver_text as text;
 
 use super::build::write_segment;
 use super::codebase::Codebase;
 use super::error::IndexError;
-use super::publish::write_state;
+use super::publish::{change_state, write_state};
 use super::words;
 
 /// A defect of the store.
@@ -38,7 +39,10 @@ pub(crate) fn make_readable(codebase: &Codebase) -> Result<OpenFiles, IndexError
     let files = OpenFiles::default();
     match StoreReader::open_with(&codebase.store(), &files) {
         Ok(None) => return Ok(files),
-        Ok(Some(reader)) if snapshots_open(&reader) => return Ok(files),
+        Ok(Some(reader)) if snapshots_open(&reader) => {
+            forget_damaged_snapshots(codebase, &reader)?;
+            return Ok(files);
+        }
         Ok(Some(_)) => {}
         // A file that another user wrote is not damaged, and must not be removed.
         Err(e) if e.is_denied() => return Err(e.into()),
@@ -106,7 +110,7 @@ pub fn repair(codebase: &Codebase, findings: &[Finding]) -> Result<(), IndexErro
     for graph in graphs {
         // A graph is optional: without it, queries scan all vectors.
         fault::step()
-            .and_then(|()| std::fs::remove_file(&graph.path))
+            .and_then(|()| regular_file::remove(&graph.path))
             .map_err(StoreError::io("remove", &graph.path))?;
     }
 
@@ -171,6 +175,25 @@ fn snapshots_open(reader: &StoreReader) -> bool {
     reader.state.heads.values().all(|head| reader.snapshot(&head.snapshot).is_ok())
 }
 
+/// Takes snapshots that cannot be read out of the state. No head has one of them, so they only saved work for
+/// a switch to their trees.
+fn forget_damaged_snapshots(codebase: &Codebase, reader: &StoreReader) -> Result<(), IndexError> {
+    let snapshots = reader.state.snapshots.iter();
+    let damaged: Vec<_> =
+        snapshots.filter(|(key, _)| matches!(reader.snapshot(key), Err(e) if !e.is_denied())).collect();
+    if damaged.is_empty() {
+        return Ok(());
+    }
+
+    change_state(codebase, |state| {
+        state.snapshots.retain(|key, reference| {
+            let is_damaged =
+                |(bad_key, bad): &(&String, &SnapshotRef)| *bad_key == key && bad.file == reference.file;
+            !damaged.iter().any(is_damaged)
+        });
+    })
+}
+
 fn is_about(error: &StoreError, path: &Path) -> bool {
     match error {
         StoreError::Io { path: p, .. }
@@ -186,7 +209,7 @@ fn is_about(error: &StoreError, path: &Path) -> bool {
 fn salvage(codebase: &Codebase, bad: &[Finding]) -> Result<(), IndexError> {
     let store = codebase.create_store()?;
     for finding in bad {
-        let _ = fault::step().and_then(|()| std::fs::remove_file(&finding.path));
+        let _ = fault::step().and_then(|()| regular_file::remove(&finding.path));
     }
 
     // Nothing else publishes while the old state is read and replaced.
@@ -206,15 +229,15 @@ fn salvage(codebase: &Codebase, bad: &[Finding]) -> Result<(), IndexError> {
             }
             Err(e) => {
                 tracing::warn!(component = "store", operation = "repair", error = %e, "a shard is given up");
-                let _ = fault::step().and_then(|()| std::fs::remove_file(store.shard(&name)));
-                let _ = fault::step().and_then(|()| std::fs::remove_file(store.segment(&name)));
+                let _ = fault::step().and_then(|()| regular_file::remove(&store.shard(&name)));
+                let _ = fault::step().and_then(|()| regular_file::remove(&store.segment(&name)));
             }
         }
     }
 
     // A damaged state must not be kept as the previous one.
     if old.is_none() {
-        let _ = std::fs::remove_file(store.state());
+        let _ = regular_file::remove(&store.state());
     }
 
     write_state(&store, &mut state)
@@ -259,7 +282,7 @@ fn usable_segment(codebase: &Codebase, store: &StoreLayout, name: &str) -> Resul
         });
     }
 
-    let bytes = std::fs::read(&shard).map_err(StoreError::io("read", &shard))?;
+    let bytes = regular_file::read(&shard).map_err(StoreError::io("read", &shard))?;
     if blake3::hash(&bytes).to_hex().as_str() != name {
         return Err(StoreError::damaged(&shard, "its bytes do not hash to its name").into());
     }

@@ -314,3 +314,86 @@ fn a_missing_blob_is_counted_and_indexed_once_it_exists() {
     let again = update::update(&context, &Target::head(&codebase).unwrap(), UpdateOptions::default());
     assert!(again.unwrap().known);
 }
+
+/// After a search, which repairs what it meets, and the next update, `verify` finds nothing, whatever was
+/// damaged in whatever order.
+#[test]
+fn a_repaired_store_is_verified() {
+    let sandbox = indexed();
+    sandbox.git(["branch", "-q", "old", "HEAD~1"]);
+    let mut rng = fastrand::Rng::with_seed(43);
+    for round in 0..12 {
+        let mut files = named_files(sandbox.root());
+        files.push(("state.prev", reader(sandbox.root()).layout.previous_state()));
+        // Optional, and not repaired but built again.
+        files.retain(|(kind, path)| *kind != "graph" && path.exists());
+        let mut what = format!("round {round}:");
+        for _ in 0..rng.usize(1..4) {
+            let (kind, path) = &files[rng.usize(..files.len())];
+            if path.exists() {
+                let damage = ALL[rng.usize(..ALL.len())];
+                inflict(damage, path, &mut rng);
+                what.push_str(&format!(" {damage:?} of {kind},"));
+            }
+        }
+
+        let run = sandbox.codeweaver(["search", "--json", "alpha number"]);
+        assert_eq!(run.code(), 0, "{what} {}", run.explain());
+        sandbox.index();
+        let findings = repair::verify(&open(sandbox.root())).unwrap();
+        assert!(findings.is_empty(), "{what} {findings:?}");
+
+        // Sometimes there is another head, and a snapshot that no head has.
+        if rng.bool() {
+            let branch = if rng.bool() { "old" } else { "main" };
+            sandbox.git(["checkout", "-q", branch]);
+            sandbox.index();
+        }
+    }
+}
+
+/// A damaged blob costs the file that has it and no other: the file is named, other files are found, and it
+/// is found again once its blob is whole.
+#[test]
+fn a_damaged_blob_is_skipped_and_named() {
+    let sandbox = Sandbox::with(&[
+        ("good.py", "def alpha_good():\n    return 1\n"),
+        ("bad", "alpha_bad = 2\n"),
+        ("bad.py", "def alpha_worse():\n    return 3\n"),
+    ]);
+    let object = |path: &str| {
+        let oid = sandbox.git_text(["rev-parse", &format!("HEAD:{path}")]);
+        sandbox.path(&format!(".git/objects/{}/{}", &oid[..2], oid[2..].trim()))
+    };
+    // One file whose language its first line decides, and one whose header is whole.
+    let damaged = ["bad", "bad.py"].map(object);
+    let whole = damaged.each_ref().map(|path| std::fs::read(path).unwrap());
+    for path in &damaged {
+        let mut bytes = std::fs::read(path).unwrap();
+        let end = bytes.len();
+        bytes[end - 6..].fill(0);
+        std::fs::remove_file(path).unwrap();
+        std::fs::write(path, bytes).unwrap();
+    }
+
+    let report = sandbox.index();
+    assert_eq!((report.files, report.skipped.get("not_local")), (1, Some(&2)), "{report:?}");
+    let status = sandbox.codeweaver(["status", "--files"]).success().stdout();
+    assert!(status.contains("bad.py"), "{status}");
+    let found = respond(sandbox.root(), &Query { committed: true, ..hybrid("alpha_good") }).unwrap();
+    assert_eq!(found.matches[0].file.path, "good.py");
+    assert!(found.warnings.iter().any(|warning| warning.contains("2 files")), "{:?}", found.warnings);
+    let lines = sandbox.codeweaver(["search", "--mode", "exact", "--rev", "HEAD", "alpha_good"]);
+    lines.success().says(&["good.py"]);
+    // An index without anything new is not begun again and again.
+    assert!(sandbox.index().known);
+
+    for (path, bytes) in damaged.iter().zip(whole) {
+        std::fs::remove_file(path).unwrap();
+        std::fs::write(path, bytes).unwrap();
+    }
+    // Objects have arrived, as by `git fetch --refetch`.
+    sandbox.write("new.txt", "new").git(["hash-object", "-w", "new.txt"]);
+    assert_eq!(sandbox.index().skipped.get("not_local"), None);
+    assert_eq!(ask(sandbox.root(), &hybrid("alpha_worse"))["matches"][0]["file"]["path"], "bad.py");
+}

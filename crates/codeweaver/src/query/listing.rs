@@ -251,7 +251,7 @@ impl Lister<'_> {
             // Reading a size is one lookup in an object database, so their number is limited.
             if file.bytes.is_none() && known.mode != Mode::Gitlink && n_sizes < MAX_SIZES {
                 n_sizes += 1;
-                file.bytes = blobs.size(&known.oid)?;
+                file.bytes = blobs.size_if_good(&known.oid);
                 if file.bytes.is_none() {
                     file.skipped = file.skipped.or(Some(SkipReason::NotLocal));
                 }

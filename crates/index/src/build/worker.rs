@@ -93,7 +93,7 @@ impl Worker<'_> {
         thread: &mut ThreadState<'_>,
         builder: &mut SegmentBuilder,
     ) -> Result<Option<u32>, IndexError> {
-        let Some((size, bytes)) = self.read(job, &mut thread.blobs)? else {
+        let Some((size, bytes)) = self.read(job, &mut thread.blobs) else {
             self.context.progress.add(&Counters { errors: 1, ..Counters::default() });
             return Ok(None);
         };
@@ -101,15 +101,15 @@ impl Worker<'_> {
     }
 
     /// The size of the blob of `job` and its bytes, which are empty if it is too large; `None` if it is not
-    /// in this clone.
-    fn read<'b>(&self, job: &Job, blobs: &'b mut BlobReader) -> Result<Option<(u64, &'b [u8])>, IndexError> {
+    /// in this clone, or damaged.
+    fn read<'b>(&self, job: &Job, blobs: &'b mut BlobReader) -> Option<(u64, &'b [u8])> {
         let oid = &job.key.blob_oid;
-        let Some(size) = blobs.size(oid)? else { return Ok(None) };
+        let size = blobs.size_if_good(oid)?;
 
         // Blobs that are too large to be chunked may still be read for their words.
         let max = self.context.policy.max_blob_bytes().max(words::MAX_BYTES);
-        let bytes = if size > max { None } else { blobs.read(oid)? };
-        Ok(Some((size, bytes.unwrap_or(&[]))))
+        let bytes = if size > max { &[] } else { blobs.read_if_good(oid)? };
+        Some((size, bytes))
     }
 
     /// Embeds the chunks of `jobs` that have no vector yet and puts the vectors into `cache`, those before an
@@ -152,7 +152,7 @@ impl Worker<'_> {
         blobs: &mut BlobReader,
         missing: &mut Missing,
     ) -> Result<(), IndexError> {
-        let Some((size, bytes)) = self.read(job, blobs)? else { return Ok(()) };
+        let Some((size, bytes)) = self.read(job, blobs) else { return Ok(()) };
         let bytes = &*text::to_utf8(bytes);
         let Ok(chunked) = self.chunk(job, size, bytes) else { return Ok(()) };
 

@@ -35,10 +35,10 @@ impl<'a> Contents<'a> {
 
     /// The bytes of a blob as UTF-8; `None` if it is not in this clone or too large.
     pub fn blob(&mut self, oid: &Oid) -> Result<Option<Vec<u8>>, QueryError> {
-        if self.blobs.size(oid)?.is_none_or(|size| size > MAX_BYTES) {
+        if self.blobs.size_if_good(oid).is_none_or(|size| size > MAX_BYTES) {
             return Ok(None);
         }
-        Ok(self.blobs.read(oid)?.map(|bytes| text::into_utf8(bytes.to_vec())))
+        Ok(self.blobs.read_if_good(oid).map(|bytes| text::into_utf8(bytes.to_vec())))
     }
 
     /// The older text of a change, empty if there was no file; `None` if it cannot be read.

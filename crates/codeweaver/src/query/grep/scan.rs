@@ -214,7 +214,7 @@ impl Scan<'_> {
                 let tree = Oid::from_hex(self.corpus.info.tree.as_bytes());
                 let _ = tree.is_ok_and(|tree| blobs.place(oid, &tree, file.path.as_bstr()));
             }
-            return Ok(blobs.read(oid)?.map(Cow::Borrowed));
+            return Ok(blobs.read_if_good(oid).map(Cow::Borrowed));
         }
 
         // Without an oid, the file has changed and is read from the working tree.

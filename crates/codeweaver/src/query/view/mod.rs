@@ -231,7 +231,7 @@ impl View {
     /// and can be read.
     fn committed(&self, blobs: &mut BlobReader, oid: &Oid) -> Result<Option<Arc<[u8]>>, QueryError> {
         let is_known = !blobs.is_unplaced(oid);
-        if is_known && let Some(bytes) = blobs.read(oid)? {
+        if is_known && let Some(bytes) = blobs.read_if_good(oid) {
             return Ok(Some(text::to_utf8(bytes).into()));
         }
 
@@ -241,7 +241,7 @@ impl View {
         {
             for path in self.paths_of(oid) {
                 if blobs.place(oid, &tree, path)
-                    && let Some(bytes) = blobs.read(oid)?
+                    && let Some(bytes) = blobs.read_if_good(oid)
                 {
                     return Ok(Some(text::to_utf8(bytes).into()));
                 }
