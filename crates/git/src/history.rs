@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::ops::ControlFlow;
 
+use gix::bstr::ByteSlice as _;
 use gix::objs::{CommitRef, Find as _, Kind};
 use gix::revision::walk::Sorting;
 use gix::traverse::commit::simple::CommitTimeOrder;
@@ -32,7 +33,7 @@ pub struct Commit {
     pub author: String,
     /// At most its first 64 KiB.
     pub message: String,
-    /// Its parents are not in this clone.
+    /// Its parents are not in this clone, or one of them cannot be read.
     pub is_shallow: bool,
 }
 
@@ -90,9 +91,15 @@ impl History {
             return Err(bad(format!("it is a {}", object.kind)));
         }
 
-        let commit = CommitRef::from_bytes(object.data, id.kind()).map_err(|error| bad(one_line(&error)))?;
-
         let is_shallow = self.shallow.contains(id);
+        let commit = match CommitRef::from_bytes(object.data, id.kind()) {
+            Ok(commit) => commit,
+            Err(error) => {
+                let without_author = parse_leniently(id, object.data, is_shallow);
+                return without_author.ok_or_else(|| bad(one_line(&error)));
+            }
+        };
+
         Ok(Commit {
             id: *id,
             parents: if is_shallow { Vec::new() } else { commit.parents().collect() },
@@ -117,7 +124,8 @@ impl History {
     }
 
     /// Visits the commits that can be reached from `tip` and from none of `hidden`, the newest first, until
-    /// `visit` breaks. Each comes with the tree of its first parent.
+    /// `visit` breaks. Each comes with the tree of its first parent. With nothing hidden, the history ends at
+    /// parents that cannot be read.
     ///
     /// # Errors
     /// [`GitError::Unreadable`] if the history cannot be followed, and those of [`Self::commit`] and `visit`.
@@ -172,7 +180,7 @@ impl History {
         let mut seen: FxHashSet<Oid> = FxHashSet::from_iter([*tip]);
 
         while let Some((.., id)) = queue.pop() {
-            let Some(commit) = waiting.remove(&id) else { continue };
+            let Some(mut commit) = waiting.remove(&id) else { continue };
             let mut tree = None;
 
             for (at, parent) in commit.parents.iter().enumerate() {
@@ -184,7 +192,13 @@ impl History {
                     continue;
                 }
 
-                let read = self.commit(parent)?;
+                let read = match self.commit(parent) {
+                    Err(GitError::ObjectMissing { .. } | GitError::BadObject { .. }) => {
+                        commit.is_shallow = true;
+                        continue;
+                    }
+                    read => read?,
+                };
                 tree = tree.or((at == 0).then_some(read.tree));
 
                 if is_new {
@@ -249,6 +263,35 @@ fn begins_with_revision((from, _): &(&str, &str)) -> bool {
 /// At most the first `max` bytes of a text, which a character may be cut by.
 fn start(text: &[u8], max: usize) -> &[u8] {
     &text[..text.len().min(max)]
+}
+
+/// The commit in `data`, which git would not write, for example because it has no author: as far as it has a
+/// tree and parents. `None` without a tree.
+fn parse_leniently(id: &Oid, data: &[u8], is_shallow: bool) -> Option<Commit> {
+    let (head, message) = data.split_once_str(b"\n\n").unwrap_or((data, b""));
+    let author = values(head, b"author").next().unwrap_or_default();
+    let author = author.split(|&byte| byte == b'<').next().unwrap_or_default();
+    let committer = values(head, b"committer").next().unwrap_or_default();
+    let time = committer.rsplit(|&byte| byte == b'>').next().and_then(|time| time.fields().next());
+
+    Some(Commit {
+        id: *id,
+        parents: if is_shallow { Vec::new() } else { oids(head, b"parent").collect() },
+        tree: oids(head, b"tree").next()?,
+        time: time.and_then(|time| time.to_str().ok()?.parse().ok()).unwrap_or(0),
+        author: lossy(author).trim().to_owned(),
+        message: lossy(start(message, MAX_MESSAGE_BYTES)),
+        is_shallow,
+    })
+}
+
+/// The values of a field in the head of a commit.
+fn values<'a>(head: &'a [u8], name: &'a [u8]) -> impl Iterator<Item = &'a [u8]> {
+    head.lines().filter_map(move |line| line.strip_prefix(name)?.strip_prefix(b" "))
+}
+
+fn oids<'a>(head: &'a [u8], name: &'a [u8]) -> impl Iterator<Item = Oid> + 'a {
+    values(head, name).filter_map(|hex| Oid::from_hex(hex).ok())
 }
 
 /// Text whose bytes that are not UTF-8 are replaced.
@@ -317,6 +360,28 @@ mod tests {
         let mut history = History::open(&clone.open()).unwrap();
         let commit = history.commit(&clone.oid("HEAD")).unwrap();
         assert!(history.is_shallow() && commit.is_shallow && commit.parents.is_empty());
+    }
+
+    #[test]
+    fn a_history_ends_at_what_cannot_be_read() {
+        let repo = forked();
+        let (tree, absent) = (repo.oid("HEAD^{tree}"), "1234567890123456789012345678901234567890");
+        let write = |text: String| repo.write_object("commit", text.as_bytes());
+
+        let who = "A U Thor <a@example.com> 1700000000 +0000";
+        let orphan =
+            write(format!("tree {tree}\nparent {absent}\nauthor {who}\ncommitter {who}\n\nno parent\n"));
+        let nobody = write(format!("tree {tree}\nparent {orphan}\ncommitter {who}\n\nno author\n"));
+
+        let mut found = Vec::new();
+        let mut history = History::open(&repo.open()).unwrap();
+        let visit = |commit: Commit, parent: Option<Oid>| {
+            found.push((commit.subject().to_owned(), commit.time, commit.is_shallow, parent));
+            Ok::<_, GitError>(ControlFlow::Continue(()))
+        };
+        history.walk(&nobody, &[], visit).unwrap();
+        let expected = [("no author", false, Some(tree)), ("no parent", true, None)];
+        assert_eq!(found, expected.map(|(name, cut, tree)| (name.to_owned(), 1_700_000_000, cut, tree)));
     }
 
     #[test]

@@ -498,3 +498,98 @@ fn a_foreign_tool_reads_the_description_of_the_api() {
     let run = codeweaver_testkit::Run::new(&mut command);
     assert_eq!(run.success().stdout().trim(), "ok");
 }
+
+/// The process that indexes dies once, as if killed; the server says so, and tries again soon.
+#[test]
+fn a_run_that_dies_has_a_reason_and_is_tried_again_soon() {
+    let repo = TestRepo::with_files(FILES);
+    repo.write("src/poison.rs", "fn poison_that_kills() {}\n").commit("poison");
+    let mut command = repo.command(program());
+    command.args(["serve", "--port", "0"]).env("CODEWEAVER_FAULT", "parse:poison_that_kills");
+    let server = Server::new(command);
+    server.process.wait_for("indexing has failed: the process was ended by signal 6");
+    let failed = Instant::now();
+
+    // No search is answered, and health says the same.
+    let health = server.get("health/");
+    let search = server.get("api/search?q=parse+header");
+    assert_eq!((health.status, search.status), (503, 503), "{health:#?} {search:#?}");
+    let health = health.json();
+    assert_eq!(health["status"], "unhealthy", "{health:#}");
+    assert_eq!(health["indexing"]["state"], "error", "{health:#}");
+    let error = health["indexing"]["error"].as_str().unwrap();
+    assert!(error.contains("signal 6"), "{health:#}");
+
+    // The next run leaves the file out that the first one died of.
+    server.process.wait_for("The index is complete");
+    assert!(failed.elapsed() < Duration::from_secs(40), "it waits for two seconds, and the run");
+    assert_eq!(server.get("api/search?q=parse+header").status, 200);
+    wait_for("the server is healthy", || {
+        let health = server.get("health/").json();
+        let is_healthy = health["status"] == "healthy" && health["indexing"]["error"].is_null();
+        if is_healthy { Ok(()) } else { Err(health) }
+    });
+}
+
+#[test]
+fn health_is_bad_until_a_search_is_answered() {
+    let repo = TestRepo::with_files(FILES);
+    // Another process indexes, so the server waits.
+    let codebase = codeweaver_index::Codebase::open(repo.root(), &[]).unwrap();
+    let lease = codeweaver_index::updater::lease(&codebase).unwrap();
+    let server = Server::start(&repo, &[]);
+    let both = || (server.get("health/").status, server.get("api/search?q=parse+header").status);
+    assert_eq!(both(), (503, 503));
+    drop(lease);
+    server.process.wait_for("The index is complete");
+    assert_eq!(both(), (200, 200));
+}
+
+#[test]
+fn a_path_that_no_file_system_has_is_not_found() {
+    let repo = indexed();
+    let server = Server::start(&repo, &[]);
+    let long = "%E3%81%82".repeat(3_000);
+    for path in
+        [format!("api/file?path={long}"), format!("file?path={long}"), format!("api/outline?path={long}")]
+    {
+        assert_eq!(server.get(&path).status, 404, "{}", &path[..40]);
+    }
+    let deep = "src/%E3%81%82/".repeat(1_500);
+    assert_eq!(server.get(&format!("api/file?path={deep}x.rs")).status, 404);
+}
+
+#[test]
+fn a_damaged_history_is_shown_as_far_as_it_goes() {
+    let repo = indexed();
+    let tree = repo.git_text(["rev-parse", "HEAD^{tree}"]);
+    let absent = "1234567890123456789012345678901234567890";
+    let who = "A U Thor <a@example.com> 1700000000 +0000";
+    let write = |text: String| {
+        let mut command = repo.command("git");
+        command.args(["hash-object", "-t", "commit", "-w", "--literally", "--stdin"]);
+        let run = codeweaver_testkit::Run::with_input(&mut command, text.as_bytes());
+        run.success().stdout().trim().to_owned()
+    };
+
+    let tree = tree.trim();
+    let good = repo.git_text(["rev-parse", "HEAD"]);
+    let no_tree =
+        write(format!("tree {absent}\nparent {}\nauthor {who}\ncommitter {who}\n\nno tree\n", good.trim()));
+    let no_parent =
+        write(format!("tree {tree}\nparent {absent}\nauthor {who}\ncommitter {who}\n\nno parent\n"));
+    let no_author = write(format!("tree {tree}\nparent {no_parent}\ncommitter {who}\n\nno author\n"));
+    let child = write(format!("tree {tree}\nparent {no_tree}\nauthor {who}\ncommitter {who}\n\nchild\n"));
+
+    let server = Server::start(&repo, &[]);
+    let subjects = |query: &str| -> Vec<String> {
+        let answer = server.json(&format!("api/history?{query}"));
+        let commits = answer["commits"].as_array().unwrap();
+        commits.iter().map(|it| it["subject"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(subjects(&format!("rev={no_author}")), ["no author", "no parent"]);
+    assert_eq!(subjects(&format!("rev={child}")), ["child", "no tree", "first"]);
+    assert_eq!(subjects(&format!("rev={child}&path=src/parse.rs")), ["first"]);
+    let warned = server.json(&format!("api/history?rev={child}&path=src/parse.rs"))["warnings"].to_string();
+    assert!(warned.contains("cannot be compared"), "{warned}");
+}

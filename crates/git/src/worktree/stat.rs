@@ -268,8 +268,9 @@ impl StatCache {
 
 /// Returns whether the error means that there is no such file.
 pub(super) fn is_absent(error: &std::io::Error) -> bool {
-    use std::io::ErrorKind::{NotADirectory, NotFound};
-    matches!(error.kind(), NotFound | NotADirectory)
+    use std::io::ErrorKind::{InvalidFilename, NotADirectory, NotFound};
+    // No file system has a file whose name is too long for it.
+    matches!(error.kind(), NotFound | NotADirectory | InvalidFilename)
 }
 
 #[cfg(test)]

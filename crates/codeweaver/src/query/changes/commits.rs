@@ -7,7 +7,7 @@ use std::rc::Rc;
 use rustc_hash::FxHashMap;
 
 use codeweaver_git::{
-    BStr, BString, ByteSlice as _, Commit, History, Oid, TreeChange, TreeComparer, quoting,
+    BStr, BString, ByteSlice as _, Commit, GitError, History, Oid, TreeChange, TreeComparer, quoting,
 };
 
 use super::Changes;
@@ -154,7 +154,13 @@ impl Changes<'_> {
         }
 
         let paths = &self.paths;
-        let changes = trees.diff(parent, &commit.tree, &|dir| paths.may_match_below(dir))?;
+        let changes = match trees.diff(parent, &commit.tree, &|dir| paths.may_match_below(dir)) {
+            Err(error @ (GitError::ObjectMissing { .. } | GitError::BadObject { .. })) => {
+                self.warnings.push(format!("commit {} cannot be compared: {error}", commit.id));
+                return Ok(Relevance::Unrelated);
+            }
+            changes => changes?,
+        };
         let touched: Vec<TreeChange> =
             changes.into_iter().filter(|change| paths.matches(change.path.as_ref())).collect();
         if touched.is_empty() {
