@@ -3,10 +3,12 @@
 //! All large files are on disk before the publish lock is taken. Under the lock the state is read again, so a
 //! publication by another worktree is built upon and not overwritten. Doc and entry ids are assigned here.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
+use codeweaver_base::regular_file;
 use codeweaver_store::entries::{self, NO_DOC, NewEntry};
 use codeweaver_store::fault;
 use codeweaver_store::layout::{write_atomically, write_content_addressed};
@@ -14,7 +16,7 @@ use codeweaver_store::lock::Lock;
 use codeweaver_store::postings::N_FIELDS;
 use codeweaver_store::reader::OpenFiles;
 use codeweaver_store::snapshot::{Snapshot, Totals};
-use codeweaver_store::state::{EntriesRef, Head, Rebuild, SegmentRef, SnapshotRef, State};
+use codeweaver_store::state::{EntriesRef, Head, Marker, Phase, Rebuild, SegmentRef, SnapshotRef, State};
 use codeweaver_store::{StoreLayout, StoreReader, time};
 
 use super::codebase::Codebase;
@@ -65,7 +67,9 @@ pub fn publish(
 
     let mut state = read_state(&store)?;
     check_epoch(&state, epoch)?;
+    let mut replaced = BTreeMap::new();
     if publication.replaces {
+        replaced = std::mem::take(&mut state.heads);
         state = State { generation: state.generation, epoch: state.epoch + 1, ..State::default() };
     }
 
@@ -99,11 +103,19 @@ pub fn publish(
     }
 
     let previous = codebase.head_in(&state).cloned();
+    let mut place = (None, None);
     if let Some(head) = set_head(&key, &snapshot.totals, previous) {
+        place = (head.commit.clone(), head.reference.clone());
         if head.marker.is_some() {
             state.lost.remove(&codebase.worktree_key);
         }
         state.heads.insert(codebase.worktree_key.clone(), head);
+    }
+
+    for (worktree, head) in replaced {
+        if let Some(head) = moved(head, &key, &snapshot.totals, &place) {
+            state.heads.entry(worktree).or_insert(head);
+        }
     }
 
     // The new head is set, so its snapshot counts as one in use.
@@ -112,6 +124,24 @@ pub fn publish(
 
     reader.state = Arc::new(state);
     Ok(Published { key, snapshot, reader })
+}
+
+/// The head of a worktree whose index is replaced by that of another one: the new snapshot answers for it until
+/// it is updated, as for any worktree that is behind its HEAD. `place` is the commit of the snapshot and its
+/// reference. `None` if no index was completed there.
+fn moved(head: Head, key: &str, totals: &Totals, place: &(Option<String>, Option<String>)) -> Option<Head> {
+    let marker = head.marker?;
+
+    Some(Head {
+        phase: Phase::Indexed,
+        snapshot: key.to_owned(),
+        commit: place.0.clone(),
+        reference: place.1.clone(),
+        marker: Some(Marker { indexed_files: totals.n_paths, total_chunks: totals.n_rows, ..marker }),
+        progress: None,
+        last_run: head.last_run,
+        failure: None,
+    })
 }
 
 /// Writes a snapshot file. Returns the reference under which a state names it.
@@ -179,7 +209,7 @@ pub(crate) fn write_state(store: &StoreLayout, state: &mut State) -> Result<(), 
 
     let (current, previous) = (store.state(), store.previous_state());
     // A second name for the old state, for manual repair. Its loss is harmless.
-    let _ = fault::step().and_then(|()| std::fs::remove_file(&previous));
+    let _ = fault::step().and_then(|()| regular_file::remove(&previous));
     let _ = fault::step().and_then(|()| std::fs::hard_link(&current, &previous));
 
     Ok(write_atomically(&current, &state.encode())?)

@@ -177,8 +177,8 @@ impl Run<'_> {
 
     /// Builds everything again as if the store were empty, and replaces it in one publication at the end.
     /// Until then the old snapshot answers, and a killed reindex changes nothing. Segments sealed at
-    /// checkpoints are recorded beside the state for the run that resumes. The heads of other worktrees are
-    /// dropped with the old store; these worktrees index themselves again.
+    /// checkpoints are recorded beside the state for the run that resumes. Then the new snapshot answers for
+    /// other worktrees as well, until they are updated.
     fn reindex(&self, old: &StoreReader) -> Result<UpdateReport, IndexError> {
         let key = &self.codebase.worktree_key;
         let begins_anew = self.sealed_before.is_empty() && old.state.rebuilding.contains_key(key);

@@ -138,6 +138,34 @@ fn another_worktree_never_makes_this_one_indexed() {
     assert_eq!(lifecycle_at(&again), Lifecycle::NotIndexed);
 }
 
+/// A reindex in one worktree makes no other one unindexed: it answers, and its next update is an increment.
+#[test]
+fn a_reindex_leaves_other_worktrees_indexed() {
+    let sandbox = sample();
+    sandbox.index();
+    let other = sandbox.beside("other");
+    sandbox.git(["worktree", "add", "-q", other.to_str().unwrap(), "-b", "other"]);
+    std::fs::write(other.join("c.py"), "def gamma():\n    return 3\n").unwrap();
+    git_in(&other, &["add", "-A"]).success();
+    git_in(&other, &["commit", "-q", "-m", "gamma"]).success();
+    index(&other);
+    let wanted = ask(&other, &hybrid("gamma"));
+
+    let codebase = open(sandbox.root());
+    let target = Target::head(&codebase).unwrap();
+    let reindex = UpdateOptions { reindex: true, ..UpdateOptions::default() };
+    updater::run(&codebase, &target, reindex, &Silent).unwrap();
+
+    assert_eq!(lifecycle_at(&other), Lifecycle::Indexed);
+    assert!(codeweaver::service::gate::check(&open(&other)).unwrap().is_none());
+    let found = respond(&other, &hybrid("gamma")).unwrap();
+    assert_eq!(found.matches[0].file.path, "c.py");
+    assert_eq!(index(&other).blobs_indexed, 1);
+    assert_eq!(ask(&other, &hybrid("gamma")), wanted);
+    assert_sound(&other);
+    assert_sound(sandbox.root());
+}
+
 /// The answer of a worktree without an index, which equals that after indexing.
 #[test]
 fn another_worktree_answers_while_a_failed_first_index_is_retried() {
