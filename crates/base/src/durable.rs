@@ -89,7 +89,7 @@ impl Staged<'_> {
 
     /// Flushes the bytes to the disk.
     pub fn sync(&self) -> io::Result<()> {
-        self.file.as_file().sync_all()
+        sync(self.file.as_file())
     }
 
     /// Renames the temporary file over the target.
@@ -105,7 +105,27 @@ impl Staged<'_> {
 
 /// Flushes the names in `directory` to the disk.
 pub fn sync_directory(directory: &Path) -> io::Result<()> {
-    std::fs::File::open(directory)?.sync_all()
+    sync(&std::fs::File::open(directory)?)
+}
+
+/// Flushes a file or a directory to the disk. Unlike [`std::fs::File::sync_all`] it gives up when the call is
+/// interrupted again and again, as file systems in user space have it.
+pub fn sync(file: &std::fs::File) -> io::Result<()> {
+    #[cfg(all(unix, not(target_vendor = "apple")))]
+    {
+        /// Number of interrupted calls after which the interruption is an error.
+        const MAX_INTERRUPTIONS: usize = 100;
+
+        for _ in 0..MAX_INTERRUPTIONS {
+            match rustix::fs::fsync(file) {
+                Err(rustix::io::Errno::INTR) => {}
+                synced => return Ok(synced?),
+            }
+        }
+        Err(io::ErrorKind::Interrupted.into())
+    }
+    #[cfg(not(all(unix, not(target_vendor = "apple"))))]
+    file.sync_all()
 }
 
 /// The permissions with these mode bits; `None` where the system has none.

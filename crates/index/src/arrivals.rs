@@ -15,6 +15,7 @@ use std::path::PathBuf;
 use rustc_hash::FxHashMap;
 
 use codeweaver_base::durable::Replacement;
+use codeweaver_base::regular_file;
 use codeweaver_git::{self as git, BString, Oid, TreeFile};
 use codeweaver_store::StoreReader;
 use codeweaver_store::snapshot::Snapshot;
@@ -123,7 +124,7 @@ impl Looks {
     }
 
     fn read(codebase: &Codebase) -> Looks {
-        let bytes = std::fs::read(Looks::path(codebase)).unwrap_or_default();
+        let bytes = regular_file::read(&Looks::path(codebase)).unwrap_or_default();
         serde_json::from_slice(&bytes).unwrap_or_default()
     }
 
@@ -133,7 +134,7 @@ impl Looks {
         let written = Replacement::new(&Looks::path(codebase))
             .inheriting()
             .stage(&bytes)
-            .and_then(|staged| staged.commit());
+            .and_then(|staged| regular_file::make_way(&Looks::path(codebase)).and_then(|()| staged.commit()));
 
         if let Err(error) = written {
             tracing::debug!(component = "index", operation = "note objects", %error, "it could not be written");

@@ -8,6 +8,7 @@
 use std::io;
 
 use codeweaver_base::durable::{Replacement, create_directory};
+use codeweaver_base::regular_file;
 
 use super::background;
 use super::codebase::Codebase;
@@ -28,9 +29,13 @@ pub fn note(codebase: &Codebase, tree: &str) {
 fn try_note(codebase: &Codebase, tree: &str) -> io::Result<()> {
     let folder = codebase.layout.cache();
     let path = folder.join(FILE_NAME);
-    let text = match std::fs::read_to_string(&path) {
+    let text = match regular_file::read_to_string(&path) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+        Err(error) if regular_file::not_a_file(&error).is_some() => {
+            regular_file::make_way(&path)?;
+            String::new()
+        }
         Err(error) => return Err(error),
     };
 

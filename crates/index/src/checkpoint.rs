@@ -1,5 +1,6 @@
 //! Checkpoints: the record of an unfinished run, and the chunks that it has stored.
 
+use codeweaver_base::regular_file;
 use codeweaver_store::snapshot::Snapshot;
 use codeweaver_store::state::{Phase, State};
 
@@ -30,7 +31,7 @@ pub struct Checkpoint {
 impl Checkpoint {
     /// The record of this worktree; `None` if it is missing or damaged.
     pub fn read(codebase: &Codebase) -> Option<Checkpoint> {
-        let bytes = std::fs::read(codebase.store().checkpoint(&codebase.worktree_key)).ok()?;
+        let bytes = regular_file::read(&codebase.store().checkpoint(&codebase.worktree_key)).ok()?;
         serde_json::from_slice(&bytes).ok()
     }
 }

@@ -16,8 +16,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use codeweaver_base::durable;
-use codeweaver_base::sync;
+use codeweaver_base::{durable, regular_file, sync};
 use codeweaver_chunk::{self as chunk, LanguageId};
 use codeweaver_git::Oid;
 use codeweaver_store::{StoreError, fault};
@@ -66,6 +65,7 @@ impl Journal {
         let suspects = recorded_blobs(&path);
 
         let created = durable::create_directory(&codebase.layout.cache());
+        let created = created.and_then(|()| regular_file::make_way(&path));
         let file = created.and_then(|()| durable::open_or_create(&path));
         let file = file.map_err(StoreError::io("create", &path))?;
         // Emptied first, so that no slot of the previous run is left.
@@ -107,7 +107,7 @@ impl Journal {
 
     fn empty(codebase: &Codebase) -> Journal {
         let crashed_file = codebase.layout.cache().join("crashed");
-        let crashed = std::fs::read_to_string(&crashed_file).unwrap_or_default();
+        let crashed = regular_file::read_to_string(&crashed_file).unwrap_or_default();
 
         Journal {
             file: None,
@@ -174,7 +174,8 @@ impl Journal {
     /// Appends a line, best effort: if it cannot be written, the next query probes the blob again.
     fn remember(&self, line: &str) {
         let is_full = std::fs::metadata(&self.crashed_file).is_ok_and(|file| file.len() > MAX_CRASHED_BYTES);
-        let created = durable::open_or_create(&self.crashed_file).map(drop);
+        let created = regular_file::make_way(&self.crashed_file);
+        let created = created.and_then(|()| durable::open_or_create(&self.crashed_file)).map(drop);
         let opened =
             OpenOptions::new().append(!is_full).write(true).truncate(is_full).open(&self.crashed_file);
         let _ = created.and(opened).and_then(|mut file| file.write_all(format!("{line}\n").as_bytes()));
@@ -228,7 +229,7 @@ impl Drop for Entered<'_> {
 
 /// The blobs that a journal records as being parsed.
 fn recorded_blobs(path: &Path) -> BTreeSet<Oid> {
-    let text = std::fs::read(path).unwrap_or_default();
+    let text = regular_file::read(path).unwrap_or_default();
     let oids = text.chunks(SLOT).filter_map(|slot| {
         let end = slot.iter().position(|&b| b == 0).unwrap_or(slot.len());
         Oid::from_hex(&slot[..end]).ok()
@@ -242,7 +243,7 @@ fn orphaned_journals(cache: &Path, prefix: &str) -> Vec<(PathBuf, BTreeSet<Oid>)
     let files = std::fs::read_dir(cache).into_iter().flatten().flatten();
     let ours = files.filter(|file| file.file_name().to_string_lossy().starts_with(prefix));
     let orphans = ours.map(|file| file.path()).filter_map(|path| {
-        let is_free = File::open(&path).is_ok_and(|file| file.try_lock_shared().is_ok());
+        let is_free = regular_file::open(&path).is_ok_and(|file| file.try_lock_shared().is_ok());
         // A journal that was just created is not locked yet, and is empty.
         let oids = if is_free { recorded_blobs(&path) } else { BTreeSet::new() };
         (!oids.is_empty()).then_some((path, oids))

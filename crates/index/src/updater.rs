@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use codeweaver_base::durable;
+use codeweaver_base::{durable, regular_file};
 use codeweaver_embed::{self as embed, Embedder};
 use codeweaver_git::worktree;
 use codeweaver_store::lock::{self, Lock};
@@ -226,7 +226,7 @@ fn request_file(codebase: &Codebase) -> PathBuf {
 
 /// Removes the update request. Returns false if it cannot be removed, which costs another comparison of HEAD.
 pub(super) fn clear_request(codebase: &Codebase) -> bool {
-    let removed = fault::step().and_then(|()| std::fs::remove_file(request_file(codebase)));
+    let removed = fault::step().and_then(|()| regular_file::remove(&request_file(codebase)));
     removed.is_ok() || !request_file(codebase).exists()
 }
 

@@ -18,8 +18,7 @@ use std::sync::Mutex;
 
 use rustc_hash::FxHashMap;
 
-use codeweaver_base::durable;
-use codeweaver_base::sync;
+use codeweaver_base::{durable, regular_file, sync};
 use codeweaver_embed::Embedder;
 
 use super::codebase::Codebase;
@@ -70,7 +69,8 @@ impl VectorCache {
         let space = blake3::hash(embedder.fingerprint().as_bytes());
         let path = path(codebase);
 
-        let opened = durable::open_or_create(&path)
+        let opened = regular_file::make_way(&path)
+            .and_then(|()| durable::open_or_create(&path))
             .and_then(|_| File::options().read(true).write(true).open(&path))
             .and_then(|file| Inner::read(file, dim, space.as_bytes()));
 

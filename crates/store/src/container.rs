@@ -16,6 +16,7 @@
 
 use std::path::{Path, PathBuf};
 
+use codeweaver_base::regular_file;
 use codeweaver_base::sys::Mapped;
 
 use super::error::StoreError;
@@ -85,7 +86,9 @@ pub struct Container {
 impl Container {
     /// Maps `path` and checks its table.
     pub fn open(path: &Path, magic: [u8; 8], version: u32) -> Result<Container, StoreError> {
-        let map = Mapped::open(path).map_err(StoreError::io("open", path))?;
+        let map = regular_file::open(path)
+            .and_then(|file| Mapped::from_file(&file))
+            .map_err(StoreError::io("open", path))?;
         Container::new(map, magic, version, path)
     }
 

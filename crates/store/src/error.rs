@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use codeweaver_base::regular_file;
+
 use super::mend::mend_command;
 
 /// An error about a path in `.codeweaver/`. The command line renders it as what, why and fix.
@@ -24,10 +26,13 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// Wraps an I/O error with the action and the path.
+    /// Wraps an I/O error with the action and the path. Something else in place of a file is damage.
     pub fn io(action: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> StoreError {
         let path = path.to_path_buf();
-        move |source| StoreError::Io { action, path, source }
+        move |source| match regular_file::not_a_file(&source) {
+            Some(what) => StoreError::Damaged { path, what: what.to_owned() },
+            None => StoreError::Io { action, path, source },
+        }
     }
 
     /// An error for a file with invalid content. `what` may quote the file and is truncated if it is long.

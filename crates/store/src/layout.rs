@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use codeweaver_base::durable::{self, Replacement};
-use codeweaver_base::random;
+use codeweaver_base::{random, regular_file};
 use codeweaver_git::{self as git, Repo, STORE_DIR};
 
 use super::error::StoreError;
@@ -155,7 +155,7 @@ impl Layout {
         self.add_exclude()?;
 
         self.create_root()?;
-        let nonce = match std::fs::read_to_string(self.common_dir.join(NONCE_IN_GIT)) {
+        let nonce = match regular_file::read_to_string(&self.common_dir.join(NONCE_IN_GIT)) {
             Ok(nonce) if !nonce.trim().is_empty() => nonce,
             _ => self.new_nonce(&self.common_dir)?,
         };
@@ -180,7 +180,7 @@ impl Layout {
         let file = self.root.join(IGNORE_FILE);
         let inputs = Inputs::observe(vec![exclude_file(&self.common_dir), file.clone()]);
         let was_excluded = !self.add_exclude()?;
-        let has_file = std::fs::read(&file).is_ok_and(|text| text == IGNORE_ALL.as_bytes());
+        let has_file = regular_file::read(&file).is_ok_and(|text| text == IGNORE_ALL.as_bytes());
         if !has_file {
             write_atomically(&file, IGNORE_ALL.as_bytes())?;
         }
@@ -348,7 +348,7 @@ impl Layout {
     /// The identity of a linked worktree: a nonce in its git directory, which moves with it and goes with it.
     /// `None` for the main worktree, and for a linked one that has not been indexed.
     pub fn worktree_id(&self) -> Option<String> {
-        let id = std::fs::read_to_string(self.linked_dir.as_ref()?.join(NONCE_IN_GIT)).ok()?;
+        let id = regular_file::read_to_string(&self.linked_dir.as_ref()?.join(NONCE_IN_GIT)).ok()?;
         Some(id.trim().to_owned()).filter(|id| !id.is_empty())
     }
 
@@ -395,13 +395,14 @@ impl Layout {
         staged.sync()?;
 
         fault::step()?;
+        regular_file::make_way(path)?;
         match staged.commit_new() {
             Err(e) if e.kind() != std::io::ErrorKind::AlreadyExists => return Err(e),
             _ => fault::step()?,
         }
 
         // If two processes begin at once, both use the nonce of the first.
-        let winner = std::fs::read_to_string(path)?;
+        let winner = regular_file::read_to_string(path)?;
         if !winner.trim().is_empty() {
             return Ok(winner);
         }
@@ -539,6 +540,7 @@ fn try_replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     staged.sync()?;
 
     fault::step()?;
+    regular_file::make_way(path)?;
     staged.commit()?;
     fault::renamed()
 }
@@ -554,7 +556,7 @@ fn sync_dir(dir: &Path) -> Result<(), StoreError> {
 
 /// Writes a file named by the hash of its content. An intact existing file is kept.
 pub fn write_content_addressed(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
-    match std::fs::read(path) {
+    match regular_file::read(path) {
         // The name alone proves nothing: the disk may have damaged the file since.
         Ok(there) if there == bytes => {
             fault::step().map_err(StoreError::io("touch", path))?;
@@ -577,8 +579,11 @@ pub fn write_content_addressed(path: &Path, bytes: &[u8]) -> Result<(), StoreErr
 
 /// Makes a directory of the store and its missing parents, each like the one that contains it.
 fn create_directory(dir: &Path) -> Result<(), StoreError> {
-    if dir.is_dir() {
-        return Ok(());
+    match std::fs::symlink_metadata(dir) {
+        Ok(there) if there.is_dir() || dir.is_dir() => return Ok(()),
+        // Something else in its place.
+        Ok(_) => std::fs::remove_file(dir).map_err(StoreError::io("remove", dir))?,
+        Err(_) => {}
     }
     if let Some(parent) = dir.parent() {
         create_directory(parent)?;
@@ -602,12 +607,14 @@ fn is_empty(dir: &Path) -> bool {
     })
 }
 
-/// Reads a nonce; `None` if there is none. An unreadable nonce is an error, so that a disk fault does not
-/// lead to the advice to remove the directory.
+/// Reads a nonce; `None` if there is none, or something else in its place. An unreadable nonce is an error, so
+/// that a disk fault does not lead to the advice to remove the directory.
 fn read_nonce(path: &Path) -> Result<Option<String>, StoreError> {
-    match std::fs::read(path) {
+    match regular_file::read(path) {
         Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound || regular_file::not_a_file(&e).is_some() => {
+            Ok(None)
+        }
         Err(e) => Err(StoreError::io("read", path)(e)),
     }
 }

@@ -14,6 +14,8 @@ use std::path::Path;
 
 use roaring::RoaringBitmap;
 
+use codeweaver_base::regular_file;
+
 use super::content;
 use super::error::StoreError;
 use super::postings::N_FIELDS;
@@ -70,14 +72,14 @@ impl Snapshot {
 
     /// Reads the snapshot file that has `name`, the hexadecimal BLAKE3 of its bytes.
     pub fn read_named(path: &Path, name: &str) -> Result<Snapshot, StoreError> {
-        let bytes = std::fs::read(path).map_err(StoreError::io("read", path))?;
+        let bytes = regular_file::read(path).map_err(StoreError::io("read", path))?;
         content::verify(path, &bytes, name)?;
         Snapshot::decode(path, &bytes)
     }
 
     /// Reads and checks a snapshot file.
     pub fn read(path: &Path) -> Result<Snapshot, StoreError> {
-        let bytes = std::fs::read(path).map_err(StoreError::io("read", path))?;
+        let bytes = regular_file::read(path).map_err(StoreError::io("read", path))?;
         Snapshot::decode(path, &bytes)
     }
 

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use codeweaver_base::random;
+use codeweaver_base::{random, regular_file};
 
 use super::error::StoreError;
 use super::layout::StoreLayout;
@@ -167,11 +167,11 @@ impl State {
     /// A state file is only ever replaced, so one that is missing beside its predecessor has been deleted,
     /// which is damage like any other.
     pub fn read(path: &Path) -> Result<Option<State>, StoreError> {
-        let text = match std::fs::read(path) {
+        let text = match regular_file::read(path) {
             Ok(bytes) => bytes,
             Err(e) if e.kind() == std::io::ErrorKind::NotFound && path.with_extension("prev").exists() => {
                 // It may exist now, if both were written between the two looks.
-                std::fs::read(path).map_err(|_| StoreError::damaged(path, "it is missing"))?
+                regular_file::read(path).map_err(|_| StoreError::damaged(path, "it is missing"))?
             }
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             Err(e) => return Err(StoreError::io("read", path)(e)),

@@ -219,6 +219,79 @@ fn truncation_during_queries_ends_no_server() {
     }
 }
 
+/// Puts something else in the place of a file.
+fn replace(kind: &str, path: &Path) {
+    std::fs::remove_file(path).unwrap();
+    match kind {
+        "pipe" => assert!(std::process::Command::new("mkfifo").arg(path).status().unwrap().success()),
+        "directory" => std::fs::create_dir_all(path.join("below")).unwrap(),
+        _ => std::os::unix::fs::symlink("/dev/zero", path).unwrap(),
+    }
+}
+
+/// A pipe, a directory or a link to a device in place of a file of the index makes no process wait, and is
+/// mended as any other damage.
+#[test]
+fn whatever_is_in_place_of_a_file_is_mended() {
+    let repo = indexed();
+    let wanted = ask_command(&repo, "before");
+    for kind in ["pipe", "directory", "link"] {
+        for i in 0..files(&repo).len() {
+            let (name, path, _) = files(&repo).swap_remove(i);
+            // A link here is refused, see `hostile_repository`.
+            if (kind, name) == ("link", "state") {
+                continue;
+            }
+            let what = format!("a {kind} in place of {name}");
+            replace(kind, &path);
+            assert_eq!(ask_command(&repo, &what), wanted, "{what}");
+            repo.codeweaver(["index", "--quiet"]).success();
+            assert_eq!(repair::verify(&codebase(&repo)).unwrap(), [], "{what}");
+        }
+    }
+}
+
+#[test]
+fn whatever_is_in_place_of_a_lock_or_a_cache_is_removed() {
+    let repo = indexed();
+    let wanted = ask_command(&repo, "before");
+    for kind in ["pipe", "directory"] {
+        for directory in ["locks", "cache", "wanted"] {
+            let found = std::fs::read_dir(repo.path(&format!(".codeweaver/{directory}"))).unwrap();
+            for file in found.flatten().filter(|file| file.file_type().unwrap().is_file()) {
+                let what = format!("a {kind} in place of {}", file.path().display());
+                // A run of another process may have removed it.
+                if file.path().is_file() {
+                    replace(kind, &file.path());
+                }
+                assert_eq!(ask_command(&repo, &what), wanted, "{what}");
+                repo.codeweaver(["index", "--quiet"]).success();
+                assert_eq!(ask_command(&repo, &what), wanted, "{what}");
+            }
+        }
+    }
+}
+
+/// One refusal, whose remedy helps.
+#[test]
+fn a_nonce_that_is_no_file_is_refused_once() {
+    let repo = indexed();
+    let wanted = ask_command(&repo, "before");
+    for nonce in [".codeweaver/nonce", ".git/codeweaver-nonce"] {
+        for kind in ["pipe", "directory", "link"] {
+            let what = format!("a {kind} in place of {nonce}");
+            let mut client = McpClient::start(&repo);
+            replace(kind, &repo.path(nonce));
+            repo.codeweaver(["search", "alpha"]).is_an_error("must not be used", "rm -rf");
+            let refused = client.call("find_code", json!({ "query": QUERY }));
+            assert!(refused.to_string().contains("rm -rf"), "{what}: {refused:#}");
+            repo.remove(".codeweaver");
+            repo.codeweaver(["init", "--no-hooks"]).success();
+            assert_eq!(ask_command(&repo, &what), wanted, "{what}");
+        }
+    }
+}
+
 #[test]
 fn an_agent_is_told_what_mends_the_index() {
     let repo = indexed();

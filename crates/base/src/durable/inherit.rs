@@ -10,6 +10,8 @@ use std::path::Path;
 
 /// Opens a file for reading and writing. A file that is created inherits from its directory; an existing one
 /// keeps its content and its owner.
+///
+/// Links are followed. See [`crate::regular_file::make_way`] for paths where nothing but a file belongs.
 pub fn open_or_create(path: &Path) -> io::Result<File> {
     /// Number of attempts in which another process may remove the file between two calls.
     const MAX_ATTEMPTS: usize = 3;

@@ -32,7 +32,11 @@ enum Bytes {
 impl Mapped {
     /// Maps the whole of `path`.
     pub fn open(path: &Path) -> io::Result<Mapped> {
-        let file = File::open(path)?;
+        Mapped::from_file(&File::open(path)?)
+    }
+
+    /// Maps the whole of an open file.
+    pub fn from_file(file: &File) -> io::Result<Mapped> {
         let metadata = Box::new(file.metadata()?);
         if metadata.len() == 0 {
             return Ok(Mapped(Bytes::Owned { words: Vec::new(), len: 0, metadata: Some(metadata) }));
@@ -42,7 +46,7 @@ impl Mapped {
         // program does, its bytes are still read as bytes: nothing in a map is used as more than integers
         // before it is checked. If the file is truncated, the handler puts zeros in place of the missing
         // bytes, or the process ends; memory outside of the map is never read.
-        let map = unsafe { memmap2::Mmap::map(&file)? };
+        let map = unsafe { memmap2::Mmap::map(file)? };
 
         Ok(Mapped(Bytes::File { guard: Guard::new(map.as_ptr(), map.len()), map, metadata }))
     }

@@ -5,6 +5,7 @@ use std::ops::Deref;
 use std::path::Path;
 
 use codeweaver_base::durable::Replacement;
+use codeweaver_base::regular_file;
 use codeweaver_base::sys::Mapped;
 
 use crate::{BStr, BString};
@@ -38,7 +39,7 @@ impl Deref for CacheBytes {
 
 /// Maps the cache file at `path`; `None` if it is missing, damaged or has another magic.
 pub fn read(path: &Path, magic: &[u8]) -> Option<CacheBytes> {
-    let map = Mapped::open(path).ok()?;
+    let map = Mapped::from_file(&regular_file::open(path).ok()?).ok()?;
     let (bytes, checksum) = map.split_at_checked(map.len().checked_sub(CHECKSUM_BYTES)?)?;
     let is_valid = bytes.starts_with(magic) && blake3::hash(bytes).as_bytes()[..CHECKSUM_BYTES] == *checksum;
     is_valid.then_some(CacheBytes(map))
@@ -55,7 +56,9 @@ pub fn write(path: &Path, content: Vec<u8>) {
 fn try_write(path: &Path, mut content: Vec<u8>) -> std::io::Result<()> {
     let checksum = blake3::hash(&content);
     content.extend_from_slice(&checksum.as_bytes()[..CHECKSUM_BYTES]);
-    Replacement::new(path).inheriting().stage(&content)?.commit()
+    let staged = Replacement::new(path).inheriting().stage(&content)?;
+    regular_file::make_way(path)?;
+    staged.commit()
 }
 
 /// Appends the length of `path` as u16, little endian, and its bytes, which are at most [`u16::MAX`].

@@ -27,6 +27,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use bytemuck::{Pod, Zeroable};
 
+use codeweaver_base::regular_file;
 use codeweaver_base::sys::Mapped;
 use codeweaver_git::Oid;
 use codeweaver_text as text;
@@ -100,7 +101,8 @@ impl Segment {
     /// Opens a segment and its shard, checking lengths and bounds.
     pub fn open(segment: &Path, shard: &Path) -> Result<Segment, StoreError> {
         let file = Container::open(segment, MAGIC, VERSION)?;
-        let shard_map = Mapped::open(shard).map_err(StoreError::io("open", shard))?;
+        let shard_map = regular_file::open(shard).and_then(|file| Mapped::from_file(&file));
+        let shard_map = shard_map.map_err(StoreError::io("open", shard))?;
         Segment::new(file, shard_map, shard)
     }
 

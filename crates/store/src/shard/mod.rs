@@ -30,6 +30,7 @@ use parquet::file::metadata::{KeyValue, RowGroupMetaData};
 use parquet::file::properties::WriterProperties;
 use parquet::schema::types::ColumnPath;
 
+use codeweaver_base::regular_file;
 use codeweaver_chunk::SemanticClass;
 use codeweaver_chunk::classes::Importance;
 use codeweaver_git::Oid;
@@ -226,7 +227,7 @@ fn guarded<T>(
 
 /// Opens a shard. Returns its docs, and a reader of its rows.
 fn open(path: &Path) -> Result<(ShardData, ParquetRecordBatchReaderBuilder<File>), StoreError> {
-    let file = File::open(path).map_err(StoreError::io("open", path))?;
+    let file = regular_file::open(path).map_err(StoreError::io("open", path))?;
     let builder = ParquetRecordBatchReaderBuilder::try_new(file)
         .map_err(|source| StoreError::Parquet { path: path.to_path_buf(), source })?;
 
