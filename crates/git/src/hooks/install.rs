@@ -75,9 +75,11 @@ pub(super) fn install_with(
 ) -> Result<InstallReport, HookError> {
     let survey = survey::survey_with(git, site)?;
     let plan = plan(site, &survey, options)?;
+
     if survey.location.reason_not_to_write().is_none() {
         file::remove_left_over(&survey.hooks_dir)?;
     }
+
     for change in &plan.changes {
         apply(git, site, change)?;
     }
