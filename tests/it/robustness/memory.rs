@@ -69,7 +69,7 @@ impl World {
     fn check(&self, commands: &[&[&str]]) {
         let kib = self.idle + MAX_KIB;
         for args in commands {
-            let run = Run::new(limited(&self.repo, kib).args(args));
+            let run = Run::new(limited(&self.repo, kib).args(*args));
             let is_ended = [0, 1, 2].contains(&run.code()) && !run.stderr().contains("memory allocation");
             assert!(is_ended, "{args:?} in {kib} KiB: {} {}", run.code(), run.stderr());
         }

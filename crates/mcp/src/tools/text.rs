@@ -65,6 +65,7 @@ pub fn gap_before(number: u32) -> String {
 /// ([`gap_before`]) sets the number of the next line. Returns the number after that of the last.
 pub fn write_numbered(text: &mut String, code: &str, first: u32) -> u32 {
     let mut number = first;
+
     for line in code.lines() {
         match line_after_gap(line) {
             Some(next) => {

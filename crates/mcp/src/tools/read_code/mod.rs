@@ -73,6 +73,7 @@ impl Tool for ReadCode {
                 let answer = read_file(file, &arguments, call)?;
                 Ok(Answer { structured: Output::One(Box::new(answer.structured)), text: answer.text })
             }
+
             (None, Some(places)) if !places.is_empty() => {
                 let answer = places::read(places, &arguments, call)?;
                 Ok(Answer { structured: Output::Several(answer.structured), text: answer.text })

@@ -266,6 +266,7 @@ impl Reading<'_> {
     fn outline_text(&self, outline: &Outline, share: u32) -> String {
         let total = outline.symbols.len();
         let mut shown = outline.clone();
+
         loop {
             let n_left_out = total - shown.symbols.len();
             let mut text = file_outline::text_of(&shown, total, &[], None);
@@ -381,6 +382,7 @@ fn without_long_comments(file: &FileText, first: u32) -> String {
 /// Beginnings of the lines of comments in a language. None for prose and data, of which each line may matter.
 fn comment_starts(language: &str) -> &'static [&'static str] {
     let id = LanguageId::by_name(language).filter(|id| !id.is_prose() && !id.is_data());
+
     match (id, language) {
         (None, _) => &[],
         (_, "python" | "ruby" | "bash" | "elixir" | "perl" | "r" | "make" | "cmake" | "tcl" | "nix") => {
