@@ -76,7 +76,8 @@ fn without_message(status: ExitStatus) -> String {
     format!("the process has ended without a message ({status})")
 }
 
-#[cfg(all(test, unix))]
+#[cfg(unix)]
+#[cfg(test)]
 mod tests {
     use super::*;
     use std::process::{Command, Stdio};

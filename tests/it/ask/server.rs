@@ -288,7 +288,7 @@ fn only_this_machine_may_ask() {
 }
 
 #[test]
-fn too_many_questions_and_connections_are_refused() {
+fn too_many_questions_are_refused() {
     let repo = repo();
     let server = Server::ready(&repo, &[]);
     let mut client = server.connect();
@@ -298,11 +298,6 @@ fn too_many_questions_and_connections_are_refused() {
     }
     let replies: Vec<Value> = (0..100).map(|_| client.receive()).collect();
     assert!(replies.iter().any(|reply| reply["message"].as_str().unwrap().contains("messages a second")));
-    let mut open: Vec<Client> = (0..63).map(|_| server.connect()).collect();
-    open.iter_mut().for_each(|client| assert_eq!(client.receive()["type"], "status"));
-    let stream = TcpStream::connect(server.address()).unwrap();
-    assert!(tungstenite::client(server.url.as_str(), stream).is_err(), "the 65th connection");
-    drop(open);
 }
 
 /// While an index is being loaded, and without documents, the status says so.

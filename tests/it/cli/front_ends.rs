@@ -221,8 +221,8 @@ fn a_missing_index_is_the_same_error_everywhere() {
         assert_eq!(building.kind(), "not_ready", "{building:?}");
     }
 
-    // No index can be built: an object is damaged.
-    let oid = repo.git_text(["rev-parse", "HEAD:src/parse.rs"]);
+    // No index can be built: a directory is damaged.
+    let oid = repo.git_text(["rev-parse", "HEAD:src"]);
     let object = repo.path(&format!(".git/objects/{}/{}", &oid[..2], oid[2..].trim()));
     std::fs::remove_file(&object).unwrap();
     std::fs::write(&object, b"damaged").unwrap();

@@ -226,9 +226,10 @@ fn a_commit_of_a_member_is_found_at_once() {
     assert_eq!(found["matches"][0]["file"]["commit"], member.git_text(["rev-parse", "HEAD"]).trim());
     assert_eq!(site.state("alpha"), "current");
 
-    // The catalogue cannot be written.
-    std::fs::remove_file(site.base.path("all.git/codeweaver-catalogue.lock")).unwrap();
-    std::fs::create_dir(site.base.path("all.git/codeweaver-catalogue.lock")).unwrap();
+    // Another process is writing the catalogue.
+    let lock = std::fs::File::options().write(true).open(site.base.path("all.git/codeweaver-catalogue.lock"));
+    let lock = lock.unwrap();
+    lock.lock().unwrap();
     member.write("src/drain.rs", "pub fn drain_queue() {}\n").commit("drain");
     let newer = "a repository has newer commits than this answer: alpha";
     let found = site.search(&["drain_queue"]);

@@ -3,7 +3,7 @@
 //! * [`weights`]: the one table of weights; [`own_weights`]: a user's own table in its place.
 //! * [`context`], [`ranked_file`]: the input and the output.
 //! * [`features`]: everything known about a candidate, as plain data; [`path_features`] and [`roles`] are
-//! parts of it.
+//!   parts of it.
 //! * `intents`, [`intent_fit`], [`marks`]: effects of the intent of the query.
 //! * [`calibration`]: from scores to relevances.
 //! * [`near_duplicates`]: files that are almost the same as a better one.
