@@ -377,7 +377,7 @@ fn temporary_files_of_killed_processes_are_removed() {
         repo.install_files();
         fs::write(&rest, "#!/bin/sh\n").unwrap();
         if install {
-            repo.install_files();
+            repo.install();
         } else {
             repo.uninstall();
         }
