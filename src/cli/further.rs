@@ -8,8 +8,8 @@ const MAX_LISTED: usize = 4;
 /// Number of characters to which the titles of further places are shortened.
 const MAX_TITLE_CHARS: usize = 36;
 
-/// Formats the first [`MAX_LISTED`] of some places, as many as fit into `columns` but at least one, and the number
-/// of the others; `None` if there are none.
+/// Formats the first [`MAX_LISTED`] of some places, as many as fit into `columns` but at least one, and the
+/// number of the others; `None` if there are none.
 pub fn listed(
     what: &str,
     places: impl ExactSizeIterator<Item = String>,
@@ -38,8 +38,9 @@ pub fn listed(
     (n > 0).then_some(list)
 }
 
-/// The `title` of a further place in about [`MAX_TITLE_CHARS`] characters, so that lines with several titles do not
-/// wrap. Of the qualified name `symbol`, with which it ends, only the qualifiers are cut, never the name itself.
+/// The `title` of a further place in about [`MAX_TITLE_CHARS`] characters, so that lines with several titles
+/// do not wrap. Of the qualified name `symbol`, with which it ends, only the qualifiers are cut, never the
+/// name itself.
 pub fn short_title(title: &str, symbol: &str) -> String {
     let (title, symbol) = (safe(title).into_owned(), safe(symbol).into_owned());
     if title.chars().count() <= MAX_TITLE_CHARS {

@@ -1,14 +1,15 @@
 //! The command line: parses arguments, calls the library, and prints text or JSON.
 //!
-//! * [`arguments`]: the arguments as they are meant; [`command_line`]: their parser; [`commands`]: one small file per command; [`args`]: arguments of
-//!   several commands.
+//! * [`arguments`]: the arguments as they are meant; [`command_line`]: their parser; [`commands`]: one small
+//!   file per command; [`args`]: arguments of several commands.
 //! * [`context`]: repository, terminal and output streams of this invocation.
 //! * [`screen`], [`pager`]: the terminal that output is displayed on, and the pager of long output.
 //! * [`render`]: text that is safe to print: colours, links, numbers, escapes.
 //! * [`width`], [`highlight`]: text that fits the terminal, and the words of a query in it.
 //! * [`places`]: paths relative to the current directory, with links.
 //! * [`results`]: the printed form of matches, with the parameters in [`output`]; [`lines`]: one line for
-//!   each, for editors; [`mod@grep`]: the lines that match a pattern; [`hints`]: advice where nothing matches.
+//!   each, for editors; [`mod@grep`]: the lines that match a pattern; [`hints`]: advice where nothing
+//!   matches.
 //! * [`progress`], [`checkpoint`], [`events`]: progress display, record and JSON events of an indexing run.
 //! * [`downloads`]: downloads of models; [`estimate`]: the cost of an index.
 //! * [`prompt`]: lines that a user types; [`once`]: warnings that are not repeated.

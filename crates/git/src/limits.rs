@@ -2,8 +2,9 @@
 
 /// Maximum size of an object that is read: of a blob, of a tree, and of a commit.
 pub(super) const MAX_OBJECT_BYTES: u64 = 32 << 20;
-/// Maximum memory in which one object is decoded, which its repository cannot raise. A delta takes its base, its
-/// result and its instructions, and the sizes of all three are numbers in a file that anyone may have written.
+/// Maximum memory in which one object is decoded, which its repository cannot raise. A delta takes its base,
+/// its result and its instructions, and the sizes of all three are numbers in a file that anyone may have
+/// written.
 pub(super) const MAX_DECODED_BYTES: usize = 3 * MAX_OBJECT_BYTES as usize;
 /// Maximum memory that a buffer keeps for the next object.
 pub(super) const MAX_KEPT_BYTES: usize = 8 << 20;

@@ -1,10 +1,10 @@
 //! Private repositories: bare repositories that only this program writes, always under a lock of its own.
 //!
-//! A writer that is killed leaves the lock files of git behind (`HEAD.lock`, `config.lock`). Git never removes
-//! them, so every later command would be refused. In a private repository they can be told apart: a writer
-//! holds our lock, which the system releases when its holder dies, and git commands inherit it, so that they
-//! hold it for as long as they outlive the process that has started them. Whoever gets the lock therefore
-//! knows that git's locks in there are nobody's.
+//! A writer that is killed leaves the lock files of git behind (`HEAD.lock`, `config.lock`). Git never
+//! removes them, so every later command would be refused. In a private repository they can be told apart: a
+//! writer holds our lock, which the system releases when its holder dies, and git commands inherit it, so
+//! that they hold it for as long as they outlive the process that has started them. Whoever gets the lock
+//! therefore knows that git's locks in there are nobody's.
 
 use std::fs::File;
 use std::io;
@@ -79,8 +79,8 @@ impl<'a> PrivateRepo<'a> {
     }
 }
 
-/// Removes the lock files of git below `git_dir` and crash reports, but not those of a git command that a user
-/// is running in there by hand.
+/// Removes the lock files of git below `git_dir` and crash reports, but not those of a git command that a
+/// user is running in there by hand.
 fn remove_left_over(git_dir: &Path) -> Result<(), GitError> {
     let removed =
         left_over::remove(&|| left_over(git_dir)).map_err(io_error("remove lock files of", git_dir))?;

@@ -1,5 +1,5 @@
-//! Objects that `git replace` replaces. They are read as they are, so that an oid always names the same bytes;
-//! this module finds out whether that shows.
+//! Objects that `git replace` replaces. They are read as they are, so that an oid always names the same
+//! bytes; this module finds out whether that shows.
 
 use gix::objs::Kind;
 
@@ -8,8 +8,8 @@ use crate::{GitError, Oid, Repo};
 const PREFIX: &str = "refs/replace/";
 
 impl Repo {
-    /// Counts the objects that git shows otherwise than they are read here: replaced files and directories, in
-    /// whichever revision, and the commit of HEAD. Other replaced commits have only another history.
+    /// Counts the objects that git shows otherwise than they are read here: replaced files and directories,
+    /// in whichever revision, and the commit of HEAD. Other replaced commits have only another history.
     ///
     /// Cost: a look at the references where nothing is replaced.
     ///

@@ -489,7 +489,8 @@ impl Reader {
         Ok(())
     }
 
-    /// Counts a directory that is entered, and refuses trees that are made to exhaust memory, time or the stack.
+    /// Counts a directory that is entered, and refuses trees that are made to exhaust memory, time or the
+    /// stack.
     fn check_bounds(&mut self, depth: usize, n_files: usize) -> Result<(), GitError> {
         self.n_entered += 1;
         if depth > MAX_DEPTH || n_files > MAX_FILES {

@@ -126,9 +126,9 @@ pub fn publish(
     Ok(Published { key, snapshot, reader })
 }
 
-/// The head of a worktree whose index is replaced by that of another one: the new snapshot answers for it until
-/// it is updated, as for any worktree that is behind its HEAD. `place` is the commit of the snapshot and its
-/// reference. `None` if no index was completed there.
+/// The head of a worktree whose index is replaced by that of another one: the new snapshot answers for it
+/// until it is updated, as for any worktree that is behind its HEAD. `place` is the commit of the snapshot
+/// and its reference. `None` if no index was completed there.
 fn moved(head: Head, key: &str, totals: &Totals, place: &(Option<String>, Option<String>)) -> Option<Head> {
     let marker = head.marker?;
 

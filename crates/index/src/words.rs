@@ -9,8 +9,8 @@ use crate::policy::{SkipReason, skip_reason};
 /// Maximum size of blobs that are read for their words alone.
 pub(super) const MAX_BYTES: u64 = 32 << 20;
 
-/// Returns whether the words of a blob in UTF-8 that is `skipped` are stored. Binary files have no words, and those of
-/// credentials must not be searchable. A blob that was not read is passed without bytes.
+/// Returns whether the words of a blob in UTF-8 that is `skipped` are stored. Binary files have no words, and
+/// those of credentials must not be searchable. A blob that was not read is passed without bytes.
 pub(super) fn are_stored(skipped: Option<SkipReason>, blob: &[u8]) -> bool {
     match skipped {
         Some(SkipReason::Binary | SkipReason::Secret | SkipReason::NotLocal) => false,
@@ -19,8 +19,8 @@ pub(super) fn are_stored(skipped: Option<SkipReason>, blob: &[u8]) -> bool {
     }
 }
 
-/// Calls `set` with the blob of `doc` in UTF-8, if its words are stored and it can be read. A doc without words is
-/// read by each search.
+/// Calls `set` with the blob of `doc` in UTF-8, if its words are stored and it can be read. A doc without
+/// words is read by each search.
 pub(super) fn set_last(blobs: &mut BlobReader, doc: &DocMeta, set: impl FnOnce(&[u8])) {
     let skipped = skip_reason(doc.skipped);
     if skipped == Some(SkipReason::TooLarge) && u64::from(doc.blob_bytes) > MAX_BYTES {

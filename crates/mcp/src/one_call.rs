@@ -43,8 +43,8 @@ pub struct Said {
     pub outcome: Outcome,
 }
 
-/// Calls the tool `spec` in the repository at `dir`. Each of `words` is `NAME=VALUE`, or a value of the argument
-/// that the tool is about; a name that is given several times is a list.
+/// Calls the tool `spec` in the repository at `dir`. Each of `words` is `NAME=VALUE`, or a value of the
+/// argument that the tool is about; a name that is given several times is a list.
 pub fn call(spec: &ToolSpec, words: &[String], dir: PathBuf, debug: bool) -> Said {
     let arguments = arguments(spec, words);
     let codebases = Codebases::new(dir.clone());

@@ -1,7 +1,8 @@
 //! The codebase that a call refers to, and the paths in its arguments.
 //!
 //! A call names any directory of a repository, or none: absolute, as a `file:` URI, after `~`, or relative to
-//! the directory of the server. Its files are relative to the root of the worktree, or absolute in these forms.
+//! the directory of the server. Its files are relative to the root of the worktree, or absolute in these
+//! forms.
 
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
@@ -147,8 +148,8 @@ impl CallTarget {
         Ok(())
     }
 
-    /// The path filter `path` without symbolic links. `/src` means `src` if it exists in the repository, or if no
-    /// such path exists on this machine.
+    /// The path filter `path` without symbolic links. `/src` means `src` if it exists in the repository, or
+    /// if no such path exists on this machine.
     fn in_repository(&self, root: &Prefix, path: &str) -> String {
         let local = uri::local_path(path).map(|local| local.to_string_lossy().into_owned());
         let path = local.as_deref().unwrap_or(path);

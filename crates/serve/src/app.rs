@@ -24,8 +24,8 @@ use super::{Options, ServeError};
 /// Maximum number of waiting requests per slot; further ones are refused.
 const WAITING_PER_SLOT: usize = 32;
 
-/// Maximum number of answers that are sent as they are found. Each takes a thread of the pool while its client
-/// is slow; the others are for requests.
+/// Maximum number of answers that are sent as they are found. Each takes a thread of the pool while its
+/// client is slow; the others are for requests.
 const MAX_STREAMS: usize = 32;
 
 /// Maximum number of limited searchers that are kept.

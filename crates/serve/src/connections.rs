@@ -1,8 +1,9 @@
 //! Connections: those that are open, and which one ends if there are too many.
 //!
 //! A client that needs a connection gets one. If all are in use, the one ends that has waited longest for its
-//! client, of the client with the most connections: one that sends no request, does not finish it, or does not
-//! read the answer. So clients that wait on purpose take connections from each other, and not from others.
+//! client, of the client with the most connections: one that sends no request, does not finish it, or does
+//! not read the answer. So clients that wait on purpose take connections from each other, and not from
+//! others.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};

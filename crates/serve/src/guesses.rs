@@ -1,8 +1,8 @@
 //! Guesses: a limit on the wrong tokens that a peer may present.
 //!
-//! A peer that has presented many wrong tokens must wait before it can try another one, so that a token cannot
-//! be found by trying. Tokens that were right from this peer before stay right meanwhile: behind a proxy all
-//! clients are one peer, and one of them must not lock the others out.
+//! A peer that has presented many wrong tokens must wait before it can try another one, so that a token
+//! cannot be found by trying. Tokens that were right from this peer before stay right meanwhile: behind a
+//! proxy all clients are one peer, and one of them must not lock the others out.
 
 use std::collections::HashMap;
 use std::net::IpAddr;

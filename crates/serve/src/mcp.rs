@@ -45,8 +45,8 @@ pub fn routes(app: &Arc<App>) -> Router<Arc<App>> {
     Router::new().route_service("/mcp", service).layer(middleware::from_fn_with_state(bounded, bound))
 }
 
-/// Notes the use of sessions, and ends one for another that begins if there are too many. A client whose session
-/// has ended gets 404, after which the protocol has it begin another one.
+/// Notes the use of sessions, and ends one for another that begins if there are too many. A client whose
+/// session has ended gets 404, after which the protocol has it begin another one.
 async fn bound(State(bounded): State<Bounded>, request: Request, next: Next) -> Response {
     if let Some(used) = session_of(request.headers()) {
         bounded.sessions.used(used);

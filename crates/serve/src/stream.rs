@@ -21,8 +21,8 @@ use super::job::{Job, Work};
 /// Maximum number of lines that wait for a slow client.
 const QUEUE: usize = 64;
 
-/// Number of times that an answer waits for a client that reads nothing, each for [`WAIT`]. If others wait for
-/// their answer to begin, it waits once.
+/// Number of times that an answer waits for a client that reads nothing, each for [`WAIT`]. If others wait
+/// for their answer to begin, it waits once.
 const MAX_WAITS: usize = 10;
 const WAIT: Duration = Duration::from_secs(1);
 

@@ -201,8 +201,8 @@ impl Layout {
     }
 
     /// Returns whether the directory exists and belongs to this repository. Fails if it belongs to another
-    /// one, or if `git stash --all` has moved it: until the stash is applied, the directory must not exist, or
-    /// git restores only a part of the stash.
+    /// one, or if `git stash --all` has moved it: until the stash is applied, the directory must not exist,
+    /// or git restores only a part of the stash.
     pub fn trust(&self) -> Result<Trust, StoreError> {
         if self.trusted.holds() {
             return Ok(Trust::Ours);
@@ -521,7 +521,8 @@ fn add_to_graph_name(hasher: &mut blake3::Hasher, segment: &SegmentRef) {
     hasher.update(segment.name.as_bytes()).update(b"\n");
 }
 
-/// Replaces a file durably: after a crash it has the old bytes or the new ones. See [`codeweaver_base::durable`].
+/// Replaces a file durably: after a crash it has the old bytes or the new ones. See
+/// [`codeweaver_base::durable`].
 pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     replace(path, bytes)?;
     sync_dir(path.parent().unwrap_or(Path::new(".")))
@@ -607,8 +608,8 @@ fn is_empty(dir: &Path) -> bool {
     })
 }
 
-/// Reads a nonce; `None` if there is none, or something else in its place. An unreadable nonce is an error, so
-/// that a disk fault does not lead to the advice to remove the directory.
+/// Reads a nonce; `None` if there is none, or something else in its place. An unreadable nonce is an error,
+/// so that a disk fault does not lead to the advice to remove the directory.
 fn read_nonce(path: &Path) -> Result<Option<String>, StoreError> {
     match regular_file::read(path) {
         Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),

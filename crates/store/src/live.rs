@@ -1,7 +1,7 @@
 //! The live rows of a segment under a snapshot, with constant-time counting.
 
-/// A set of rows with rank. It is changed by [`Self::insert`] and [`Self::remove`], then closed by [`Self::seal`] before it is
-/// queried.
+/// A set of rows with rank. It is changed by [`Self::insert`] and [`Self::remove`], then closed by
+/// [`Self::seal`] before it is queried.
 #[derive(Debug, Clone)]
 pub struct LiveRows {
     words: Vec<u64>,

@@ -1,5 +1,5 @@
-//! Decodes text in encodings other than UTF-8: those with a byte order mark, and legacy ones, which are guessed
-//! from the bytes as browsers do.
+//! Decodes text in encodings other than UTF-8: those with a byte order mark, and legacy ones, which are
+//! guessed from the bytes as browsers do.
 
 use std::borrow::Cow;
 
@@ -23,8 +23,9 @@ pub struct Decoded<'a> {
 /// Decodes the bytes of a file: UTF-16 and UTF-32 with a byte order mark, as git stores a file with
 /// `working-tree-encoding`, and text that is not UTF-8 but in a legacy encoding.
 ///
-/// UTF-8, binary files, and bytes that are invalid in the encoding that is most likely are returned unchanged,
-/// so is UTF-8 with a few invalid bytes. Line ends are kept, so lines have the same numbers in both forms.
+/// UTF-8, binary files, and bytes that are invalid in the encoding that is most likely are returned
+/// unchanged, so is UTF-8 with a few invalid bytes. Line ends are kept, so lines have the same numbers in
+/// both forms.
 pub fn decode(bytes: &[u8]) -> Decoded<'_> {
     match marked(bytes).or_else(|| legacy(bytes)) {
         Some((text, encoding)) => Decoded { text: Cow::Owned(text.into_bytes()), encoding: Some(encoding) },
@@ -63,7 +64,8 @@ fn marked(bytes: &[u8]) -> Option<(String, &'static str)> {
     Some((text?, encoding))
 }
 
-/// Decodes text that is not UTF-8 in the legacy encoding that is most likely; `None` if there is no such text.
+/// Decodes text that is not UTF-8 in the legacy encoding that is most likely; `None` if there is no such
+/// text.
 fn legacy(bytes: &[u8]) -> Option<(String, &'static str)> {
     let is_binary = || bytes[..bytes.len().min(BINARY_PROBE_BYTES)].contains(&0);
     if std::str::from_utf8(bytes).is_ok() || is_binary() || is_damaged_utf8(bytes) {
@@ -84,7 +86,8 @@ fn legacy(bytes: &[u8]) -> Option<(String, &'static str)> {
     is_text.then(|| (text.into_owned(), encoding.name()))
 }
 
-/// Returns whether bytes are UTF-8 in which some characters are invalid: most of those beyond ASCII are valid.
+/// Returns whether bytes are UTF-8 in which some characters are invalid: most of those beyond ASCII are
+/// valid.
 fn is_damaged_utf8(bytes: &[u8]) -> bool {
     let (mut n_valid, mut n_invalid) = (0, 0);
     for chunk in bytes.utf8_chunks() {

@@ -38,8 +38,8 @@ pub fn visible(text: &str) -> Cow<'_, str> {
 
 /// Returns whether a character acts on a terminal or is hidden by it: control characters, bidirectional
 /// controls, line and paragraph separators, and the other characters that Unicode wants not to be displayed
-/// (`Default_Ignorable_Code_Point`), such as those without width and tags. The variation selectors of emoji are
-/// left out: what they change can be seen.
+/// (`Default_Ignorable_Code_Point`), such as those without width and tags. The variation selectors of emoji
+/// are left out: what they change can be seen.
 pub fn is_unprintable(c: char) -> bool {
     c.is_control()
         || matches!(c,

@@ -135,9 +135,9 @@ fn stop_stems() -> &'static HashSet<String> {
 /// Returns the identifiers in a query, as written, without duplicates, in order.
 ///
 /// These are words in back-ticks, words followed by `(`, words with an inner `_`, camel-case words, words
-/// qualified by `::`, `.`, `->` or `#`, and the word, or the single letter, of a one-word query. A qualified name is returned whole
-/// (`Parser::next`); callers split it. File names (`parse.rs`) count as qualified names. If there are more
-/// than 32, the first and the last are returned.
+/// qualified by `::`, `.`, `->` or `#`, and the word, or the single letter, of a one-word query. A qualified
+/// name is returned whole (`Parser::next`); callers split it. File names (`parse.rs`) count as qualified
+/// names. If there are more than 32, the first and the last are returned.
 pub fn identifiers(query: &str) -> Vec<String> {
     let mut found = Names::default();
     let mut rest = query;

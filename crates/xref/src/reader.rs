@@ -16,8 +16,8 @@ use super::queries::{self, Capture, CompiledQuery};
 const MAX_PATH_BYTES: usize = 200;
 /// Maximum number of references, and of bindings, kept from one file.
 pub(super) const MAX_FACTS: usize = 100_000;
-/// Maximum depth of a syntax tree. The parent of a node is found from the root, so a climb through the parents
-/// takes the square of the depth, for each name.
+/// Maximum depth of a syntax tree. The parent of a node is found from the root, so a climb through the
+/// parents takes the square of the depth, for each name.
 const MAX_DEPTH: u32 = 1_000;
 /// Maximum number of match states of a query in progress.
 const MATCH_LIMIT: u32 = 4096;

@@ -39,7 +39,8 @@ pub struct DuplicatesArgs {
     /// Files and directories to search, relative to the current directory [default: all]
     #[arg(value_name = "PATHSPEC", value_parser = place())]
     paths: Vec<String>,
-    /// Only groups with a definition that was added or changed since the current branch has left this revision
+    /// Only groups with a definition that was added or changed since the current branch has left this
+    /// revision
     #[arg(long, value_name = "REV")]
     since: Option<String>,
     /// Minimum similarity of copies, from 0.5 to 1

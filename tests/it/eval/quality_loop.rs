@@ -304,8 +304,8 @@ fn a_loop_stopped_after_any_step_ends_with_the_same_bytes() {
     let all: Vec<String> =
         (0..=3).flat_map(|n| steps.iter().map(move |step| format!("iteration_{n}/{step}"))).collect();
 
-    // Every step of the baseline and of an iteration between others. The learner that is built in computes for
-    // most of the time, so its loop is stopped only before it learns between others.
+    // Every step of the baseline and of an iteration between others. The learner that is built in computes
+    // for most of the time, so its loop is stopped only before it learns between others.
     let every = (0..steps.len()).chain(2 * steps.len()..3 * steps.len()).collect();
     let loops: [(&str, &str, Vec<usize>); 2] =
         [(&learner, "whole", every), ("tune", "whole-tune", vec![3 * steps.len() - 1])];

@@ -187,7 +187,8 @@ fn find_similar_and_file_outline_answer_with_their_proof() {
         repo.git_text(["rev-parse", "HEAD:src/header_3.rs"]).trim()
     );
 
-    // Page by page. One token less than the whole takes needs a second page, however long the path of the repository is.
+    // Page by page. One token less than the whole takes needs a second page, however long the path of the
+    // repository is.
     let (text, structured) = tokens_of(&client.call("file_outline", json!({ "file": "src/header_3.rs" })));
     let limit = text.max(structured) - 1;
     let mut names = Vec::new();

@@ -53,8 +53,9 @@ macro_rules! targets {
 
 targets! { chunker shard segment postings entries graph snapshot state lease config hook policy suite }
 
-/// Size of the adversarial sources: exceeds the limit of 1,000 brackets also where one is opened by two bytes,
-/// and that of 144 recoveries also where a line has 14 bytes. The time of parsers is proportional to it.
+/// Size of the adversarial sources: exceeds the limit of 1,000 brackets also where one is opened by two
+/// bytes, and that of 144 recoveries also where a line has 14 bytes. The time of parsers is proportional to
+/// it.
 const SOURCE_BYTES: usize = 2_100;
 
 /// Sources of a few kilobytes; the bench uses megabytes and measures time and memory.

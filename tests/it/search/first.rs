@@ -1,5 +1,5 @@
-//! The first match of a query, and the definition that it shows: names as they are written, and deeds as they are
-//! asked for.
+//! The first match of a query, and the definition that it shows: names as they are written, and deeds as they
+//! are asked for.
 
 use serde_json::Value;
 

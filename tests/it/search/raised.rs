@@ -2,8 +2,8 @@
 
 use codeweaver_testkit::{Run, TestRepo};
 
-/// Code in several languages that raises messages, a test and a document that repeat one, a generated copy, and
-/// code that has more of their words.
+/// Code in several languages that raises messages, a test and a document that repeat one, a generated copy,
+/// and code that has more of their words.
 fn repo() -> TestRepo {
     let pool = "class PoolError(Exception):\n    pass\n\n\ndef start(jobs):\n    jobs.sort()\n    return jobs\n\n\n\
         def acquire(pool, timeout):\n    if timeout < 0:\n        raise PoolError(\n            \

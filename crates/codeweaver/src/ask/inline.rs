@@ -136,7 +136,8 @@ fn closing(text: &str, open: char, close: char) -> Option<usize> {
     None
 }
 
-/// The length of a tag of HTML or JSX, and its name. `before` is the text before it: `Vec<String>` has no tag.
+/// The length of a tag of HTML or JSX, and its name. `before` is the text before it: `Vec<String>` has no
+/// tag.
 fn tag<'t>(text: &'t str, before: &str) -> Option<(usize, &'t str)> {
     let inner = text.strip_prefix('<')?;
     let end = inner.find('>').filter(|&end| end < MAX_TAG)?;

@@ -81,8 +81,8 @@ pub fn extractive(
     })
 }
 
-/// The answer that `answer` gives to `question`, or to its other spelling if that is more relevant: "roll back"
-/// may be written as one word.
+/// The answer that `answer` gives to `question`, or to its other spelling if that is more relevant: "roll
+/// back" may be written as one word.
 fn in_best_spelling(
     question: &str,
     request: &Request,

@@ -28,8 +28,8 @@ pub fn common(one: &[Token], two: &[Token], max_gaps: usize) -> Option<Vec<Pair>
     Some(pairs)
 }
 
-/// The pairs of the sequences by their names, and in the gaps between these by their shape. `None` if more than
-/// `max_gaps` tokens are in one sequence only, with their names.
+/// The pairs of the sequences by their names, and in the gaps between these by their shape. `None` if more
+/// than `max_gaps` tokens are in one sequence only, with their names.
 pub fn by_names(
     names: (&[Token], &[Token]),
     blind: (&[Token], &[Token]),

@@ -1,9 +1,9 @@
 //! Candidates: pairs of texts that are worth a comparison.
 //!
 //! Texts of the same shape are candidates. Other texts are candidates if their sketches share hashes that few
-//! shapes have: an inverted index over the rarest hashes of each shape finds them, in time that depends on how
-//! much is alike and hardly on the number of definitions. Names do not count in either, so copies are found
-//! whatever they were renamed to, which changes their vectors.
+//! shapes have: an inverted index over the rarest hashes of each shape finds them, in time that depends on
+//! how much is alike and hardly on the number of definitions. Names do not count in either, so copies are
+//! found whatever they were renamed to, which changes their vectors.
 
 use rustc_hash::FxHashMap;
 

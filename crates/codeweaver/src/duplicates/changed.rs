@@ -75,14 +75,14 @@ impl<'a> Changed<'a> {
     }
 }
 
-/// Returns whether changed lines are among the lines `own`. Lines that were removed leave an empty range, which
-/// is among them if lines of both sides are.
+/// Returns whether changed lines are among the lines `own`. Lines that were removed leave an empty range,
+/// which is among them if lines of both sides are.
 fn touches(changed: &Range<u32>, own: &Range<u32>) -> bool {
     own.start < changed.end && changed.start < own.end
 }
 
-/// The tree of the last commit that `view` and `revision` have in common, or of `revision` itself if they have
-/// none.
+/// The tree of the last commit that `view` and `revision` have in common, or of `revision` itself if they
+/// have none.
 fn base_tree(repo: &Repo, view: &View, revision: &str) -> Result<Oid, QueryError> {
     let revision = repo.resolve(revision)?;
     let head = view.commit.as_deref().and_then(|commit| Oid::from_hex(commit.as_bytes()).ok());

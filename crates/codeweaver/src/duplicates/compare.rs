@@ -1,8 +1,8 @@
 //! Comparison of two definitions, token by token.
 //!
 //! Two definitions are as similar as one function for both would be simple: every token that only one of them
-//! has counts, and every name or literal that differs counts once, because it would become one parameter. Names
-//! that a definition declares itself count half.
+//! has counts, and every name or literal that differs counts once, because it would become one parameter.
+//! Names that a definition declares itself count half.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -17,11 +17,11 @@ const LITERAL_COST: f32 = 1.0;
 /// The same for names in a type, whose members are what it consists of.
 const MEMBER_COST: f32 = 2.0;
 
-/// Share of these that counts if names are renamed consistently and no token was added or removed. Chance does
-/// not make a definition of some length of another's shape.
+/// Share of these that counts if names are renamed consistently and no token was added or removed. Chance
+/// does not make a definition of some length of another's shape.
 const RENAMED_SHARE: f32 = 0.5;
-/// Number of tokens that only one definition has with their names, for each that it may have by its shape. With
-/// more, their names do not tell which correspond.
+/// Number of tokens that only one definition has with their names, for each that it may have by its shape.
+/// With more, their names do not tell which correspond.
 const NAME_GAPS: usize = 3;
 
 /// The tokens of a definition, and whether it is a callable.

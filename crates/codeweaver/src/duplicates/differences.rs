@@ -66,8 +66,8 @@ impl Read<'_> {
     }
 }
 
-/// The differences of `copy` from `reference`: renamed names and other literals once each, and everything that
-/// only one of them has, in the order of the text.
+/// The differences of `copy` from `reference`: renamed names and other literals once each, and everything
+/// that only one of them has, in the order of the text.
 pub fn differences(reference: Read<'_>, copy: Read<'_>) -> Differences {
     let Some(Comparison { pairs, .. }) = compare(reference.side(), copy.side(), 0.0) else {
         return Differences::default();

@@ -1,8 +1,8 @@
 //! Stars: the division of similar texts into groups in which every text is similar to one.
 //!
 //! A chain of pairs, each similar, may end far from its beginning. So a group is a text with those that are
-//! similar to it, whatever else they are similar to. The star that saves the most is taken first, and its texts
-//! are in no other.
+//! similar to it, whatever else they are similar to. The star that saves the most is taken first, and its
+//! texts are in no other.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;

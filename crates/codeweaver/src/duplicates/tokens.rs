@@ -21,8 +21,8 @@ const KEYWORDS: &str = " \
 /// The number of bits of a token that name its text; those above are its kind.
 const TEXT_BITS: u32 = 29;
 
-/// Maximum number of bytes of a literal that is one token. The words of a longer one are tokens, because it is
-/// more than a value: a template, a query, a script.
+/// Maximum number of bytes of a literal that is one token. The words of a longer one are tokens, because it
+/// is more than a value: a template, a query, a script.
 const MAX_LITERAL: usize = 80;
 
 /// The kind of a token.

@@ -117,8 +117,8 @@ impl Resolver<'_> {
     }
 }
 
-/// The repositories in `rev` of a catalogue that match one of `globs`; `None` if there are no globs, or if the
-/// codebase is a single repository.
+/// The repositories in `rev` of a catalogue that match one of `globs`; `None` if there are no globs, or if
+/// the codebase is a single repository.
 ///
 /// # Errors
 /// [`QueryError::NoRepository`] if none matches one of the globs.

@@ -10,8 +10,8 @@ pub struct Location<'a> {
 }
 
 impl<'a> Location<'a> {
-    /// Reads `FILE`, `FILE:LINE`, `FILE:FROM-TO`, `FILE:LINE:COLUMN` as compilers print it, and the anchors of
-    /// code hosts: `FILE#L3`, `FILE#L3-L5`, `FILE#L3C1-L5C9`. Any other text is the name of a file.
+    /// Reads `FILE`, `FILE:LINE`, `FILE:FROM-TO`, `FILE:LINE:COLUMN` as compilers print it, and the anchors
+    /// of code hosts: `FILE#L3`, `FILE#L3-L5`, `FILE#L3C1-L5C9`. Any other text is the name of a file.
     pub fn parse(typed: &'a str) -> Location<'a> {
         let (file, lines) = anchored(typed)
             .or_else(|| with_column(typed))

@@ -35,8 +35,8 @@ enum Speculation {
     Skipped,
 }
 
-/// Calls `answer` with the view of `request` and the time at which it should end, and verifies its result. In a
-/// catalogue, the view has the members in `repos`, `None` for all, as they are.
+/// Calls `answer` with the view of `request` and the time at which it should end, and verifies its result. In
+/// a catalogue, the view has the members in `repos`, `None` for all, as they are.
 ///
 /// Each attempt has the full timeout of the request once its view is open: neither a repeated attempt nor an
 /// update of the index leaves less time to search.

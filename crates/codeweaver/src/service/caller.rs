@@ -25,7 +25,8 @@ pub trait Caller {
         false
     }
 
-    /// Returns whether a request of this caller may build the first index of `codebase`, if that takes a moment.
+    /// Returns whether a request of this caller may build the first index of `codebase`, if that takes a
+    /// moment.
     fn may_index(&self, _codebase: &Codebase) -> bool {
         false
     }

@@ -20,7 +20,8 @@
 //! * [`follow_up()`]: updates that an answer shows to be due.
 //! * [`error`]: an error with its kind, its reason and its remedy; `causes`: made from the errors of the
 //!   libraries.
-//! * [`request_id`]: ids of requests in the log; [`sender`]: whether a request over HTTP is meant for a server.
+//! * [`request_id`]: ids of requests in the log; [`sender`]: whether a request over HTTP is meant for a
+//!   server.
 
 pub mod caller;
 mod causes;

@@ -17,8 +17,8 @@ use super::small;
 use crate::query::QueryError;
 use crate::query::view::freshness::RequestUpdate;
 
-/// Minimum time that a request waits for the first index of a small repository, which takes less than a second
-/// on a machine that is not busy.
+/// Minimum time that a request waits for the first index of a small repository, which takes less than a
+/// second on a machine that is not busy.
 const FIRST_PATIENCE: Duration = Duration::from_secs(10);
 
 /// The requests of a caller to a codebase.

@@ -9,8 +9,8 @@ const MAX_FILES: usize = 400;
 /// Maximum number of bytes of all files together.
 const MAX_BYTES: u64 = 4 << 20;
 
-/// Returns whether `codebase` was never indexed and is small, and its model costs next to nothing. What cannot
-/// be read is not small. Cost: a look at each of at most [`MAX_FILES`] files.
+/// Returns whether `codebase` was never indexed and is small, and its model costs next to nothing. What
+/// cannot be read is not small. Cost: a look at each of at most [`MAX_FILES`] files.
 pub fn is_small(codebase: &Codebase) -> bool {
     // An index that was deleted is not built again without being asked for.
     let is_new = !codebase.layout.was_initialised() && !codebase.layout.root().exists();

@@ -10,7 +10,8 @@
 //!
 //! Everything else needs the consent of the user, which is asked for if the client supports that. A client
 //! that announces no folders may also read repositories that are already indexed, if it names them by a plain
-//! path: their owner has indexed them. Nothing outside is ever indexed, updated on demand or deleted without consent.
+//! path: their owner has indexed them. Nothing outside is ever indexed, updated on demand or deleted without
+//! consent.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};

@@ -75,8 +75,8 @@ pub use to_git::{WorktreeFile, WorktreeReader};
 /// Content decides: a touched file, a changed mode or an edit that was undone is no change. Paths marked
 /// skip-worktree or assume-unchanged count as committed where they do not exist, and so do submodules.
 /// `cache_file` and two caches beside it are read and, best effort, replaced. When `budget` is used up,
-/// remaining paths are counted in [`unchecked`](WorktreeChanges::unchecked); tracked files come before untracked ones. Writes
-/// nothing else and starts no program.
+/// remaining paths are counted in [`unchecked`](WorktreeChanges::unchecked); tracked files come before
+/// untracked ones. Writes nothing else and starts no program.
 pub fn worktree_changes(
     repo: &Repo,
     head_tree: Option<&Oid>,

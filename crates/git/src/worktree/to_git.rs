@@ -24,8 +24,9 @@ pub(super) const MAX_READ_BYTES: u64 = crate::limits::MAX_OBJECT_BYTES;
 ///
 /// Line endings, `ident` and `working-tree-encoding` are converted in this process. Filter drivers are never
 /// run, since a repository could make them execute any program: the list of drivers is empty, and files that
-/// have one are not opened. As for git, a `filter` attribute without a driver in the configuration is none. Symlinks are not followed, whether they are the last component of a path or a
-/// parent directory, so that no file outside of the working tree is read.
+/// have one are not opened. As for git, a `filter` attribute without a driver in the configuration is none.
+/// Symlinks are not followed, whether they are the last component of a path or a parent directory, so that no
+/// file outside of the working tree is read.
 pub struct WorktreeReader {
     repo: Repo,
     root: PathBuf,
@@ -51,8 +52,8 @@ pub enum WorktreeFile {
     Blob { bytes: Vec<u8>, mode: Mode },
     /// There is no file and no link.
     Absent,
-    /// A file that is not read: the path has a filter driver, the file exceeds 32 MiB, or it does not exist and
-    /// git is configured to take it as committed (sparse checkout, `skip-worktree`, `assume-unchanged`).
+    /// A file that is not read: the path has a filter driver, the file exceeds 32 MiB, or it does not exist
+    /// and git is configured to take it as committed (sparse checkout, `skip-worktree`, `assume-unchanged`).
     Unknown,
 }
 
@@ -244,8 +245,8 @@ impl Converter {
         Ok(Converter { repo: local, index, attributes, filter, drivers, pipeline })
     }
 
-    /// Returns whether git takes the file at `path` as committed where it does not exist, or the directory that
-    /// stands for it in a sparse index.
+    /// Returns whether git takes the file at `path` as committed where it does not exist, or the directory
+    /// that stands for it in a sparse index.
     fn counts_as_committed(&self, path: &BStr) -> bool {
         self.is_unseen(path)
             || self.index.is_sparse()

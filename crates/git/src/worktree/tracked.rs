@@ -129,9 +129,9 @@ pub(super) fn is_unmodified(repo: &Repo, root: &Path, index: &gix::index::State,
 /// and, in a sparse checkout, files outside of it: there may be millions, and git itself looks for those that
 /// exist.
 ///
-/// Entries that are marked otherwise, by `update-index --skip-worktree` or `--assume-unchanged`, are compared:
-/// git hides edits of them, but who searches them sees them. Only where the file does not exist they count as
-/// committed.
+/// Entries that are marked otherwise, by `update-index --skip-worktree` or `--assume-unchanged`, are
+/// compared: git hides edits of them, but who searches them sees them. Only where the file does not exist
+/// they count as committed.
 pub(super) fn is_checked(entry: &gix::index::Entry, is_sparse: bool) -> bool {
     let is_outside = is_sparse && entry.flags.contains(Flags::SKIP_WORKTREE);
 

@@ -12,8 +12,8 @@ const LFS_PREFIX: &[u8] = b"version https://git-lfs.github.com/spec/v1";
 const LFS_MAX_BYTES: usize = 1_024;
 /// Minimum size of minified files. Shorter blobs with long lines are tables and licences.
 const MINIFIED_MIN_BYTES: usize = 8_192;
-/// Average line length above which a file may be minified. Hand-written code averages 30 to 50 bytes per line,
-/// prose with one line per paragraph less than 400.
+/// Average line length above which a file may be minified. Hand-written code averages 30 to 50 bytes per
+/// line, prose with one line per paragraph less than 400.
 const MINIFIED_LINE_BYTES: usize = 500;
 /// Maximum length of an ordinary line, as people write them.
 const ORDINARY_LINE_BYTES: usize = 200;

@@ -32,7 +32,8 @@ const MAX_MORE_IN_FILE: usize = 5;
 /// Minimum number of files that are not in memory for which matches are made on several threads, however
 /// small the view. Texts in memory are scanned in less time than a thread takes to start.
 const MIN_PARALLEL_READS: usize = 4;
-/// Number of best matches whose focus is decided by the meanings of definitions too: each is a vector to compute.
+/// Number of best matches whose focus is decided by the meanings of definitions too: each is a vector to
+/// compute.
 const FOCUSED_BY_MEANING: usize = 3;
 /// Number of best matches whose related symbols are looked up.
 const WITH_RELATED_SYMBOLS: usize = 3;

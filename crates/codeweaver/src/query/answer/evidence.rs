@@ -105,7 +105,8 @@ impl Evidence {
         self.known.insert(id, definition);
     }
 
-    /// Gives verbs that occur nowhere the weight of the rarest term: other words for the same deed stand for them.
+    /// Gives verbs that occur nowhere the weight of the rarest term: other words for the same deed stand for
+    /// them.
     fn weigh_absent_verbs(&mut self) {
         let most = self.weights.iter().copied().fold(0.0, f32::max);
         for (_, number) in &self.verbs {

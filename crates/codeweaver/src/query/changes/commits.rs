@@ -383,8 +383,8 @@ struct Versions {
 }
 
 impl Versions {
-    /// Those of `definitions` that `wanted` names. If one has it as its whole name, others that only end with it
-    /// are other symbols.
+    /// Those of `definitions` that `wanted` names. If one has it as its whole name, others that only end with
+    /// it are other symbols.
     fn named<'d>(&mut self, definitions: &'d [Definition], wanted: &[&str]) -> Vec<&'d Definition> {
         let mut named: Vec<&Definition> = definitions.iter().filter(|it| it.is_named(wanted)).collect();
         if !named.is_empty() {

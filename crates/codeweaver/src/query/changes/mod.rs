@@ -3,8 +3,8 @@
 //! The answers come from git alone, so a repository that is not indexed has answers too. Only the history of
 //! a symbol whose file is not named looks the file up in the index.
 //!
-//! * [`ends`]: the two states. [`commits`]: the commits between them, or those that touch a symbol; `followed`:
-//!   the earlier paths of a file.
+//! * [`ends`]: the two states. [`commits`]: the commits between them, or those that touch a symbol;
+//!   `followed`: the earlier paths of a file.
 //! * [`files`]: the changed files. [`symbols`]: the definitions in them that differ. [`hunks`]: the lines
 //!   that differ.
 

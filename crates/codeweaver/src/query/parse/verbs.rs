@@ -1,7 +1,7 @@
 //! Verbs: words that do the same (`choose`, `pick`), and words that do the opposite (`sign`, `verify`).
 //!
-//! A question has the verb of what it asks for. Code has another one for the same deed, and the definition beside
-//! it often does the opposite with the same nouns.
+//! A question has the verb of what it asks for. Code has another one for the same deed, and the definition
+//! beside it often does the opposite with the same nouns.
 
 use std::sync::LazyLock;
 
@@ -44,8 +44,8 @@ static SIDES: LazyLock<FxHashMap<String, Vec<Side>>> = LazyLock::new(|| {
     sides
 });
 
-/// Returns how the stem `word` relates to the stem `other`; `None` if they are equal or have nothing to do with
-/// each other. Words that do the same in one sense and the opposite in another do the same.
+/// Returns how the stem `word` relates to the stem `other`; `None` if they are equal or have nothing to do
+/// with each other. Words that do the same in one sense and the opposite in another do the same.
 pub fn relation(word: &str, other: &str) -> Option<Relation> {
     if word == other {
         return None;

@@ -16,7 +16,8 @@ use crate::query::parse::report::trace::ascii;
 /// Minimum and maximum number of words.
 const MIN_WORDS: usize = 3;
 const MAX_WORDS: usize = 320;
-/// Maximum number of lines besides those of a trace. A longer text is a report that tells more than a message.
+/// Maximum number of lines besides those of a trace. A longer text is a report that tells more than a
+/// message.
 const MAX_LINES: usize = 24;
 /// Maximum number of lines of a text that has no certain sign of a message.
 const MAX_PLAIN_LINES: usize = 4;
@@ -31,8 +32,8 @@ const NAMED: &str = "create make write tests test support parse handle handling 
     implementation logic error errors exception";
 /// Maximum number of words of a text that may be a subject as well.
 const SHORT: usize = 5;
-/// Shares of the words of a text that a literal has to have if the text reads like a message, and if it may be
-/// a subject as well.
+/// Shares of the words of a text that a literal has to have if the text reads like a message, and if it may
+/// be a subject as well.
 const SOME: f32 = 0.5;
 const MOST: f32 = 0.75;
 /// Words that messages have, in lower case.

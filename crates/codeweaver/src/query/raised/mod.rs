@@ -159,8 +159,8 @@ fn factor(view: &View, file: &RankedFile) -> f32 {
     if roles.is_data || is_copy { COPIES } else { 1.0 }
 }
 
-/// Returns the bytes of the innermost definition around a place; none if there is no definition. A variable of
-/// a function is not taken for it.
+/// Returns the bytes of the innermost definition around a place; none if there is no definition. A variable
+/// of a function is not taken for it.
 fn definition_at(view: &View, site: &Site) -> std::ops::Range<u32> {
     let rows = locate::rows(view, view.doc_of(site.row)).filter(|id| id.row <= site.row.row);
     let around = definitions::of_rows(view, rows, |_, it| (it.start_byte..it.end_byte).contains(&site.at));

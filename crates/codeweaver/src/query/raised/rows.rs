@@ -23,8 +23,8 @@ const MAX_OTHER_ROWS: usize = 32;
 /// Roles of files in which messages are repeated rather than raised.
 const OTHERS: [PathFlags; 4] = [PathFlags::TEST, PathFlags::EXAMPLE, PathFlags::DOCS, PathFlags::BENCH];
 
-/// Returns the rows of `scope` with most of the words of `message`, weighted by rarity: the best of code, then
-/// those of tests, examples and documents. Prose has no literals.
+/// Returns the rows of `scope` with most of the words of `message`, weighted by rarity: the best of code,
+/// then those of tests, examples and documents. Prose has no literals.
 pub fn find(view: &View, scope: &Scope, message: &Message) -> Vec<RowId> {
     let mut terms: Vec<QueryTerm> = text::query_terms(&message.text);
     terms.retain(QueryTerm::is_word);

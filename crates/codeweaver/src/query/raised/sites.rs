@@ -154,8 +154,8 @@ impl Search<'_> {
         })
     }
 
-    /// Returns the fit of a statement of `part`, if the message was likely printed from it, and the position of
-    /// the literal with most of the message.
+    /// Returns the fit of a statement of `part`, if the message was likely printed from it, and the position
+    /// of the literal with most of the message.
     fn fit(&self, part: &[u8], statement: &Statement) -> Option<(Fit, usize)> {
         let mut joined: Vec<Piece> = Vec::new();
         let mut total = 0.0;
@@ -194,8 +194,8 @@ impl Search<'_> {
         }
     }
 
-    /// Returns whether so much of the literal is in the message, and of the message in the literal, that it is
-    /// no chance.
+    /// Returns whether so much of the literal is in the message, and of the message in the literal, that it
+    /// is no chance.
     fn is_likely(&self, fit: &Fit) -> bool {
         let is_whole = fit.n_words == MIN_WORDS - 1 && fit.share() >= WHOLE && fit.score() >= MIN_SCORE_WHOLE;
         if fit.n_words < MIN_WORDS && !is_whole || fit.share() < MIN_SHARE {

@@ -23,7 +23,8 @@ use crate::query::view::View;
 /// Size in bytes from which a file that is named like an index of exports counts as having code of its own.
 const REEXPORT_BYTES: f32 = 8192.0;
 
-/// Factor for the file of an actor that does the opposite of what the query asks for: a writer, if something reads.
+/// Factor for the file of an actor that does the opposite of what the query asks for: a writer, if something
+/// reads.
 const OPPOSITE_PRIOR: f32 = 0.7;
 
 /// Features of a chunk.

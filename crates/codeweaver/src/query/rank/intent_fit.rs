@@ -101,8 +101,8 @@ fn shares<'a>(context: &Context<'a>, candidates: &Candidates) -> Vec<(&'a str, f
     terms
 }
 
-/// Moves the chunk `row` to the position `to` of the chunks of the file, in the first of which the focus is looked
-/// for, unless it is before it.
+/// Moves the chunk `row` to the position `to` of the chunks of the file, in the first of which the focus is
+/// looked for, unless it is before it.
 pub fn look_into(file: &mut RankedFile, row: RowId, to: usize) {
     match file.chunks.iter().position(|chunk| chunk.id == row) {
         Some(at) if at > to => file.chunks[to..=at].rotate_right(1),

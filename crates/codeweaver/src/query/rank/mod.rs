@@ -73,8 +73,8 @@ pub fn rank(context: &Context<'_>, candidates: &Candidates) -> Vec<RankedFile> {
     files
 }
 
-/// Sorts files by score, best first; ties by path. If the query is a name and nothing else, files that declare it
-/// come before those that use it.
+/// Sorts files by score, best first; ties by path. If the query is a name and nothing else, files that
+/// declare it come before those that use it.
 fn sort(context: &Context<'_>, files: &mut [RankedFile]) {
     let is_name = context.query.is_written_name();
 

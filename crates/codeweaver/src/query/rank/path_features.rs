@@ -89,8 +89,8 @@ impl<'a> PathQuery<'a> {
         PathQuery { terms, verbs, mean_cosine, max_cosine }
     }
 
-    /// Returns whether a path names an actor (`writers`) that does the opposite of a verb of the query, and none
-    /// that does the same.
+    /// Returns whether a path names an actor (`writers`) that does the opposite of a verb of the query, and
+    /// none that does the same.
     pub fn is_opposite(&self, path: &PathFacts) -> bool {
         if self.verbs.is_empty() {
             return false;

@@ -7,8 +7,8 @@
 //! * the whole text, by its weighted words ([`words`]);
 //! * parts that name code: stack frames, paths, modules, messages and definitions ([`evidence`]).
 //!
-//! [`fusion`] joins the lists, `traced` finds the functions that frames name, and [`relevance`] says whether the repository answers the report at all.
-//! Queries of a few words do not come here.
+//! [`fusion`] joins the lists, `traced` finds the functions that frames name, and [`relevance`] says whether
+//! the repository answers the report at all. Queries of a few words do not come here.
 
 pub mod evidence;
 mod frames;

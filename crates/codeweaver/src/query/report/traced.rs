@@ -21,9 +21,9 @@ const MAX_FILES: usize = 10;
 /// Minimum fit of a file to the path of a frame: a folder agrees, or the frame has none.
 const MIN_FIT: f32 = 0.7;
 
-/// Moves the chunk that has the function of the innermost of `frames` to the front of each of the best `files`, and
-/// returns the bytes of these functions by chunk. A function counts only if the line of its frame is in it: versions
-/// differ, and a name alone may be that of another overload.
+/// Moves the chunk that has the function of the innermost of `frames` to the front of each of the best
+/// `files`, and returns the bytes of these functions by chunk. A function counts only if the line of its
+/// frame is in it: versions differ, and a name alone may be that of another overload.
 pub fn show(view: &View, files: &mut [RankedFile], frames: &[&Frame]) -> FxHashMap<RowId, Range<u32>> {
     let mut known = FxHashMap::default();
     if frames.is_empty() {
@@ -44,7 +44,8 @@ pub fn show(view: &View, files: &mut [RankedFile], frames: &[&Frame]) -> FxHashM
     known
 }
 
-/// The innermost definition of a doc that has the name and the line of `frame`, with the row in which it begins.
+/// The innermost definition of a doc that has the name and the line of `frame`, with the row in which it
+/// begins.
 fn definition(view: &View, doc: u32, frame: &Frame) -> Option<(RowId, SymbolRecord)> {
     let (line, function) = (frame.line?, last_segment(frame.function.as_deref()?));
 

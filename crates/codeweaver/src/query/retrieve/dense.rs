@@ -136,8 +136,8 @@ fn rows_per_candidate(kind: QueryKind) -> u64 {
     }
 }
 
-/// Returns whether a search of a graph for the best `k` rows, of which `n_live` are in scope, is better than a
-/// scan of these. It is not if it misses rows, mostly visits rows out of scope, or takes longer.
+/// Returns whether a search of a graph for the best `k` rows, of which `n_live` are in scope, is better than
+/// a scan of these. It is not if it misses rows, mostly visits rows out of scope, or takes longer.
 fn pays(header: &HnswHeader, n_live: u64, kind: QueryKind, k: usize) -> bool {
     let recall = header.recall(kind, k);
 

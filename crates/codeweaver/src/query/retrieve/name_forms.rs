@@ -32,8 +32,8 @@ impl NameForms<'_> {
         self.qualifier_fit(qualified) == 1.0
     }
 
-    /// Returns whether a folder or the file of `path` is called as the nearest qualifier, for a definition whose
-    /// name `qualified` has none of its own.
+    /// Returns whether a folder or the file of `path` is called as the nearest qualifier, for a definition
+    /// whose name `qualified` has none of its own.
     pub fn has_place(&self, qualified: &str, path: &[u8]) -> bool {
         let [.., qualifier, _] = self.segments.as_slice() else { return false };
         if segments(qualified).nth(1).is_some() {

@@ -124,8 +124,8 @@ impl Search<'_> {
         best
     }
 
-    /// Adds the best rows that define `name`, a single letter. No term stands for a letter, so all definitions
-    /// are read.
+    /// Adds the best rows that define `name`, a single letter. No term stands for a letter, so all
+    /// definitions are read.
     fn add_letter(&mut self, name: &NameForms<'_>) {
         let Search { view, scope, .. } = *self;
 
@@ -186,8 +186,8 @@ impl Search<'_> {
     }
 }
 
-/// Returns the fit of the best definition of a row to `name`, and whether one declares it. Different names may
-/// share a term, so the names themselves are compared.
+/// Returns the fit of the best definition of a row to `name`, and whether one declares it. Different names
+/// may share a term, so the names themselves are compared.
 fn fit_of(view: &View, id: RowId, name: &NameForms<'_>, fuzzy: bool) -> (f32, bool) {
     let segment = &view.reader.segments[id.segment as usize];
     let Some(record) = segment.rows().get(id.row as usize) else { return (0.0, false) };

@@ -20,8 +20,8 @@ use crate::query::request::Filters;
 /// Maximum number of scopes in the cache. An agent uses few different filters.
 const MAX_SCOPES: usize = 4;
 
-/// Maximum number of views in the cache: one for each kind of token of a server, since each sees other members
-/// of a catalogue.
+/// Maximum number of views in the cache: one for each kind of token of a server, since each sees other
+/// members of a catalogue.
 const MAX_VIEWS: usize = 4;
 
 /// A value that the first thread computes. Threads that need the same value wait for it; others are not

@@ -1,8 +1,8 @@
 //! Several places in one answer: lines of files, whole files, and definitions by name.
 //!
-//! Ranges of one file that touch are joined. A long file is shown as its outline. Places share the limit: each
-//! gets an equal share of what is left, so what a short one does not need goes to later ones. A range that is too
-//! long loses the middle of its comments first, then its end, and says which lines are missing.
+//! Ranges of one file that touch are joined. A long file is shown as its outline. Places share the limit:
+//! each gets an equal share of what is left, so what a short one does not need goes to later ones. A range
+//! that is too long loses the middle of its comments first, then its end, and says which lines are missing.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -24,7 +24,8 @@ use crate::tools::{Answer, Call, CallError, OkStatus, file_outline, find_symbol}
 
 /// Maximum number of places in one call.
 const MAX_PLACES: usize = 50;
-/// Tokens of an answer if the call sets no limit. Who names lines wants them, so it is more than that of a search.
+/// Tokens of an answer if the call sets no limit. Who names lines wants them, so it is more than that of a
+/// search.
 const DEFAULT_TOKENS: u32 = 8000;
 /// Tokens that are kept for a note on what is left out.
 const NOTE_TOKENS: u32 = 24;

@@ -1,5 +1,5 @@
-//! Decision: the definition that answers whatever the text says, because it is known, the query names its line, or the
-//! query consists of its name.
+//! Decision: the definition that answers whatever the text says, because it is known, the query names its
+//! line, or the query consists of its name.
 
 use std::cmp::Reverse;
 

@@ -1,7 +1,7 @@
 //! Meaning: the vector of the query, compared with those of definitions.
 //!
-//! A chunk has several definitions and one vector, so each definition gets its own. Only models whose vectors are sums
-//! over terms embed that many texts while a query waits.
+//! A chunk has several definitions and one vector, so each definition gets its own. Only models whose vectors
+//! are sums over terms embed that many texts while a query waits.
 
 use codeweaver_base::sys::DotKernel;
 use codeweaver_embed::Embedder;
@@ -34,8 +34,8 @@ impl<'a> Meaning<'a> {
 }
 
 impl InFile<'_> {
-    /// The cosines of the query with the name, signature and documentation of every definition, as far as they are
-    /// above the mean; empty if meanings are not compared.
+    /// The cosines of the query with the name, signature and documentation of every definition, as far as
+    /// they are above the mean; empty if meanings are not compared.
     pub(super) fn meanings(&self) -> Vec<f32> {
         let Some(meaning) = self.by.meaning.as_ref().filter(|_| self.compares_meanings) else {
             return Vec::new();

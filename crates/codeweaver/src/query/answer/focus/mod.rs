@@ -208,8 +208,8 @@ impl<'a> InFile<'a> {
 
     /// The score of every definition, then that of the text outside of them in every chunk.
     ///
-    /// Meanings choose among definitions with words of the query. Whether a definition or the text outside answers
-    /// is decided by words alone, since that text has no vector of its own.
+    /// Meanings choose among definitions with words of the query. Whether a definition or the text outside
+    /// answers is decided by words alone, since that text has no vector of its own.
     fn scores(&self, texts: &[Vec<u8>]) -> Vec<f32> {
         let n = self.definitions.len();
         let kinds = &self.by.evidence.kinds;

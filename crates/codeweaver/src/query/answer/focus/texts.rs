@@ -150,8 +150,8 @@ impl<'a> Texts<'a> {
         });
     }
 
-    /// As [`Self::add_bonus`], for the name of text `i`: a word that does the same as a word of the query raises
-    /// the bonus of that to `same`, and one that does the opposite is noted.
+    /// As [`Self::add_bonus`], for the name of text `i`: a word that does the same as a word of the query
+    /// raises the bonus of that to `same`, and one that does the opposite is noted.
     pub(super) fn add_name(&mut self, i: usize, name: &str, weight: f32, same: f32) {
         let n_terms = self.evidence.n_terms();
 
@@ -183,8 +183,8 @@ impl<'a> Texts<'a> {
         self.deeds[i].is_opposite && !self.deeds[i].is_asked
     }
 
-    /// The weight of each term among the first `n` texts: less if most of them have it, since such a term does
-    /// not tell them apart.
+    /// The weight of each term among the first `n` texts: less if most of them have it, since such a term
+    /// does not tell them apart.
     pub(super) fn weights_among(&self, n: usize) -> Vec<f32> {
         let n_terms = self.evidence.n_terms();
         let most = libm::logf((n as f32 + 1.0) / 0.5);
