@@ -16,11 +16,11 @@ pub struct Run {
     message: Option<Receiver<String>>,
 }
 
-/// How a process has ended.
+/// The end of a process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ended {
     Done,
-    /// With the reason, which is never empty.
+    /// The reason, which is never empty.
     Failed(String),
 }
 
@@ -30,7 +30,7 @@ impl Run {
         Run { child, message }
     }
 
-    /// How the process has ended; `None` if it has not.
+    /// Returns the end of the process; `None` while it runs.
     pub fn poll(&mut self) -> Option<Ended> {
         let status = match self.child.try_wait() {
             Ok(None) => return None,

@@ -20,7 +20,7 @@ const MAX_PEERS: usize = 10_000;
 /// Maximum number of right, and of wrong, tokens that are remembered of one peer.
 const MAX_KEPT: usize = 64;
 
-/// What is known about the tokens of each peer.
+/// The tokens that each peer has presented, as far as they count.
 #[derive(Debug, Default)]
 pub struct Guesses(Mutex<HashMap<IpAddr, Peer>>);
 

@@ -134,8 +134,8 @@ pub struct Statistics {
     pub avg_query_latency_ms: f64,
 }
 
-/// The health of the server. `work` is an error if the repository cannot be opened.
-pub fn health(app: &App, work: Result<&Work, &Failure>) -> Health {
+/// The health of the server for a client with `access`. `work` is an error if the repository cannot be opened.
+pub fn health(app: &App, access: &Access, work: Result<&Work, &Failure>) -> Health {
     let now = time::now();
     // The cached status is that of the whole index.
     let whole = app.searcher().ok();
@@ -162,12 +162,11 @@ pub fn health(app: &App, work: Result<&Work, &Failure>) -> Health {
         latency_ms: 0.0,
         last_check: last_check.clone(),
     };
-    let sees_all = work.map_or(true, |work| work.access == Access::All);
+    let sees_all = *access == Access::All;
     let problems: Vec<String> =
         app.tokens.iter().filter_map(|tokens| tokens.problem()).map(|it| it.to_string()).collect();
     // It may name files of any repository.
-    let may_see_all = work.is_ok_and(|work| work.access == Access::All);
-    let error = problem.clone().or(refusal.map(|error| error.why)).filter(|_| may_see_all);
+    let error = problem.clone().or(refusal.map(|error| error.why)).filter(|_| sees_all);
 
     Health {
         status: match (store, embedding_provider.status) {

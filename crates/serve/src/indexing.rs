@@ -124,7 +124,7 @@ impl Follower<'_> {
 
         match codebase.lifecycle_in(state.as_ref()) {
             Lifecycle::Indexed => {
-                // Whoever has built it.
+                // Another process may have built it.
                 (self.retry_at, self.n_failures) = (None, 0);
                 self.app.ended(Task::Index, None);
                 self.sync(codebase);

@@ -66,9 +66,11 @@ async fn openapi_document() -> Json<serde_json::Value> {
 async fn health(job: Job) -> Response {
     let app = job.app.clone();
     let shared_app = app.clone();
-    let health = match job.run(move |work| Ok(health::health(&shared_app, Ok(work)))).await {
+    // A client that may not see all repositories gets no totals, whether the catalogue can be opened or not.
+    let access = job.access.clone();
+    let health = match job.run(move |work| Ok(health::health(&shared_app, &work.access, Ok(work)))).await {
         Ok(health) => health,
-        Err(failure) => health::health(&app, Err(&failure)),
+        Err(failure) => health::health(&app, &access, Err(&failure)),
     };
 
     let status = match health.status {

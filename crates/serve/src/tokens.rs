@@ -100,8 +100,8 @@ pub enum Refusal {
 /// Each line has a token, followed by the globs of the repositories that it is valid for; without globs, it
 /// is valid for all. Blank lines and lines that begin with `#` are ignored.
 ///
-/// A file that has become bad lets nobody in who was not let in before: of the former tokens, those that are
-/// still in it stay valid, and no others.
+/// A file that has become bad makes no new token valid: of the former tokens, those that are still in it stay
+/// valid, and no others.
 #[derive(Debug)]
 pub struct Tokens {
     path: PathBuf,

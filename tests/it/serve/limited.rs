@@ -5,6 +5,8 @@
 
 use std::collections::BTreeSet;
 
+use serde_json::json;
+
 use codeweaver_testkit::{TestRepo, program};
 
 use crate::support::server::Server;
@@ -218,5 +220,20 @@ fn a_limited_token_is_answered_as_if_there_were_nothing_else() {
         let (with, without) =
             (answer(&whole, "w-catalogue", &request), answer(&never, "n-catalogue", &request));
         assert_eq!(with, without, "seed {SEED}, {request}");
+    }
+}
+
+#[test]
+fn a_limited_token_gets_no_totals_from_a_catalogue_that_cannot_be_opened() {
+    let dir = TestRepo::empty_dir();
+    repositories(&dir, &made_up_words(2));
+    let server = serve(&dir, "all.git", &["secret/vault", "pub/docs"]);
+    std::fs::rename(dir.path("all.git"), dir.path("away.git")).unwrap();
+
+    let answer = server.request("GET", "health/", &[("authorization", &format!("Bearer {TOKEN}"))], "");
+    let health = answer.json();
+    assert_eq!((answer.status, &health["status"]), (503, &json!("unhealthy")), "{health:#}");
+    for total in ["indexing", "statistics", "metrics", "problems"] {
+        assert!(health.get(total).is_none(), "{total}: {health:#}");
     }
 }

@@ -43,8 +43,8 @@ impl LimitedSnapshots {
             return Ok(whole);
         }
         let Ok(tree) = Oid::from_hex(whole.totals.tree_oid.as_bytes()) else {
-            // The empty snapshot.
-            return Ok(whole);
+            // A snapshot of no tree. Its files, if it has any, are of unknown members, so none is shown.
+            return Ok(recounted(reader, RoaringBitmap::new(), &whole.totals));
         };
 
         let names = repo.members_of(&tree)?.all().iter().map(|member| member.name.clone()).collect();
@@ -56,9 +56,7 @@ impl LimitedSnapshots {
 
         let shows = repo.shows(&tree)?;
         let live = reader.live_entries(&key.entries).filter(|(.., path)| shows(path));
-        let mut limited = Snapshot { entries: live.map(|(id, ..)| id).collect(), totals: key.totals.clone() };
-        limited.totals = publish::recount(reader, &limited);
-
+        let limited = recounted(reader, live.map(|(id, ..)| id).collect(), &key.totals);
         self.keep(key, limited.clone());
         Ok(limited)
     }
@@ -79,4 +77,11 @@ impl LimitedSnapshots {
         }
         known.push((key, Arc::new(snapshot)));
     }
+}
+
+/// The snapshot of `entries`, which are some of those that `totals` count.
+fn recounted(reader: &StoreReader, entries: RoaringBitmap, totals: &Totals) -> Snapshot {
+    let mut snapshot = Snapshot { entries, totals: totals.clone() };
+    snapshot.totals = publish::recount(reader, &snapshot);
+    snapshot
 }
