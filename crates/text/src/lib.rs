@@ -11,6 +11,7 @@
 //! * `stem`: the suffix rules.
 //! * [`entropy`]: keeps keys and hashes out of the terms.
 //! * `affinity`: similarity of two terms.
+//! * `brackets`: the end of a group in brackets.
 //! * `edits`: words one edit apart.
 //! * `encoding`: UTF-16, UTF-32 and legacy encodings as UTF-8.
 //! * `highlight`: the words of a query in a line.
@@ -23,6 +24,7 @@
 //! * `window`: the lines of a text with most words of a query.
 
 mod affinity;
+mod brackets;
 mod edits;
 mod encoding;
 mod entropy;
@@ -39,6 +41,7 @@ mod translation;
 mod window;
 
 pub use affinity::affinity;
+pub use brackets::group_len;
 pub use edits::{is_one_edit_apart, one_edit_away};
 pub use encoding::{Decoded, VERSION as ENCODING_VERSION, decode, decode_owned, into_utf8, to_utf8};
 pub use highlight::Highlighter;

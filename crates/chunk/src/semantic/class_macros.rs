@@ -10,6 +10,8 @@ use std::sync::LazyLock;
 use memchr::memmem;
 use regex::bytes::Regex;
 
+use codeweaver_text::group_len;
+
 use super::blank;
 use super::bodies::is_attribute;
 
@@ -226,28 +228,10 @@ fn word_end(bytes: &[u8], start: usize) -> Option<usize> {
     }
 
     match bytes.get(end) {
-        Some(b'(') => Some(end + group_length(&bytes[end..], b'(', b')')?),
-        Some(b'<') => Some(end + group_length(&bytes[end..], b'<', b'>')?),
+        Some(b'(') => Some(end + group_len(&bytes[end..], (b'(', b')'), MAX_ARGUMENTS)?),
+        Some(b'<') => Some(end + group_len(&bytes[end..], (b'<', b'>'), MAX_ARGUMENTS)?),
         _ => Some(end),
     }
-}
-
-/// Returns the length of the group in brackets that `text` begins with.
-fn group_length(text: &[u8], open: u8, close: u8) -> Option<usize> {
-    let mut depth = 0u32;
-
-    for (at, &byte) in text.iter().take(MAX_ARGUMENTS).enumerate() {
-        if byte == open {
-            depth += 1;
-        } else if byte == close {
-            depth -= 1;
-            if depth == 0 {
-                return Some(at + 1);
-            }
-        }
-    }
-
-    None
 }
 
 /// Returns whether `wanted` is in the text, before any of `others`.

@@ -5,6 +5,11 @@
 
 use std::ops::Range;
 
+use codeweaver_text::group_len;
+
+/// Maximum length of a group in brackets that stands for a value.
+const MAX_GROUP: usize = 300;
+
 /// A word of a literal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Piece {
@@ -97,22 +102,9 @@ fn gap_end(bytes: &[u8], at: usize, is_raw: bool) -> Option<usize> {
     }
 }
 
-/// The length of the brackets that `text` begins with, and of everything between them.
+/// The length of the group in brackets that `text` begins with.
 fn balanced_len(text: &[u8], open: u8, close: u8) -> Option<usize> {
-    const MAX: usize = 300;
-    let mut depth = 0usize;
-
-    for (at, &byte) in text.iter().take(MAX).enumerate() {
-        if byte == open {
-            depth += 1;
-        } else if byte == close {
-            depth -= 1;
-            if depth == 0 {
-                return Some(at + 1);
-            }
-        }
-    }
-    None
+    group_len(text, (open, close), MAX_GROUP)
 }
 
 /// The length of a name with its members, such as `user.name`.
