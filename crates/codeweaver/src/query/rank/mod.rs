@@ -25,8 +25,6 @@ pub mod ranked_file;
 pub mod roles;
 pub mod weights;
 
-use std::cmp::Ordering;
-
 use super::parse::mentions;
 use super::retrieve::{Candidate, Candidates};
 use super::view::scope::passes_path;
@@ -78,9 +76,13 @@ pub fn rank(context: &Context<'_>, candidates: &Candidates) -> Vec<RankedFile> {
 fn sort(context: &Context<'_>, files: &mut [RankedFile]) {
     let is_name = context.query.is_written_name();
 
-    files.sort_by_cached_key(|file| {
-        let declares = is_name && declares(context, file);
-        (!declares, Descending(file.explanation.score), context.view.entry(file.entry).0)
+    let declares = |file: &RankedFile| is_name && declares(context, file);
+    let path = |file: &RankedFile| context.view.entry(file.entry).0;
+    files.sort_by(|a, b| {
+        declares(b)
+            .cmp(&declares(a))
+            .then_with(|| b.explanation.score.total_cmp(&a.explanation.score))
+            .then_with(|| path(a).cmp(path(b)))
     });
 }
 
@@ -89,24 +91,6 @@ fn declares(context: &Context<'_>, file: &RankedFile) -> bool {
     let weights = context.weights;
     let is_secondary = file.features.file.roles.prior(weights) < weights.prior_reexport;
     !is_secondary && file.chunks.iter().any(|chunk| chunk.declares)
-}
-
-/// A score of which the greatest is first.
-#[derive(PartialEq)]
-struct Descending(f32);
-
-impl Eq for Descending {}
-
-impl PartialOrd for Descending {
-    fn partial_cmp(&self, other: &Descending) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Descending {
-    fn cmp(&self, other: &Descending) -> Ordering {
-        other.0.total_cmp(&self.0)
-    }
 }
 
 /// Ranks chunks by their similarity alone, each as if it were a file. For evaluation: it shows the quality of
