@@ -454,6 +454,19 @@ fn several_places_are_read_in_one_call_with_their_line_numbers() {
     assert!(text.contains("-300\n") && text.contains("\n1\tfn first() {}\n"), "{text}");
     assert!(tokens::count(&text) <= 600, "{text}");
 
+    // The limit is that of the form that is sent.
+    let places_of_long = ["src/long.rs", "src/long.rs:1-300", "src/b.rs:1"];
+    let result = client
+        .call("read_code", json!({ "places": &places_of_long[1..], "token_limit": 900, "format": "json" }));
+    let cut = &result["structuredContent"]["places"][0];
+    assert!(tokens_of(&result).1 <= 900, "{result:#}");
+    let last = cut["span"][1].as_u64().unwrap();
+    assert_eq!((&cut["left_out"], last > 1 && last < 300), (&json!([last + 1, 300]), true), "{cut:#}");
+    assert_eq!(cut["text"].as_str().unwrap().lines().count() as u64, last, "{cut:#}");
+    let result =
+        client.call("read_code", json!({ "places": places_of_long, "token_limit": 900, "format": "json" }));
+    assert!(tokens_of(&result).1 <= 900, "{result:#}");
+
     let answer = client.ask("read_code", json!({ "places": places }));
     assert_eq!(answer["places"][0]["span"], json!([4, 7]), "{answer:#}");
     assert_eq!(answer["places"][3]["status"], "not_found", "{answer:#}");

@@ -11,7 +11,7 @@ use codeweaver::query::view::freshness;
 use codeweaver::query::view::{Freshness, MatchState};
 use codeweaver::query::{FileText, Location};
 use codeweaver_git::quoting::printed;
-use codeweaver_index::background;
+use codeweaver_index::{Codebase, background};
 
 use super::text::{more, no_room, state_of, write_numbered};
 use super::{Answer, AnswerEnd, Call, CallError, OkStatus, Tool};
@@ -104,13 +104,8 @@ fn read_file(file: &str, arguments: &Arguments, call: &Call) -> Result<Answer<On
         from.max(u32::try_from(read_before).unwrap_or(u32::MAX).saturating_add(u32::from(read_before > 0)));
 
     let mut text = call.run_query(&target, |_| target.searcher.read(&file, Some((from, to)), rev))?;
-    // A NUL byte marks a binary file, as in git.
-    if text.text.contains('\0') {
-        return Err(CallError::Failed(Failure {
-            status: FailureStatus::Unsupported,
-            message: format!("{file} is not a text file"),
-            codebase_root: Some(codebase.root()),
-        }));
+    if is_binary(&text) {
+        return Err(CallError::Failed(not_a_text_file(&file, codebase)));
     }
 
     let mut freshness = freshness::decide(codebase).map_err(|error| CallError::new(error, codebase))?;
@@ -148,6 +143,19 @@ fn read_file(file: &str, arguments: &Arguments, call: &Call) -> Result<Answer<On
         let n_lines = text.total_lines - from.min(text.total_lines) + 1;
         let no_room = text.text.is_empty().then(|| no_room("line", n_lines as usize, size));
         warnings = notes.iter().cloned().chain(no_room).collect();
+    }
+}
+
+/// Returns whether a file is binary: as in git, whether it has a NUL byte.
+fn is_binary(file: &FileText) -> bool {
+    file.text.contains('\0')
+}
+
+fn not_a_text_file(path: &str, codebase: &Codebase) -> Failure {
+    Failure {
+        status: FailureStatus::Unsupported,
+        message: format!("{} is not a text file", printed(path)),
+        codebase_root: Some(codebase.root()),
     }
 }
 

@@ -4,8 +4,11 @@
 //! each gets an equal share of what is left, so what a short one does not need goes to later ones. A range
 //! that is too long loses the middle of its comments first, then its end, and says which lines are missing.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::path::PathBuf;
+use std::rc::Rc;
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -16,8 +19,8 @@ use codeweaver_chunk::language::LanguageId;
 use codeweaver_chunk::tokens;
 use codeweaver_git::quoting::printed;
 
-use super::{Arguments, headline};
-use crate::answer::{Failure, FailureStatus};
+use super::{Arguments, headline, is_binary, not_a_text_file};
+use crate::answer::{Failure, FailureStatus, Format};
 use crate::target::CallTarget;
 use crate::tools::text::{gap_before, write_numbered};
 use crate::tools::{Answer, Call, CallError, OkStatus, file_outline, find_symbol};
@@ -29,6 +32,8 @@ const MAX_PLACES: usize = 50;
 const DEFAULT_TOKENS: u32 = 8000;
 /// Tokens that are kept for a note on what is left out.
 const NOTE_TOKENS: u32 = 24;
+/// Tokens of the JSON around the places, with a note.
+const FRAME_TOKENS: u32 = 120;
 /// Number of lines from which a file that is named without lines is shown as its outline.
 const LONG_FILE: u32 = 300;
 /// Ranges with at most so many lines between them are joined.
@@ -63,7 +68,10 @@ struct Lines {
     /// Signature of the definition that the first line is inside of.
     #[serde(skip_serializing_if = "Option::is_none")]
     within: Option<String>,
-    /// Lines left out at the end for want of room.
+    /// Facts about the place, such as other definitions of its name.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    notes: Vec<String>,
+    /// Lines left out at the end for want of room; `text` and `span` are without them.
     #[serde(skip_serializing_if = "Option::is_none")]
     left_out: Option<(u32, u32)>,
 }
@@ -88,24 +96,25 @@ pub(super) fn read(
 
     let first_file = Location::parse(&places[0]).file;
     let target = call.open(arguments.path.as_deref(), Some(first_file))?;
-    let reading = Reading { target: &target, call, rev: arguments.rev.as_deref() };
+    let reading =
+        Reading { target: &target, call, rev: arguments.rev.as_deref(), outlines: RefCell::default() };
 
     let parts = reading.parts(places)?;
-    if let [Part::Failed { .. }, ..] = parts.as_slice()
-        && parts.iter().all(|part| matches!(part, Part::Failed { .. }))
+    if parts.iter().all(|part| matches!(part, Part::Failed { .. }))
+        && let Some(Part::Failed { failure, .. }) = parts.first()
     {
-        let failed = parts.into_iter().next().and_then(Part::failure);
-        return Err(failed.map_or_else(|| CallError::invalid("no place can be read"), CallError::Failed));
+        return Err(CallError::Failed(failure.clone()));
     }
 
-    let mut left = arguments.token_limit.unwrap_or(DEFAULT_TOKENS).saturating_sub(NOTE_TOKENS);
+    let frame = if call.format == Format::Json { FRAME_TOKENS } else { NOTE_TOKENS };
+    let mut left = arguments.token_limit.unwrap_or(DEFAULT_TOKENS).saturating_sub(frame);
     let (mut text, mut shown) = (String::new(), Vec::new());
     let mut warnings = call.waits.take();
     let n_parts = parts.len();
     for (i, part) in parts.into_iter().enumerate() {
         let share = left / (n_parts - i) as u32;
         let (place, part_text) = reading.show(part, share)?;
-        let n_tokens = tokens::count(&part_text);
+        let n_tokens = reading.size(&place, &part_text);
         if n_tokens > left {
             warnings.push(format!("token_limit has no room for {} of {n_parts} places", n_parts - i));
             break;
@@ -124,19 +133,10 @@ pub(super) fn read(
 
 /// A part of the answer, before it is cut.
 enum Part {
-    /// Lines of a file, or all of it.
-    Range { path: String, lines: Option<(u32, u32)>, notes: Vec<String> },
+    /// Lines of a file, or all of it. `text` are these lines if they were read already.
+    Range { path: String, lines: Option<(u32, u32)>, notes: Vec<String>, text: Option<Box<FileText>> },
     /// A place that cannot be read.
     Failed { place: String, failure: Failure },
-}
-
-impl Part {
-    fn failure(self) -> Option<Failure> {
-        match self {
-            Part::Range { .. } => None,
-            Part::Failed { failure, .. } => Some(failure),
-        }
-    }
 }
 
 /// A call that reads places.
@@ -144,6 +144,8 @@ struct Reading<'a> {
     target: &'a CallTarget,
     call: &'a Call,
     rev: Option<&'a str>,
+    /// The outlines of the files so far: each opens a view of the index.
+    outlines: RefCell<HashMap<String, Option<Rc<Outline>>>>,
 }
 
 impl Reading<'_> {
@@ -152,8 +154,8 @@ impl Reading<'_> {
         let mut parts: Vec<Part> = Vec::new();
         for place in places {
             match self.part(place)? {
-                Part::Range { path, lines, notes } => add(&mut parts, path, lines, notes),
-                failed => parts.push(failed),
+                Part::Range { path, lines, notes, text } => add(&mut parts, path, lines, notes, text),
+                failed @ Part::Failed { .. } => parts.push(failed),
             }
         }
         Ok(parts)
@@ -171,7 +173,12 @@ impl Reading<'_> {
         });
         let failure = match found {
             Ok((text, link)) => {
-                return Ok(Part::Range { path: text.path, lines, notes: link.into_iter().collect() });
+                return Ok(Part::Range {
+                    path: text.path.clone(),
+                    lines,
+                    notes: link.into_iter().collect(),
+                    text: Some(Box::new(text)),
+                });
             }
             Err(CallError::Failed(failure)) => failure,
             Err(error) => return Err(error),
@@ -218,85 +225,124 @@ impl Reading<'_> {
             path: first.path.clone(),
             lines: Some(first.lines),
             notes: note.into_iter().collect(),
+            text: None,
         }))
     }
 
     /// Shows a part in at most about `share` tokens.
     fn show(&self, part: Part, share: u32) -> Result<(Place, String), CallError> {
-        let (path, lines, notes) = match part {
-            Part::Range { path, lines, notes } => (path, lines, notes),
+        let (path, lines, notes, text) = match part {
+            Part::Range { path, lines, notes, text } => (path, lines, notes, text),
             Part::Failed { place, failure } => {
                 let text = format!("{place}: {}\n", failure.message);
                 return Ok((Place::Failed(failure), text));
             }
         };
 
-        let file = self.call.run_query(self.target, |_| self.target.searcher.read(&path, lines, self.rev))?;
-        // A NUL byte marks a binary file, as in git.
-        if file.text.contains('\0') {
-            let failure = Failure {
-                status: FailureStatus::Unsupported,
-                message: "it is not a text file".to_owned(),
-                codebase_root: None,
-            };
-            return Ok((Place::Failed(failure), format!("{}: it is not a text file\n", printed(&path))));
+        let file = match text {
+            Some(text) => *text,
+            None => {
+                self.call.run_query(self.target, |_| self.target.searcher.read(&path, lines, self.rev))?
+            }
+        };
+        if is_binary(&file) {
+            let failure = not_a_text_file(&path, self.target.codebase());
+            let text = format!("{}\n", failure.message);
+            return Ok((Place::Failed(failure), text));
         }
 
-        let outline = self.outline(&path);
+        let is_long = lines.is_none() && file.total_lines > LONG_FILE;
+        // Nothing is around the first line.
+        let outline = if is_long || file.span.0 > 1 { self.outline(&path)? } else { None };
         if let Some(outline) = &outline
-            && lines.is_none()
-            && file.total_lines > LONG_FILE
+            && is_long
             && !outline.symbols.is_empty()
         {
-            let text = self.outline_text(outline, share);
-            return Ok((Place::Outline(Box::new(outline.clone())), text));
+            return Ok(self.shown_outline(outline, share));
         }
 
         let within = outline.as_ref().and_then(|outline| enclosing(outline, file.span.0));
-        Ok(fitted(file, within, &notes, share))
+        let notes = notes.into_iter().chain(file.note()).collect();
+        let lines = Lines { file, within, notes, left_out: None };
+        Ok(match self.call.format {
+            Format::Text => fitted(lines, share),
+            // The other form is not sent.
+            Format::Json => (Place::Lines(Box::new(fitted_json(lines, share))), String::new()),
+        })
     }
 
-    /// The definitions of a file; `None` if they are not known.
-    fn outline(&self, path: &str) -> Option<Outline> {
-        let outline =
-            self.call.run_query(self.target, |updater| self.target.searcher.outline(path, self.rev, updater));
-        outline.ok()
+    /// Number of tokens of a place in the form that is sent.
+    fn size(&self, place: &Place, text: &str) -> u32 {
+        match self.call.format {
+            Format::Text => tokens::count(text),
+            // The comma after the element counts as one token.
+            Format::Json => json_tokens(place) + 1,
+        }
+    }
+
+    /// The definitions of a file; `None` if they are not known, for example because it is not indexed. Its
+    /// lines are shown all the same.
+    fn outline(&self, path: &str) -> Result<Option<Rc<Outline>>, CallError> {
+        if let Some(known) = self.outlines.borrow().get(path) {
+            return Ok(known.clone());
+        }
+
+        let searcher = &self.target.searcher;
+        let outline = self.call.run_query(self.target, |updater| searcher.outline(path, self.rev, updater));
+        let outline = match outline {
+            Ok(outline) => Some(Rc::new(outline)),
+            Err(CallError::Failed(_)) => None,
+            Err(error) => return Err(error),
+        };
+
+        self.outlines.borrow_mut().insert(path.to_owned(), outline.clone());
+        Ok(outline)
     }
 
     /// The outline, with as many definitions as fit.
-    fn outline_text(&self, outline: &Outline, share: u32) -> String {
+    fn shown_outline(&self, outline: &Outline, share: u32) -> (Place, String) {
         let total = outline.symbols.len();
         let mut shown = outline.clone();
 
         loop {
-            let n_left_out = total - shown.symbols.len();
+            let n = shown.symbols.len();
             let mut text = file_outline::text_of(&shown, total, &[], None);
-            if n_left_out > 0 {
-                let _ = writeln!(text, "… {n_left_out} more definitions");
+            if n < total {
+                let _ = writeln!(text, "… {} more definitions", total - n);
             }
-            if tokens::count(&text) <= share || shown.symbols.len() <= 1 {
-                return text;
+
+            let place = Place::Outline(Box::new(shown.clone()));
+            if self.size(&place, &text) <= share || n <= 1 {
+                return (place, text);
             }
-            shown.symbols.truncate(shown.symbols.len() * 3 / 4);
+            shown.symbols.truncate(n * 3 / 4);
         }
     }
 }
 
 /// Adds a range to `parts`, or extends the range of the same file that it touches.
-fn add(parts: &mut Vec<Part>, path: String, lines: Option<(u32, u32)>, notes: Vec<String>) {
+fn add(
+    parts: &mut Vec<Part>,
+    path: String,
+    lines: Option<(u32, u32)>,
+    notes: Vec<String>,
+    text: Option<Box<FileText>>,
+) {
     let touching = parts.iter_mut().find_map(|part| match part {
-        Part::Range { path: known, lines: of_known, notes: of_notes } if *known == path => {
-            touches(*of_known, lines).then_some((of_known, of_notes))
+        Part::Range { path: known, lines: of_known, notes: of_notes, text } if *known == path => {
+            touches(*of_known, lines).then_some((of_known, of_notes, text))
         }
         _ => None,
     });
 
     match touching {
-        Some((of_known, of_notes)) => {
+        Some((of_known, of_notes, of_text)) => {
+            // Both are read as one.
+            *of_text = None;
             *of_known = of_known.zip(lines).map(|(a, b)| (a.0.min(b.0), a.1.max(b.1)));
             of_notes.extend(notes);
         }
-        None => parts.push(Part::Range { path, lines, notes }),
+        None => parts.push(Part::Range { path, lines, notes, text }),
     }
 }
 
@@ -316,47 +362,76 @@ fn enclosing(outline: &Outline, line: u32) -> Option<String> {
     Some(if signature.is_empty() { innermost.qualified_name.clone() } else { signature })
 }
 
-/// The lines of `file` in at most about `share` tokens.
-fn fitted(file: FileText, within: Option<String>, notes: &[String], share: u32) -> (Place, String) {
-    let mut head = headline(&file);
-    if let Some(within) = &within {
-        let _ = write!(head, ", in {within}");
+/// Formats lines in at most about `share` tokens. The first line is shown, whatever the limit is.
+fn fitted(mut lines: Lines, share: u32) -> (Place, String) {
+    let mut text = headline(&lines.file);
+    if let Some(within) = &lines.within {
+        let _ = write!(text, ", in {within}");
     }
-    head.push('\n');
-    for note in notes.iter().cloned().chain(file.note()) {
-        let _ = writeln!(head, "note: {note}");
+    text.push('\n');
+    for note in &lines.notes {
+        let _ = writeln!(text, "note: {note}");
     }
 
-    let first = file.span.0;
+    let first = lines.file.span.0;
     let mut numbered = String::new();
-    write_numbered(&mut numbered, &file.text, first);
-    let room = share.saturating_sub(tokens::count(&head));
+    write_numbered(&mut numbered, &lines.file.text, first);
+    let room = share.saturating_sub(tokens::count(&text));
     if tokens::count(&numbered) <= room {
-        let lines = Lines { file, within, left_out: None };
-        return (Place::Lines(Box::new(lines)), head + &numbered);
+        return (Place::Lines(Box::new(lines)), text + &numbered);
     }
-    let room = room.saturating_sub(NOTE_TOKENS + tokens::count(&file.path));
 
+    let room = room.saturating_sub(NOTE_TOKENS + tokens::count(&lines.file.path));
     numbered.clear();
-    write_numbered(&mut numbered, &without_long_comments(&file, first), first);
+    write_numbered(&mut numbered, &without_long_comments(&lines.file, first), first);
 
-    let (mut text, mut used) = (head, 0);
-    let mut left_out = None;
+    let mut used = 0;
     for line in numbered.split_inclusive('\n') {
         used += tokens::count(line);
         let number = line.split('\t').next().and_then(|number| number.parse().ok());
-        // The first line is shown, whatever the limit is.
         if let Some(number) = number.filter(|number| used > room && *number > first) {
-            left_out = Some((number, file.span.1));
+            lines.cut_before(number);
             break;
         }
         text.push_str(line);
     }
-    if let Some((from, to)) = left_out {
-        let _ = writeln!(text, "… left out: {}:{from}-{to}", printed(&file.path));
+    if let Some((from, to)) = lines.left_out {
+        let _ = writeln!(text, "… left out: {}:{from}-{to}", printed(&lines.file.path));
     }
 
-    (Place::Lines(Box::new(Lines { file, within, left_out })), text)
+    (Place::Lines(Box::new(lines)), text)
+}
+
+/// Cuts lines to at most about `share` tokens of JSON. The first line is kept.
+fn fitted_json(mut lines: Lines, share: u32) -> Lines {
+    loop {
+        let size = json_tokens(&lines);
+        let (first, last) = lines.file.span;
+        let n = last + 1 - first.min(last);
+        if size <= share || n <= 1 {
+            return lines;
+        }
+
+        let fitting = (u64::from(n) * u64::from(share) / u64::from(size)) as u32;
+        lines.cut_before(first + fitting.clamp(1, n - 1));
+    }
+}
+
+fn json_tokens(value: &impl Serialize) -> u32 {
+    serde_json::to_string(value).map_or(0, |json| tokens::count(&json))
+}
+
+impl Lines {
+    /// Leaves out the lines from `number` on, which is after the first.
+    fn cut_before(&mut self, number: u32) {
+        let (first, last) = self.file.span;
+        let end = self.left_out.map_or(last, |(_, end)| end);
+        self.left_out = Some((number, end));
+
+        let kept = self.file.text.split_inclusive('\n').take((number - first) as usize);
+        self.file.text = kept.collect();
+        self.file.span = (first, number - 1);
+    }
 }
 
 /// The text of a file with long comments shortened to their first lines.
@@ -410,7 +485,7 @@ mod tests {
             ("a", Some((50, 60))),
             ("b", None),
         ] {
-            add(&mut parts, path.to_owned(), lines, Vec::new());
+            add(&mut parts, path.to_owned(), lines, Vec::new(), None);
         }
         let ranges: Vec<_> = parts
             .iter()
