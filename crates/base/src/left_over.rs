@@ -1,4 +1,4 @@
-//! Files that killed processes have left behind.
+//! Left-over files: temporary and lock files of processes that were killed.
 
 use std::fs::Metadata;
 use std::io;

@@ -86,7 +86,7 @@ fn check(metadata: &std::fs::Metadata) -> io::Result<()> {
     }
 }
 
-/// What `metadata` is of, if that is no regular file.
+/// The kind of what has `metadata`; `None` for a regular file.
 fn other_kind(metadata: &std::fs::Metadata) -> Option<&'static str> {
     let kind = metadata.file_type();
     if kind.is_file() {

@@ -3,8 +3,8 @@
 //! A writer that is killed leaves the lock files of git behind (`HEAD.lock`, `config.lock`). Git never
 //! removes them, so every later command would be refused. In a private repository they can be told apart: a
 //! writer holds our lock, which the system releases when its holder dies, and git commands inherit it, so
-//! that they hold it for as long as they outlive the process that has started them. Whoever gets the lock
-//! therefore knows that git's locks in there are nobody's.
+//! that they hold it for as long as they outlive the process that has started them. A writer that gets the
+//! lock therefore knows that the owners of git's locks in there are dead.
 
 use std::fs::File;
 use std::io;

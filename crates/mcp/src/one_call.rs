@@ -36,7 +36,7 @@ pub enum Outcome {
     Failed,
 }
 
-/// What a tool has said.
+/// The answer of a tool.
 #[derive(Debug)]
 pub struct Said {
     pub text: String,
@@ -48,7 +48,7 @@ pub struct Said {
 pub fn call(spec: &ToolSpec, words: &[String], dir: PathBuf, debug: bool) -> Said {
     let arguments = arguments(spec, words);
     let codebases = Codebases::new(dir.clone());
-    // Who types the command in a directory may use its repository.
+    // The directory is the user's own choice, as the workspace of a client is.
     codebases.trust.announce(Some(vec![dir]));
 
     let call = Call {

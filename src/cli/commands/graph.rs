@@ -307,7 +307,7 @@ impl<'a> Tree<'a> {
 
             self.write_edge(out, edge, far.and_then(|far| self.nodes.get(far).copied()), &indent)?;
 
-            // What refers to an overriding member may mean this one.
+            // A reference to an overriding member may mean this one.
             let is_followed = depth < self.response.depth as usize || edge.kind == EdgeKind::Override;
             // Expanding a node once ends the recursion on cycles.
             if let Some(far) = far.filter(|_| is_followed)

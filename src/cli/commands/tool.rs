@@ -15,7 +15,7 @@ use crate::cli::exit;
 
 /// Call a tool of the MCP server once, and print what an agent would read
 ///
-/// For agents that work in a shell: the answers are those of the server, made for few tokens. Each argument
+/// The command is for agents that work in a shell: the answers are those of the server, made for few tokens. Each argument
 /// is NAME=VALUE, several of one name are a list, and a word without a name is what the tool is about: a
 /// query, a name, a place. Exit codes: 0 answered, 1 the index cannot answer now, 2 refused. Without a tool,
 /// all are listed.

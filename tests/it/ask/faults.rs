@@ -182,7 +182,7 @@ fn a_killed_question_spoils_no_later_one() {
     assert!(n_killed > 2, "{n_killed} were killed");
 }
 
-/// What killed git commands leave in a collection is removed, and a part of a collection is made whole.
+/// Lock files of killed git commands are removed from a collection, and a part of a collection is made whole.
 #[test]
 fn the_rest_of_a_killed_update_or_removal_is_removed() {
     let place = TestRepo::empty_dir();

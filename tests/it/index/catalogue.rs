@@ -570,7 +570,7 @@ fn the_catalogue_refuses_pushes() {
     assert!(!clone.try_git(["push", "-q", "--force", "../all.git", "main"]));
 }
 
-/// What a killed sync leaves behind stops no later one, and no query.
+/// The lock files of a killed sync stop no later one, and no query.
 #[test]
 fn lock_files_of_dead_processes_are_removed() {
     let site = Site::new();

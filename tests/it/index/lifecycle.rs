@@ -448,7 +448,7 @@ fn every_way_of_creating_the_store_excludes_it_from_git() {
     assert_eq!(sandbox.git_text(["status", "--porcelain"]), "");
     sandbox.git(["add", "-A"]);
     assert_eq!(sandbox.git_text(["ls-files", ".codeweaver"]), "");
-    // What is no file in place of the nonce does not prove whose store it is.
+    // A directory in place of the nonce does not prove whose store it is.
     let nonce = sandbox.root().join(".codeweaver/nonce");
     std::fs::remove_file(&nonce).unwrap();
     std::fs::create_dir(&nonce).unwrap();

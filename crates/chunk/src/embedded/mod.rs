@@ -27,7 +27,7 @@ pub(super) fn has_parts(language: LanguageId) -> bool {
 
 /// Chunks a file by the texts in it, in order of position. `None` if it has none.
 ///
-/// What is between them, tags and the syntax of JSON, belongs to the chunk that follows if it is short, so
+/// Text between them, such as tags and the syntax of JSON, belongs to the chunk that follows if it is short, so
 /// every non-blank line is in some chunk. No chunk exceeds `settings.token_limit`. Time is linear.
 pub(super) fn chunk_parts(
     index: &TextIndex<'_>,

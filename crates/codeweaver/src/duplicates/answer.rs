@@ -37,7 +37,7 @@ pub struct DuplicateGroup {
     pub saved_lines: u32,
     /// Position of the member that the others were compared with.
     pub reference: usize,
-    /// By path and line, at least two.
+    /// At least two, sorted by path and line.
     pub members: Vec<DuplicateMember>,
 }
 

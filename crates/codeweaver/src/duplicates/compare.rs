@@ -156,7 +156,7 @@ mod tests {
         assert_eq!(class(&copy), Some(Class::Identical));
         assert_eq!(class(&copy.replace("total", "result")), Some(Class::Renamed));
         assert_eq!(class(&copy.replace("= 0", "= 1")), Some(Class::Renamed));
-        // What is called has the name of the definition by chance.
+        // The function that is called has the name of the definition by chance.
         let delegating =
             |name: &str| copy.replace("fn add", &format!("fn {name}")).replace("log(", &format!("{name}("));
         let compared = compared_texts(&delegating("min"), "min", &delegating("max"), "max").unwrap();

@@ -16,7 +16,7 @@ use super::texts::Text;
 pub struct Group {
     /// The class of the least similar member.
     pub class: Class,
-    /// By path and line, at least two.
+    /// At least two, sorted by path and line.
     pub members: Vec<Member>,
     /// Position of the member that the others were compared with.
     pub reference: usize,

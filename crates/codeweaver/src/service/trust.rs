@@ -52,10 +52,10 @@ impl Purpose {
 /// The way in which a call names a repository.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Naming {
-    /// By a path that leads where it says.
+    /// The path leads where it says.
     Plain,
-    /// By a path with `..`, or one that leads elsewhere through a symbolic link. Whoever sees such a call
-    /// cannot see which repository is meant.
+    /// The path has `..` or leads elsewhere through a symbolic link, so a reader of the call cannot see which
+    /// repository is meant.
     Indirect,
 }
 

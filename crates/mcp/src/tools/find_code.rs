@@ -58,7 +58,7 @@ pub enum Output {
     Several { status: Status, answers: Vec<OneOfSeveral> },
 }
 
-/// What one of several queries led to.
+/// The outcome of one of several queries.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum OneOfSeveral {

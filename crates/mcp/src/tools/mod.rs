@@ -171,7 +171,7 @@ impl ToolSpec {
         arguments::is_known(name, &self.input)
     }
 
-    /// What the tool does, in one sentence or more.
+    /// The description of the tool, as models read it.
     pub fn description(&self) -> &'static str {
         self.description
     }

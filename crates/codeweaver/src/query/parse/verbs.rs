@@ -17,7 +17,7 @@ const MIN_NEGATED_BYTES: usize = 5;
 /// Deeds of actors that do the opposite as well: a serializer deserializes.
 const BOTH_WAYS: [&str; 2] = ["serialize", "marshal"];
 
-/// How a word relates to another.
+/// The relation of a word to another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Relation {
     /// It does the same.

@@ -108,14 +108,14 @@ mod tests {
     use super::*;
     use crate::query::raised::literals::pieces;
 
-    fn of(message: &str, literal: &str) -> Fit {
+    fn fit_of(message: &str, literal: &str) -> Fit {
         fit(&Message::parse(message).unwrap(), &pieces(literal.as_bytes(), false))
     }
 
     #[test]
     fn constant_words_count_in_their_order_with_values_between() {
         let message = "ValueError: Cannot open 'a b.txt' for writing: no space left";
-        let whole = of(message, "Cannot open '%s' for writing: %s");
+        let whole = fit_of(message, "Cannot open '%s' for writing: %s");
         assert_eq!((whole.covered, whole.share(), whole.n_words), (6.0 + 4.0 + 1.0 + 7.0, 1.0, 4));
         for (less, why) in [
             ("Cannot open '%s' for reading: %s", "a word is another one"),
@@ -123,10 +123,12 @@ mod tests {
             ("Cannot %s writing", "it covers less"),
             ("open '%s' writing", "a word without a gap is left out"),
         ] {
-            assert!(of(message, less).score() < whole.score(), "{why}");
+            assert!(fit_of(message, less).score() < whole.score(), "{why}");
         }
-        assert_eq!(of(message, "%s: %s").covered, 0.0);
+        assert_eq!(fit_of(message, "%s: %s").covered, 0.0);
         let both = "Error: a message of two parts is printed";
-        assert!(of(both, "a message of two parts").score() > of(both, "a message of %s parts").score());
+        assert!(
+            fit_of(both, "a message of two parts").score() > fit_of(both, "a message of %s parts").score()
+        );
     }
 }

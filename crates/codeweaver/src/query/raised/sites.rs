@@ -212,7 +212,7 @@ impl Search<'_> {
         let head = String::from_utf8_lossy(head);
         let names = self.message.names.iter().any(|name| head.contains(name.as_str()));
 
-        // What raises or compares stands in the statement itself.
+        // The word that raises or compares is in the statement itself.
         let head = head.to_lowercase();
         let statement = head.rsplit([';', '{', '}']).next().unwrap_or_default();
         let raises = RAISING.iter().any(|word| statement.contains(word));

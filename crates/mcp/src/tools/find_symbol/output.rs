@@ -213,7 +213,7 @@ pub(super) fn about_output(about: &About, caps: Caps) -> AboutOutput {
         tests: use_outputs(&about.tests, caps.tests),
         total_tests: about.n_tests,
         tests_by_name: about.tests_by_name.iter().take(caps.others).map(definition_output).collect(),
-        // Without room for uses there is none for what may be one.
+        // Places that may be uses are left out before the uses are.
         unlisted: about.unlisted.clone().filter(|_| caps.uses > 0),
         callees: about.callees.iter().take(caps.tests).map(callee_output).collect(),
         total_callees: about.callees.len(),

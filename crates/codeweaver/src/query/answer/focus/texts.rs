@@ -27,11 +27,11 @@ pub(super) struct Texts<'a> {
     /// For each text, the greatest weight of the terms of the query on a line with a mark and the line after
     /// it.
     marked: Vec<f32>,
-    /// For each text, what its name does, compared with the verbs of the query.
+    /// The deed of the name of each text.
     deeds: Vec<Deed>,
 }
 
-/// What the name of a text does, compared with the verbs of the query.
+/// The deed that the name of a text states, compared with the verbs of the query.
 #[derive(Debug, Clone, Copy, Default)]
 struct Deed {
     is_asked: bool,
