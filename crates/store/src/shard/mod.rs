@@ -1,11 +1,20 @@
 //! Shards: immutable Parquet files of chunks and vectors, named by the BLAKE3 hash of their bytes.
 //!
 //! One row per chunk, in (doc, position) order. The columns are those of [`schema`] and are documented for
-//! users in `docs/storage.md`. The columns `vector` and `input_hash` are REQUIRED FixedSizeBinary, PLAIN,
-//! uncompressed, in one row group and one page, so that their values are contiguous bytes that are mapped in
+//! users in `docs/storage.md`. The values of `vector` and `input_hash` are contiguous bytes that are mapped in
 //! place. Docs without chunks are in the footer under [`DOCS_KEY`], since the fact that a blob has nothing to
 //! index must not be lost.
+//!
+//! * this file: a shard as a whole, and its footer;
+//! * [`schema`]: the columns and their encodings;
+//! * [`columns`]: values of one column, written and read;
+//! * [`symbols`]: the columns of the definitions of each chunk.
+//!
+//! The columns are written through the interface of `parquet` itself. Its interface of Arrow would bring seven
+//! crates, which take longer to compile than the rest of it.
 
+mod columns;
+mod schema;
 mod symbols;
 
 use std::fs::File;
@@ -13,22 +22,10 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-use arrow_array::builder::{FixedSizeBinaryBuilder, StringBuilder};
-use arrow_array::cast::AsArray;
-use arrow_array::types::{UInt32Type, UInt64Type};
-use arrow_array::{
-    ArrayRef, BooleanArray, FixedSizeBinaryArray, Float32Array, RecordBatch, StringArray, UInt32Array,
-    UInt64Array,
-};
-use arrow_schema::{ArrowError, DataType, Field, Schema};
-use parquet::arrow::ArrowWriter;
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
-use parquet::arrow::arrow_writer::compute_leaves;
-use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::errors::ParquetError;
-use parquet::file::metadata::{KeyValue, RowGroupMetaData};
-use parquet::file::properties::WriterProperties;
-use parquet::schema::types::ColumnPath;
+use parquet::file::metadata::RowGroupMetaData;
+use parquet::file::reader::{FileReader as _, SerializedFileReader};
+use parquet::file::writer::SerializedFileWriter;
 
 use codeweaver_base::regular_file;
 use codeweaver_chunk::SemanticClass;
@@ -38,18 +35,14 @@ use codeweaver_git::Oid;
 use super::error::StoreError;
 use super::rows::{DegradationMeta, DocKey, DocMeta, RowMeta};
 
+use columns::{Columns, Values};
+
 /// Maximum number of rows of a shard: the vectors stay below the 2³¹ limit of a Parquet page at every
 /// supported dimension.
 pub const MAX_ROWS: usize = 128 * 1024;
 
 /// Number of rows that are encoded at once.
 const BATCH_ROWS: usize = 512;
-/// Size at which a page ends, except those of the vectors and input hashes.
-const PAGE_BYTES: usize = 1 << 20;
-
-/// Compression level of zstd.
-const LEVEL: i32 = 3;
-
 /// Footer key of the doc table: JSON list of
 /// `[oid, variant, language, n_rows, skipped, blob_bytes, degradations]`.
 pub const DOCS_KEY: &str = "codeweaver.docs";
@@ -57,9 +50,6 @@ pub const DOCS_KEY: &str = "codeweaver.docs";
 pub const SCHEMA_KEY: &str = "codeweaver.schema";
 /// Version of the columns and of the footer. A shard of another version is not read.
 pub const SCHEMA_VERSION: u32 = 1;
-
-/// Columns of positions, which grow within a doc.
-const POSITIONS: [&str; 4] = ["start_byte", "end_byte", "start_line", "end_line"];
 
 /// The content of a shard in memory.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -87,85 +77,49 @@ pub struct Offsets {
     pub input_hashes: u64,
 }
 
-/// The columns of a shard for hashes of `oid_len` bytes and vectors of `dim` components.
-pub fn schema(oid_len: i32, dim: i32) -> Schema {
-    let utf8 = |name: &str| Field::new(name, DataType::Utf8, false);
-    let number = |name: &str| Field::new(name, DataType::UInt32, false);
-    let score = |name: &str| Field::new(name, DataType::Float32, false);
-
-    Schema::new(vec![
-        number("doc"),
-        Field::new("blob_oid", DataType::FixedSizeBinary(oid_len), false),
-        utf8("blob_language"),
-        Field::new("variant", DataType::UInt64, false),
-        Field::new("chunk_id", DataType::FixedSizeBinary(16), false),
-        Field::new("input_hash", DataType::FixedSizeBinary(16), false),
-        number("start_byte"),
-        number("end_byte"),
-        number("start_line"),
-        number("end_line"),
-        utf8("language"),
-        number("source"),
-        number("class"),
-        utf8("category"),
-        score("importance_discovery"),
-        score("importance_comprehension"),
-        score("importance_modification"),
-        score("importance_debugging"),
-        score("importance_documentation"),
-        Field::new("container", DataType::Boolean, false),
-        number("token_count"),
-        utf8("title"),
-        utf8("enclosing"),
-        symbols::field(),
-        utf8("detail"),
-        Field::new("vector", DataType::FixedSizeBinary(dim), false),
-    ])
-}
-
 /// Encodes `data`. Equal data gives equal bytes for one version of the Parquet writer.
 pub fn encode(data: &ShardData, path: &Path) -> Result<EncodedShard, StoreError> {
-    let failed = |source| StoreError::Parquet { path: path.to_path_buf(), source };
+    let (bytes, groups) =
+        write(data).map_err(|source| StoreError::Parquet { path: path.to_path_buf(), source })?;
 
-    let oid_len = data.docs.first().map_or(20, |doc| doc.key.blob_oid.as_slice().len()) as i32;
-    let schema = Arc::new(schema(oid_len, data.dim as i32));
+    let input_hashes: Vec<u8> = data.rows.iter().flat_map(|row| row.input_hash).collect();
+    let vectors = checked_offset(&bytes, &groups, "vector", bytemuck::cast_slice(&data.vectors), path)?;
+    let input_hashes = checked_offset(&bytes, &groups, "input_hash", &input_hashes, path)?;
+    Ok(EncodedShard { bytes, offsets: Offsets { vectors, input_hashes } })
+}
+
+/// Returns `data` as a Parquet file, with the metadata of its row groups.
+fn write(data: &ShardData) -> Result<(Vec<u8>, Vec<RowGroupMetaData>), ParquetError> {
+    let oid_len = data.docs.first().map_or(20, |doc| doc.key.blob_oid.as_slice().len());
+    let columns = Arc::new(schema::columns(oid_len, data.dim)?);
+    let properties = Arc::new(schema::properties(&[
+        (SCHEMA_KEY, SCHEMA_VERSION.to_string()),
+        (DOCS_KEY, docs_json(data)),
+    ]));
+
     let mut bytes = Vec::new();
-    let properties = properties(docs_json(data));
-    let writer = ArrowWriter::try_new(&mut bytes, schema.clone(), Some(properties)).map_err(failed)?;
-    let (mut writer, groups) = writer.into_serialized_writer().map_err(failed)?;
+    let mut writer = SerializedFileWriter::new(&mut bytes, columns, properties)?;
 
     if !data.rows.is_empty() {
-        let columns = groups.create_column_writers(0).map_err(failed)?;
-        let mut group = writer.next_row_group().map_err(failed)?;
         let doc_of_rows = doc_of_rows(data);
+        let mut paths = writer.schema_descr().columns().iter().map(|column| column.path().string());
+        let paths: Vec<String> = paths.by_ref().collect();
+        let mut group = writer.next_row_group()?;
 
         // One column after the other and a batch at a time, so that only a batch is in memory unencoded.
-        let mut columns = columns.into_iter();
-        for field in schema.fields() {
-            let mut leaves: Vec<_> = columns.by_ref().take(n_leaves(field)).collect();
+        for path in &paths {
+            let Some(mut column) = group.next_column()? else { break };
             for start in (0..data.rows.len()).step_by(BATCH_ROWS) {
                 let batch = start..data.rows.len().min(start + BATCH_ROWS);
-                let array = array(data, field, &doc_of_rows[batch.clone()], batch)
-                    .map_err(|e| failed(ParquetError::General(e.to_string())))?;
-                for (column, leaf) in leaves.iter_mut().zip(compute_leaves(field, &array).map_err(failed)?) {
-                    column.write(&leaf).map_err(failed)?;
-                }
+                values(data, path, &doc_of_rows[batch.clone()], batch)?.write(column.untyped())?;
             }
-
-            for column in leaves {
-                column.close().and_then(|chunk| chunk.append_to_row_group(&mut group)).map_err(failed)?;
-            }
+            column.close()?;
         }
-        group.close().map_err(failed)?;
+        group.close()?;
     }
 
-    let metadata = writer.close().map_err(failed)?;
-    let input_hashes: Vec<u8> = data.rows.iter().flat_map(|row| row.input_hash).collect();
-
-    let groups = metadata.row_groups();
-    let vectors = checked_offset(&bytes, groups, "vector", bytemuck::cast_slice(&data.vectors), path)?;
-    let input_hashes = checked_offset(&bytes, groups, "input_hash", &input_hashes, path)?;
-    Ok(EncodedShard { bytes, offsets: Offsets { vectors, input_hashes } })
+    let metadata = writer.close()?;
+    Ok((bytes, metadata.row_groups().to_vec()))
 }
 
 /// As [`offset_of`] in the only row group; 0 in a shard without rows.
@@ -196,15 +150,6 @@ fn offset_of(bytes: &[u8], group: &RowGroupMetaData, name: &str, values: &[u8]) 
     bytes.get(at as usize..)?.starts_with(values).then_some(at)
 }
 
-/// Number of Parquet columns that `field` takes.
-fn n_leaves(field: &Field) -> usize {
-    match field.data_type() {
-        DataType::List(element) => n_leaves(element),
-        DataType::Struct(fields) => fields.iter().map(|field| n_leaves(field)).sum(),
-        _ => 1,
-    }
-}
-
 /// Reads a whole shard.
 pub fn read(path: &Path) -> Result<ShardData, StoreError> {
     guarded(path, || decode(path))
@@ -226,18 +171,18 @@ fn guarded<T>(
 }
 
 /// Opens a shard. Returns its docs, and a reader of its rows.
-fn open(path: &Path) -> Result<(ShardData, ParquetRecordBatchReaderBuilder<File>), StoreError> {
+fn open(path: &Path) -> Result<(ShardData, SerializedFileReader<File>), StoreError> {
     let file = regular_file::open(path).map_err(StoreError::io("open", path))?;
-    let builder = ParquetRecordBatchReaderBuilder::try_new(file)
+    let reader = SerializedFileReader::new(file)
         .map_err(|source| StoreError::Parquet { path: path.to_path_buf(), source })?;
 
-    check_schema(path, footer_value(&builder, SCHEMA_KEY).as_deref())?;
-    let docs_json = footer_value(&builder, DOCS_KEY)
+    check_schema(path, footer_value(&reader, SCHEMA_KEY).as_deref())?;
+    let docs_json = footer_value(&reader, DOCS_KEY)
         .ok_or_else(|| StoreError::damaged(path, "its footer has no doc table"))?;
 
     let mut data = ShardData::default();
     parse_docs(&docs_json, &mut data).map_err(|what| StoreError::damaged(path, what))?;
-    Ok((data, builder))
+    Ok((data, reader))
 }
 
 /// Checks the schema version in the footer of the shard at `path`.
@@ -251,13 +196,13 @@ fn check_schema(path: &Path, version: Option<&str>) -> Result<(), StoreError> {
 }
 
 fn decode(path: &Path) -> Result<ShardData, StoreError> {
-    let failed = |source| StoreError::Parquet { path: path.to_path_buf(), source };
-    let (mut data, builder) = open(path)?;
-    let reader = builder.with_batch_size(MAX_ROWS).build().map_err(failed)?;
+    let (mut data, reader) = open(path)?;
 
-    for batch in reader {
-        let batch = batch.map_err(|e| failed(ParquetError::General(e.to_string())))?;
-        append_batch(&batch, &mut data).map_err(|what| StoreError::damaged(path, what))?;
+    for n in 0..reader.num_row_groups() {
+        let group = reader
+            .get_row_group(n)
+            .map_err(|source| StoreError::Parquet { path: path.to_path_buf(), source })?;
+        append_rows(&Columns::new(&*group), &mut data).map_err(|what| StoreError::damaged(path, what))?;
     }
 
     if data.n_rows.iter().map(|&n| n as usize).sum::<usize>() != data.rows.len() {
@@ -265,57 +210,6 @@ fn decode(path: &Path) -> Result<ShardData, StoreError> {
     }
 
     Ok(data)
-}
-
-/// The encoding of each column.
-fn properties(docs_json: String) -> WriterProperties {
-    let level = ZstdLevel::try_new(LEVEL).expect("the level is one that zstd has");
-    let mut builder = WriterProperties::builder()
-        // The default contains the crate's version, which would change every hash on an upgrade.
-        .set_created_by("codeweaver 1".to_owned())
-        .set_compression(Compression::ZSTD(level))
-        .set_statistics_enabled(parquet::file::properties::EnabledStatistics::None)
-        .set_offset_index_disabled(true)
-        .set_max_row_group_row_count(Some(MAX_ROWS * 2))
-        .set_data_page_size_limit(PAGE_BYTES)
-        .set_data_page_row_count_limit(MAX_ROWS * 2)
-        .set_write_batch_size(MAX_ROWS * 2)
-        .set_key_value_metadata(Some(vec![
-            KeyValue::new(SCHEMA_KEY.to_owned(), SCHEMA_VERSION.to_string()),
-            KeyValue::new(DOCS_KEY.to_owned(), docs_json),
-        ]));
-
-    // Texts rarely repeat as a whole, so a dictionary would only be in the way.
-    for distinct in symbols::texts().chain(["detail".to_owned()]) {
-        builder = builder.set_column_dictionary_enabled(column_path(&distinct), false);
-    }
-    for prefixed in symbols::names() {
-        builder = builder.set_column_encoding(column_path(&prefixed), Encoding::DELTA_BYTE_ARRAY);
-    }
-    for growing in symbols::positions().chain(POSITIONS.map(str::to_owned)) {
-        let path = column_path(&growing);
-        builder = builder
-            .set_column_dictionary_enabled(path.clone(), false)
-            .set_column_encoding(path, Encoding::DELTA_BINARY_PACKED);
-    }
-
-    for incompressible in ["chunk_id", "input_hash", "vector"].map(ColumnPath::from) {
-        builder = builder
-            .set_column_dictionary_enabled(incompressible.clone(), false)
-            .set_column_encoding(incompressible.clone(), Encoding::PLAIN)
-            .set_column_compression(incompressible, Compression::UNCOMPRESSED);
-    }
-
-    // One page, so that the values are contiguous.
-    for in_place in ["input_hash", "vector"].map(ColumnPath::from) {
-        builder = builder.set_column_data_page_size_limit(in_place, usize::MAX / 2);
-    }
-
-    builder.build()
-}
-
-fn column_path(name: &str) -> ColumnPath {
-    ColumnPath::new(name.split('.').map(str::to_owned).collect())
 }
 
 /// The doc table of the footer.
@@ -352,11 +246,8 @@ fn parse_docs(json: &str, data: &mut ShardData) -> Result<(), String> {
     Ok(())
 }
 
-fn footer_value<T>(
-    builder: &parquet::arrow::arrow_reader::ArrowReaderBuilder<T>,
-    key: &str,
-) -> Option<String> {
-    let pairs = builder.metadata().file_metadata().key_value_metadata()?;
+fn footer_value(reader: &SerializedFileReader<File>, key: &str) -> Option<String> {
+    let pairs = reader.metadata().file_metadata().key_value_metadata()?;
     pairs.iter().find(|pair| pair.key == key)?.value.clone()
 }
 
@@ -366,155 +257,98 @@ fn doc_of_rows(data: &ShardData) -> Vec<u32> {
     docs.flat_map(|(ordinal, &n_rows)| std::iter::repeat_n(ordinal as u32, n_rows as usize)).collect()
 }
 
-/// The values of a column of [`schema`] for a batch of rows, whose docs have the ordinals `docs`.
-fn array(data: &ShardData, field: &Field, docs: &[u32], batch: Range<usize>) -> Result<ArrayRef, ArrowError> {
+/// The values of the column at `path` of the [`schema`] for a batch of rows, whose docs have the ordinals
+/// `docs`.
+fn values(data: &ShardData, path: &str, docs: &[u32], batch: Range<usize>) -> Result<Values, ParquetError> {
     let rows = &data.rows[batch.clone()];
     let row_docs = || docs.iter().map(|&ordinal| &data.docs[ordinal as usize]);
+    let numbers = |value: fn(&RowMeta) -> u32| Values::numbers(rows.iter().map(value));
+    let scores = |score: fn(Importance) -> f32| {
+        Values::Floats(rows.iter().map(|row| score(class_of(row).importance())).collect())
+    };
 
-    match field.name().as_str() {
-        "doc" => Ok(Arc::new(UInt32Array::from_iter_values(docs.iter().copied()))),
-        "blob_oid" => fixed(field, rows.len(), row_docs().map(|doc| doc.key.blob_oid.as_slice())),
-        "blob_language" => strings(rows.len(), row_docs().map(|doc| &doc.language)),
-        "variant" => Ok(Arc::new(UInt64Array::from_iter_values(row_docs().map(|doc| doc.key.variant)))),
-        "chunk_id" => fixed(field, rows.len(), rows.iter().map(|row| &row.chunk_id[..])),
-        "input_hash" => fixed(field, rows.len(), rows.iter().map(|row| &row.input_hash[..])),
-        "start_byte" => numbers(rows, |row| row.byte_range.start),
-        "end_byte" => numbers(rows, |row| row.byte_range.end),
-        "start_line" => numbers(rows, |row| row.lines.0),
-        "end_line" => numbers(rows, |row| row.lines.1),
-        "language" => strings(rows.len(), rows.iter().map(|row| &row.language)),
-        "source" => numbers(rows, |row| u32::from(row.source)),
-        "class" => numbers(rows, |row| u32::from(row.class)),
+    Ok(match path {
+        "doc" => Values::numbers(docs.iter().copied()),
+        "blob_oid" => Values::hashes(row_docs().map(|doc| doc.key.blob_oid.as_slice())),
+        "blob_language" => Values::texts(row_docs().map(|doc| &doc.language)),
+        "variant" => Values::Longs(row_docs().map(|doc| doc.key.variant as i64).collect()),
+        "chunk_id" => Values::hashes(rows.iter().map(|row| &row.chunk_id)),
+        "input_hash" => Values::hashes(rows.iter().map(|row| &row.input_hash)),
+        "start_byte" => numbers(|row| row.byte_range.start),
+        "end_byte" => numbers(|row| row.byte_range.end),
+        "start_line" => numbers(|row| row.lines.0),
+        "end_line" => numbers(|row| row.lines.1),
+        "language" => Values::texts(rows.iter().map(|row| &row.language)),
+        "source" => numbers(|row| u32::from(row.source)),
+        "class" => numbers(|row| u32::from(row.class)),
         // The class determines these. They are written for other readers of the file, and not read here.
-        "category" => strings(rows.len(), rows.iter().map(|row| class_of(row).category())),
-        "importance_discovery" => scores(rows, |importance| importance.discovery),
-        "importance_comprehension" => scores(rows, |importance| importance.comprehension),
-        "importance_modification" => scores(rows, |importance| importance.modification),
-        "importance_debugging" => scores(rows, |importance| importance.debugging),
-        "importance_documentation" => scores(rows, |importance| importance.documentation),
-        "container" => {
-            let values: Vec<bool> = rows.iter().map(|row| row.is_container).collect();
-            Ok(Arc::new(BooleanArray::from(values)))
-        }
-        "token_count" => numbers(rows, |row| row.token_count),
-        "title" => strings(rows.len(), rows.iter().map(|row| &row.title)),
-        "enclosing" => strings(
-            rows.len(),
-            rows.iter().map(|row| serde_json::to_string(&row.enclosing).unwrap_or_else(|_| "[]".to_owned())),
-        ),
-        symbols::COLUMN => symbols::encode(rows),
-        "detail" => strings(rows.len(), rows.iter().map(|row| &row.detail)),
+        "category" => Values::texts(rows.iter().map(|row| class_of(row).category())),
+        "importance_discovery" => scores(|importance| importance.discovery),
+        "importance_comprehension" => scores(|importance| importance.comprehension),
+        "importance_modification" => scores(|importance| importance.modification),
+        "importance_debugging" => scores(|importance| importance.debugging),
+        "importance_documentation" => scores(|importance| importance.documentation),
+        "container" => Values::Flags(rows.iter().map(|row| row.is_container).collect()),
+        "token_count" => numbers(|row| row.token_count),
+        "title" => Values::texts(rows.iter().map(|row| &row.title)),
+        "enclosing" => Values::texts(rows.iter().map(enclosing_json)),
+        "detail" => Values::texts(rows.iter().map(|row| &row.detail)),
         "vector" => {
             let vectors = &data.vectors[batch.start * data.dim..batch.end * data.dim];
-            let vectors = vectors.chunks_exact(data.dim.max(1)).map(bytemuck::cast_slice);
-            fixed(field, rows.len(), vectors)
+            Values::hashes(vectors.chunks_exact(data.dim.max(1)).map(bytemuck::cast_slice::<i8, u8>))
         }
-        other => Err(ArrowError::SchemaError(format!("column `{other}` has no values"))),
-    }
+        _ => symbols::values(path, rows)
+            .ok_or_else(|| ParquetError::General(format!("column `{path}` has no values")))?,
+    })
 }
 
 fn class_of(row: &RowMeta) -> SemanticClass {
     SemanticClass::from_u8(row.class).unwrap_or(SemanticClass::Unknown)
 }
 
-fn numbers(rows: &[RowMeta], value: fn(&RowMeta) -> u32) -> Result<ArrayRef, ArrowError> {
-    Ok(Arc::new(UInt32Array::from_iter_values(rows.iter().map(value))))
+fn enclosing_json(row: &RowMeta) -> String {
+    serde_json::to_string(&row.enclosing).unwrap_or_else(|_| "[]".to_owned())
 }
 
-fn scores(rows: &[RowMeta], score: fn(Importance) -> f32) -> Result<ArrayRef, ArrowError> {
-    let values = rows.iter().map(|row| score(class_of(row).importance()));
-    Ok(Arc::new(Float32Array::from_iter_values(values)))
-}
-
-fn strings(n: usize, values: impl Iterator<Item = impl AsRef<str>>) -> Result<ArrayRef, ArrowError> {
-    let mut column = StringBuilder::with_capacity(n, 0);
-    values.for_each(|value| column.append_value(value));
-    Ok(Arc::new(column.finish()))
-}
-
-/// A column of values of equal length, which `field` gives.
-fn fixed<'v>(
-    field: &Field,
-    n: usize,
-    mut values: impl Iterator<Item = &'v [u8]>,
-) -> Result<ArrayRef, ArrowError> {
-    let DataType::FixedSizeBinary(len) = field.data_type() else {
-        return Err(ArrowError::SchemaError(format!("column `{}` has no fixed length", field.name())));
-    };
-
-    let mut column = FixedSizeBinaryBuilder::with_capacity(n, *len);
-    values.try_for_each(|value| column.append_value(value))?;
-    Ok(Arc::new(column.finish()))
-}
-
-/// Appends the rows of `batch` and their vectors to `data`.
-fn append_batch(batch: &RecordBatch, data: &mut ShardData) -> Result<(), String> {
-    // The variants are read from the doc table; the column only has to be there.
-    column(batch, "variant")?.as_primitive_opt::<UInt64Type>().ok_or("column `variant` has another type")?;
-    let chunk_id = binary_column(batch, "chunk_id")?;
-    let input_hash = binary_column(batch, "input_hash")?;
-    let vector = binary_column(batch, "vector")?;
-    let start_byte = number_column(batch, "start_byte")?;
-    let end_byte = number_column(batch, "end_byte")?;
-    let start_line = number_column(batch, "start_line")?;
-    let end_line = number_column(batch, "end_line")?;
-    let source = number_column(batch, "source")?;
-    let class = number_column(batch, "class")?;
-    let token_count = number_column(batch, "token_count")?;
-    let container = column(batch, "container")?.as_boolean_opt();
-    let container = container.ok_or("column `container` has another type")?;
-    let language = string_column(batch, "language")?;
-    let title = string_column(batch, "title")?;
-    let detail = string_column(batch, "detail")?;
-    let enclosing = string_column(batch, "enclosing")?;
-    let symbols = symbols::decode(column(batch, symbols::COLUMN)?)?;
-
-    data.dim = vector.value_length() as usize;
-
-    for (i, symbols) in symbols.into_iter().enumerate() {
+/// Appends the rows of a row group and their vectors to `data`.
+fn append_rows(columns: &Columns, data: &mut ShardData) -> Result<(), String> {
+    let chunk_id = columns.hashes("chunk_id")?;
+    let input_hash = columns.hashes("input_hash")?;
+    let start_byte = columns.numbers("start_byte")?;
+    let end_byte = columns.numbers("end_byte")?;
+    let start_line = columns.numbers("start_line")?;
+    let end_line = columns.numbers("end_line")?;
+    let source = columns.numbers("source")?;
+    let class = columns.numbers("class")?;
+    let token_count = columns.numbers("token_count")?;
+    let container = columns.flags("container")?;
+    let mut language = columns.texts("language")?.into_iter();
+    let mut title = columns.texts("title")?.into_iter();
+    let mut detail = columns.texts("detail")?.into_iter();
+    let enclosing = columns.texts("enclosing")?;
+    let mut symbols = symbols::read(columns)?.into_iter();
+    let next = |texts: &mut std::vec::IntoIter<String>| texts.next().unwrap_or_default();
+    for i in 0..columns.n_rows() {
         data.rows.push(RowMeta {
-            chunk_id: hash_of(chunk_id.value(i))?,
-            input_hash: hash_of(input_hash.value(i))?,
-            byte_range: start_byte.value(i)..end_byte.value(i),
-            lines: (start_line.value(i), end_line.value(i)),
-            language: language.value(i).to_owned(),
-            source: source.value(i) as u8,
-            class: class.value(i) as u8,
-            is_container: container.value(i),
-            token_count: token_count.value(i),
-            title: title.value(i).to_owned(),
-            enclosing: serde_json::from_str(enclosing.value(i))
+            chunk_id: chunk_id[i],
+            input_hash: input_hash[i],
+            byte_range: start_byte[i]..end_byte[i],
+            lines: (start_line[i], end_line[i]),
+            language: next(&mut language),
+            source: source[i] as u8,
+            class: class[i] as u8,
+            is_container: container[i],
+            token_count: token_count[i],
+            title: next(&mut title),
+            enclosing: serde_json::from_str(&enclosing[i])
                 .map_err(|e| format!("enclosing of row {i}: {e}"))?,
-            symbols,
-            detail: detail.value(i).to_owned(),
+            symbols: symbols.next().unwrap_or_default(),
+            detail: next(&mut detail),
         });
-        data.vectors.extend_from_slice(bytemuck::cast_slice(vector.value(i)));
     }
 
+    data.dim = columns.append_vectors("vector", &mut data.vectors)?;
     Ok(())
-}
-
-fn column<'b>(batch: &'b RecordBatch, name: &str) -> Result<&'b ArrayRef, String> {
-    batch.column_by_name(name).ok_or_else(|| format!("column `{name}` is missing"))
-}
-
-fn number_column<'b>(batch: &'b RecordBatch, name: &str) -> Result<&'b UInt32Array, String> {
-    let numbers = column(batch, name)?.as_primitive_opt::<UInt32Type>();
-    numbers.ok_or_else(|| format!("column `{name}` has another type"))
-}
-
-fn string_column<'b>(batch: &'b RecordBatch, name: &str) -> Result<&'b StringArray, String> {
-    let strings = column(batch, name)?.as_string_opt::<i32>();
-    strings.ok_or_else(|| format!("column `{name}` has another type"))
-}
-
-fn binary_column<'b>(batch: &'b RecordBatch, name: &str) -> Result<&'b FixedSizeBinaryArray, String> {
-    let values = column(batch, name)?.as_fixed_size_binary_opt();
-    values.ok_or_else(|| format!("column `{name}` has another type"))
-}
-
-fn hash_of(bytes: &[u8]) -> Result<[u8; 16], String> {
-    <[u8; 16]>::try_from(bytes).map_err(|_| "a hash is not 16 bytes long".to_owned())
 }
 
 #[cfg(test)]
@@ -579,14 +413,19 @@ pub mod tests {
         data
     }
 
+    /// Returns what is read of the shard that is written of `data`.
+    pub fn round_trip(data: &ShardData) -> ShardData {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let encoded = encode(data, file.path()).unwrap();
+        std::fs::write(file.path(), &encoded.bytes).unwrap();
+        read(file.path()).unwrap()
+    }
+
     #[test]
     fn a_shard_survives_a_round_trip() {
         for (n_docs, dim) in [(0, 256), (1, 256), (4, 384), (900, 64)] {
             let data = sample(n_docs, dim, 9);
-            let file = tempfile::NamedTempFile::new().unwrap();
-            let encoded = encode(&data, file.path()).unwrap();
-            std::fs::write(file.path(), &encoded.bytes).unwrap();
-            let back = read(file.path()).unwrap();
+            let back = round_trip(&data);
             assert_eq!(back.docs, data.docs);
             assert_eq!(back.rows, data.rows);
             assert_eq!(back.vectors, data.vectors);

@@ -1,41 +1,27 @@
-//! The column `symbols` of a shard: the definitions of each chunk, a list of structs.
+//! The columns `symbols` of a shard: the definitions of each chunk, a list of structs.
 //!
 //! Every field is a column of its own, so that similar values are compressed together. Two fields leave out
 //! what the name gives: `qualified_name` is null if it equals the name, and `signature` is a
 //! [pattern](signature::pattern).
 
-use std::sync::Arc;
-
-use arrow_array::cast::AsArray;
-use arrow_array::types::{UInt8Type, UInt32Type};
-use arrow_array::{Array, ArrayRef, ListArray, StringArray, StructArray, UInt8Array, UInt32Array};
-use arrow_buffer::OffsetBuffer;
-use arrow_schema::{ArrowError, DataType, Field, Fields};
-
-use super::POSITIONS;
+use super::columns::{Columns, Levels, Values};
 use crate::rows::{RowMeta, SymbolMeta};
 use crate::signature;
 
-/// Name of the column.
-pub const COLUMN: &str = "symbols";
+/// Path of the fields in Parquet, up to the name of each.
+const ELEMENT: &str = "symbols.list.element.";
 
 /// Fields of texts, few of which repeat as a whole.
 const TEXTS: [&str; 4] = ["name", "qualified_name", "signature", "doc"];
 
-/// The column as a field of the schema.
-pub fn field() -> Field {
-    let element = Field::new("element", DataType::Struct(fields()), false);
-    Field::new_list(COLUMN, element, false)
-}
+/// Fields of positions, which grow within a doc; also the names of the columns of the chunks' own.
+pub const POSITIONS: [&str; 4] = ["start_byte", "end_byte", "start_line", "end_line"];
 
-fn fields() -> Fields {
-    let text = |name: &str| Field::new(name, DataType::Utf8, name == "qualified_name");
-    let names = ["name", "qualified_name"].map(text);
-    let kinds = ["kind", "class", "nesting"].map(|name| Field::new(name, DataType::UInt8, false));
-    let excerpts = ["signature", "doc"].map(text);
-    let positions = POSITIONS.map(|name| Field::new(name, DataType::UInt32, false));
-    names.into_iter().chain(kinds).chain(excerpts).chain(positions).collect()
-}
+/// Definition levels of a row without definitions, of a definition whose optional field is null, and of one
+/// whose field has a value. A required field has a value at the second.
+const EMPTY: i16 = 0;
+const ELEMENT_LEVEL: i16 = 1;
+const OPTIONAL_LEVEL: i16 = 2;
 
 /// Paths of the Parquet columns of texts.
 pub fn texts() -> impl Iterator<Item = String> {
@@ -53,146 +39,153 @@ pub fn positions() -> impl Iterator<Item = String> {
 }
 
 fn path(field: &str) -> String {
-    format!("{COLUMN}.list.element.{field}")
+    format!("{ELEMENT}{field}")
 }
 
-/// Encodes the definitions of `rows`.
-pub fn encode(rows: &[RowMeta]) -> Result<ArrayRef, ArrowError> {
+/// The values of the column at `path` for `rows`; `None` if it is no column of definitions.
+pub fn values(path: &str, rows: &[RowMeta]) -> Option<Values> {
     let symbols = || rows.iter().flat_map(|row| &row.symbols);
-    let columns: Vec<ArrayRef> = vec![
-        Arc::new(StringArray::from_iter_values(symbols().map(|it| &it.name))),
-        Arc::new(StringArray::from_iter(
-            symbols().map(|it| (it.qualified_name != it.name).then_some(&it.qualified_name)),
-        )),
-        small(rows, |it| it.kind),
-        small(rows, |it| it.class),
-        small(rows, |it| it.nesting),
-        Arc::new(StringArray::from_iter_values(
-            symbols().map(|it| signature::pattern(&it.signature, &it.name)),
-        )),
-        Arc::new(StringArray::from_iter_values(symbols().map(|it| &it.doc))),
-        position(rows, |it| it.byte_range.start),
-        position(rows, |it| it.byte_range.end),
-        position(rows, |it| it.lines.0),
-        position(rows, |it| it.lines.1),
-    ];
+    let numbers = |value: fn(&SymbolMeta) -> u32| Values::numbers(symbols().map(value));
 
-    let n_symbols = symbols().count();
-    let structs = StructArray::try_new_with_length(fields(), columns, None, n_symbols)?;
-    let ends = OffsetBuffer::from_lengths(rows.iter().map(|row| row.symbols.len()));
-
-    let DataType::List(element) = field().data_type().clone() else {
-        return Err(ArrowError::SchemaError(format!("column `{COLUMN}` is no list")));
+    let field = path.strip_prefix(ELEMENT)?;
+    let values = match field {
+        "name" => Values::texts(symbols().map(|it| &it.name)),
+        "qualified_name" => Values::texts(symbols().filter_map(own_qualified_name)),
+        "kind" => numbers(|it| u32::from(it.kind)),
+        "class" => numbers(|it| u32::from(it.class)),
+        "nesting" => numbers(|it| u32::from(it.nesting)),
+        "signature" => Values::texts(symbols().map(|it| signature::pattern(&it.signature, &it.name))),
+        "doc" => Values::texts(symbols().map(|it| &it.doc)),
+        "start_byte" => numbers(|it| it.byte_range.start),
+        "end_byte" => numbers(|it| it.byte_range.end),
+        "start_line" => numbers(|it| it.lines.0),
+        "end_line" => numbers(|it| it.lines.1),
+        _ => return None,
     };
 
-    Ok(Arc::new(ListArray::try_new(element, ends, Arc::new(structs), None)?))
+    let level: fn(&SymbolMeta) -> i16 = match field {
+        "qualified_name" => |it| own_qualified_name(it).map_or(ELEMENT_LEVEL, |_| OPTIONAL_LEVEL),
+        _ => |_| ELEMENT_LEVEL,
+    };
+    Some(Values::Elements(Box::new(values), levels(rows, level)))
 }
 
-fn small(rows: &[RowMeta], value: fn(&SymbolMeta) -> u8) -> ArrayRef {
-    Arc::new(UInt8Array::from_iter_values(rows.iter().flat_map(|row| &row.symbols).map(value)))
+/// The qualified name unless it is the name.
+fn own_qualified_name(symbol: &SymbolMeta) -> Option<&String> {
+    (symbol.qualified_name != symbol.name).then_some(&symbol.qualified_name)
 }
 
-fn position(rows: &[RowMeta], value: fn(&SymbolMeta) -> u32) -> ArrayRef {
-    Arc::new(UInt32Array::from_iter_values(rows.iter().flat_map(|row| &row.symbols).map(value)))
-}
+/// Levels of the definitions of `rows`, of which each has the definition level `level`.
+fn levels(rows: &[RowMeta], level: fn(&SymbolMeta) -> i16) -> Levels {
+    let mut levels = Levels::default();
+    for row in rows {
+        if row.symbols.is_empty() {
+            levels.definition.push(EMPTY);
+            levels.repetition.push(0);
+        }
 
-/// Decodes the definitions of each row of `column`.
-pub fn decode(column: &ArrayRef) -> Result<Vec<Vec<SymbolMeta>>, String> {
-    let list = column.as_list_opt::<i32>().ok_or_else(|| other_type(COLUMN))?;
-    let structs = list.values().as_struct_opt().ok_or_else(|| other_type(COLUMN))?;
-    let columns = Columns::open(structs)?;
-
-    let rows = list.value_offsets().windows(2);
-    Ok(rows.map(|ends| (ends[0] as usize..ends[1] as usize).map(|i| columns.symbol(i)).collect()).collect())
-}
-
-/// The fields of the definitions of all rows.
-struct Columns<'a> {
-    name: &'a StringArray,
-    qualified: &'a StringArray,
-    patterns: &'a StringArray,
-    doc: &'a StringArray,
-    kind: &'a UInt8Array,
-    class: &'a UInt8Array,
-    nesting: &'a UInt8Array,
-    start_byte: &'a UInt32Array,
-    end_byte: &'a UInt32Array,
-    start_line: &'a UInt32Array,
-    end_line: &'a UInt32Array,
-}
-
-impl<'a> Columns<'a> {
-    fn open(structs: &'a StructArray) -> Result<Columns<'a>, String> {
-        let [name, qualified, patterns, doc] = TEXTS.map(|field| text_column(structs, field));
-        let [start_byte, end_byte, start_line, end_line] =
-            POSITIONS.map(|field| position_column(structs, field));
-
-        Ok(Columns {
-            name: name?,
-            qualified: qualified?,
-            patterns: patterns?,
-            doc: doc?,
-            kind: small_column(structs, "kind")?,
-            class: small_column(structs, "class")?,
-            nesting: small_column(structs, "nesting")?,
-            start_byte: start_byte?,
-            end_byte: end_byte?,
-            start_line: start_line?,
-            end_line: end_line?,
-        })
-    }
-
-    /// The definition with number `i` of all.
-    fn symbol(&self, i: usize) -> SymbolMeta {
-        let name = self.name.value(i);
-        let qualified_name = if self.qualified.is_null(i) { name } else { self.qualified.value(i) };
-
-        SymbolMeta {
-            name: name.to_owned(),
-            qualified_name: qualified_name.to_owned(),
-            kind: self.kind.value(i),
-            class: self.class.value(i),
-            nesting: self.nesting.value(i),
-            signature: signature::of_pattern(self.patterns.value(i), name),
-            doc: self.doc.value(i).to_owned(),
-            byte_range: self.start_byte.value(i)..self.end_byte.value(i),
-            lines: (self.start_line.value(i), self.end_line.value(i)),
+        for (n, symbol) in row.symbols.iter().enumerate() {
+            levels.definition.push(level(symbol));
+            levels.repetition.push(i16::from(n > 0));
         }
     }
+    levels
 }
 
-fn column_of<'a>(structs: &'a StructArray, name: &str) -> Result<&'a ArrayRef, String> {
-    structs.column_by_name(name).ok_or_else(|| format!("{COLUMN} have no `{name}`"))
+/// Reads the definitions of each row.
+pub fn read(columns: &Columns) -> Result<Vec<Vec<SymbolMeta>>, String> {
+    let (names, levels) = columns.element_texts(&path("name"))?;
+    let mut fields = Fields::read(columns, names)?;
+
+    let mut rows: Vec<Vec<SymbolMeta>> = Vec::with_capacity(columns.n_rows());
+    for (&definition, &repetition) in levels.definition.iter().zip(&levels.repetition) {
+        // A repetition of 0 begins a row, with a definition or as the only level of one without any.
+        if repetition == 0 {
+            rows.push(Vec::new());
+        }
+        if definition != EMPTY {
+            let row = rows.last_mut().ok_or("the first definition is in no row")?;
+            row.push(fields.next().ok_or("a column of definitions is too short")?);
+        }
+    }
+    Ok(rows)
 }
 
-fn text_column<'a>(structs: &'a StructArray, name: &str) -> Result<&'a StringArray, String> {
-    column_of(structs, name)?.as_string_opt::<i32>().ok_or_else(|| other_type(name))
+/// The fields of the definitions of all rows, in order.
+struct Fields {
+    names: std::vec::IntoIter<String>,
+    /// `None` where it is the name.
+    qualified: std::vec::IntoIter<Option<String>>,
+    patterns: std::vec::IntoIter<String>,
+    docs: std::vec::IntoIter<String>,
+    kinds: std::vec::IntoIter<u32>,
+    classes: std::vec::IntoIter<u32>,
+    nestings: std::vec::IntoIter<u32>,
+    positions: [std::vec::IntoIter<u32>; 4],
 }
 
-fn small_column<'a>(structs: &'a StructArray, name: &str) -> Result<&'a UInt8Array, String> {
-    column_of(structs, name)?.as_primitive_opt::<UInt8Type>().ok_or_else(|| other_type(name))
+impl Fields {
+    fn read(columns: &Columns, names: Vec<String>) -> Result<Fields, String> {
+        let text = |field| Ok::<_, String>(columns.element_texts(&path(field))?.0.into_iter());
+        let number = |field| Ok::<_, String>(columns.element_numbers(&path(field))?.0.into_iter());
+        let [start_byte, end_byte, start_line, end_line] = POSITIONS.map(number);
+
+        Ok(Fields {
+            names: names.into_iter(),
+            qualified: qualified_names(columns)?.into_iter(),
+            patterns: text("signature")?,
+            docs: text("doc")?,
+            kinds: number("kind")?,
+            classes: number("class")?,
+            nestings: number("nesting")?,
+            positions: [start_byte?, end_byte?, start_line?, end_line?],
+        })
+    }
 }
 
-fn position_column<'a>(structs: &'a StructArray, name: &str) -> Result<&'a UInt32Array, String> {
-    column_of(structs, name)?.as_primitive_opt::<UInt32Type>().ok_or_else(|| other_type(name))
+impl Iterator for Fields {
+    type Item = SymbolMeta;
+
+    fn next(&mut self) -> Option<SymbolMeta> {
+        let name = self.names.next()?;
+        let [start_byte, end_byte, start_line, end_line] = &mut self.positions;
+
+        Some(SymbolMeta {
+            qualified_name: self.qualified.next()?.unwrap_or_else(|| name.clone()),
+            kind: self.kinds.next()? as u8,
+            class: self.classes.next()? as u8,
+            nesting: self.nestings.next()? as u8,
+            signature: signature::of_pattern(&self.patterns.next()?, &name),
+            doc: self.docs.next()?,
+            byte_range: start_byte.next()?..end_byte.next()?,
+            lines: (start_line.next()?, end_line.next()?),
+            name,
+        })
+    }
 }
 
-fn other_type(name: &str) -> String {
-    format!("column `{name}` has another type")
+/// The qualified name of each definition; `None` where it is the name.
+fn qualified_names(columns: &Columns) -> Result<Vec<Option<String>>, String> {
+    let (own, levels) = columns.element_texts(&path("qualified_name"))?;
+    let mut own = own.into_iter();
+
+    let of_level = |level: i16| if level == OPTIONAL_LEVEL { own.next() } else { None };
+    Ok(levels.definition.into_iter().filter(|&level| level != EMPTY).map(of_level).collect())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::shard::tests::sample;
+    use crate::shard::tests::{round_trip, sample};
 
     #[test]
     fn symbols_survive_a_round_trip() {
-        let mut rows = sample(9, 8, 3).rows;
-        let first = &mut rows[0].symbols[0];
+        let mut data = sample(9, 8, 3);
+        let first = &mut data.rows[0].symbols[0];
         first.qualified_name = first.name.clone();
-        rows[1].symbols.clear();
-        let decoded = decode(&encode(&rows).unwrap()).unwrap();
-        assert_eq!(decoded, rows.iter().map(|row| row.symbols.clone()).collect::<Vec<_>>());
+        let second = first.clone();
+        data.rows[0].symbols.push(second);
+        data.rows[1].symbols.clear();
+
+        assert_eq!(round_trip(&data).rows, data.rows);
     }
 }
