@@ -68,13 +68,17 @@ class Registry:
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
+    def do_HEAD(self):
+        self.do_GET()
+
     def do_GET(self):
         kind, contents = self.registry.answer(urllib.parse.urlsplit(self.path).path) or (None, b"not found")
         self.send_response(200 if kind else 404)
         self.send_header("Content-Type", kind or "text/plain")
         self.send_header("Content-Length", str(len(contents)))
         self.end_headers()
-        self.wfile.write(contents)
+        if self.command == "GET":
+            self.wfile.write(contents)
 
     def log_message(self, *_):
         pass

@@ -159,7 +159,8 @@ def make_root(needs):
         ROOTS.mkdir(parents=True, exist_ok=True)
         bootstrap(root)
     else:
-        shutil.copytree(make_root("plain"), root, symlinks=True, ignore_dangling_symlinks=True)
+        # Not shutil, which would read the devices of the root to their end.
+        subprocess.run(["cp", "--archive", "--reflink=auto", make_root("plain"), root], check=True)
         (root / "ready").unlink()
         {"python": add_python, "node": add_node}[needs](root)
     (root / "ready").touch()
@@ -193,6 +194,7 @@ def inside(prepare, command, **options):
 
 def install_packages(root, *packages):
     """Debian's packages, with the settings of apt of this machine."""
+    (root / "etc/apt/sources.list").unlink(missing_ok=True)
     shutil.copytree("/etc/apt", root / "etc/apt", dirs_exist_ok=True, symlinks=True)
     shutil.copy("/etc/resolv.conf", root / "etc/resolv.conf")
     install = f"apt-get update -qq && apt-get install -qq -y --no-install-recommends {' '.join(packages)}"
