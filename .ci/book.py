@@ -5,10 +5,9 @@
     .ci/book.py --check         quiet if nothing is
     .ci/book.py --source DIR    writes the source of the book for mdBook (book.toml)
 
-Every page of docs/ is in docs/SUMMARY.md once, and every link in a Markdown file of the repository leads to a file that
-git has, and to a heading of it. Links to other hosts are not followed. Pages outside of docs/ are in the book, too, so
-its source is a copy of the pages at their places.
-"""
+Every page of docs/ is in docs/SUMMARY.md once, and every link in a Markdown file of the repository leads to a
+file that git has, and to a heading of it. Links to other hosts are not followed. Pages outside of docs/ are
+in the book, too, so its source is a copy of the pages at their places."""
 
 import posixpath
 import re
@@ -119,12 +118,14 @@ def check_summary(pages, summary):
     listed = book_pages(summary)
     wanted = {page for page in pages if page.startswith("docs/") and page != SUMMARY}
     problems = [f"{SUMMARY}: {page} is not in the book" for page in sorted(wanted - set(listed))]
-    return problems + [f"{SUMMARY}: {page} is there twice" for page in sorted(set(listed)) if listed.count(page) > 1]
+    return problems + [
+        f"{SUMMARY}: {page} is there twice" for page in sorted(set(listed)) if listed.count(page) > 1
+    ]
 
 
 def write_source(folder, files):
-    """The pages at their places with their pictures, and their list at the root. Links to other files lead to the
-    repository."""
+    """The pages at their places with their pictures, and their list at the root. Links to other files lead to
+    the repository."""
     summary = (ROOT / SUMMARY).read_text(encoding="utf-8")
     pages = book_pages(summary)
     shutil.rmtree(folder, ignore_errors=True)
@@ -139,7 +140,9 @@ def write_source(folder, files):
 
 def for_book(page, pages, files, folder):
     """The text of a page, with links that lead somewhere in the book. Copies the pictures that it shows."""
-    repository = re.search(r'git-repository-url = "(.*)"', (ROOT / "book.toml").read_text(encoding="utf-8"))[1]
+    repository = re.search(r'git-repository-url = "(.*)"', (ROOT / "book.toml").read_text(encoding="utf-8"))[
+        1
+    ]
 
     def replaced(match):
         target = resolve(page, match[1])
@@ -149,7 +152,11 @@ def for_book(page, pages, files, folder):
             (folder / target[0]).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(ROOT / target[0], folder / target[0])
             return match[0]
-        return match[0].replace(match[1], f"{repository}/blob/main/{target[0]}") if target[0] in files else match[0]
+        return (
+            match[0].replace(match[1], f"{repository}/blob/main/{target[0]}")
+            if target[0] in files
+            else match[0]
+        )
 
     text = (ROOT / page).read_text(encoding="utf-8")
     for pattern in (LINK, HTML_LINK):

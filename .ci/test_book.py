@@ -7,7 +7,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-import book  # noqa: E402
+import book
 
 
 class Book(unittest.TestCase):
@@ -18,7 +18,9 @@ class Book(unittest.TestCase):
         self.addCleanup(setattr, book, "ROOT", root)
         self.files = set()
         self.write("docs/SUMMARY.md", "# Summary\n\n[Read me](../README.md)\n\n- [Use](use.md)\n")
-        self.write("README.md", "# Name\n\nSee [use](docs/use.md#in-ci) and [code](src/main.rs).\n\n## A `b` & C\n")
+        self.write(
+            "README.md", "# Name\n\nSee [use](docs/use.md#in-ci) and [code](src/main.rs).\n\n## A `b` & C\n"
+        )
         self.write("docs/use.md", "# Use\n\n## In CI\n\n[Back](../README.md#a-b--c)\n")
         self.write("src/main.rs", "")
         self.write("book.toml", 'git-repository-url = "https://forge.example/name"\n')
@@ -58,7 +60,9 @@ class Book(unittest.TestCase):
         self.assertEqual(self.problems(), ["docs/SUMMARY.md: docs/more.md is not in the book"])
 
     def test_equal_headings_have_numbers(self):
-        self.assertEqual(book.anchors("# A\n\n## A\n\n```\n# B\n```\n\n### [Link](x.md), too!\n"), {"a", "a-1", "link-too"})
+        self.assertEqual(
+            book.anchors("# A\n\n## A\n\n```\n# B\n```\n\n### [Link](x.md), too!\n"), {"a", "a-1", "link-too"}
+        )
 
     def test_the_source_of_the_book_has_links_that_lead_somewhere(self):
         out = book.ROOT / "out"

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Packages a built program for everything that people install from:
 
-    python3 dist/build.py TARGET PROGRAM OUT        the artefacts of one target, then the manifests of all in OUT
-    python3 dist/build.py --manifests OUT           the manifests alone, when OUT has the artefacts of all targets
+    python3 dist/build.py TARGET PROGRAM OUT    the artefacts of one target, then the manifests of all in OUT
+    python3 dist/build.py --manifests OUT       the manifests alone, once OUT has the artefacts of all targets
 
-TARGET is a triple of rustc (`targets.py`), PROGRAM the program for it. A program that does not run on this machine needs
-another, `--documents-from PROGRAM`, to print completions and manual pages. OUT gets
+TARGET is a triple of rustc (`targets.py`), PROGRAM the program for it. A program that does not run on this
+machine needs another, `--documents-from PROGRAM`, to print completions and manual pages. OUT gets
 
     git-codeweaver-VERSION-TARGET.tar.xz            program, pages, completions, licences (.zip for Windows)
     git_codeweaver-VERSION-py3-none-PLATFORM.whl    for pip, uvx and pipx
@@ -15,8 +15,8 @@ another, `--documents-from PROGRAM`, to print completions and manual pages. OUT 
     git-codeweaver-VERSION.tgz                      for npm: what people install
     git-codeweaver.rb, scoop.json, winget/, server.json, Dockerfile, SHA256SUMS
 
-The same commit and program give the same bytes. Needs Python 3.11, git, cargo, and readelf for targets with glibc.
-CARGO names another cargo. Why this is a script and not cargo-dist: docs/releasing.md.
+The same commit and program give the same bytes. Needs Python 3.11, git, cargo, and readelf for targets with
+glibc. CARGO names another cargo. Why this is a script and not cargo-dist: docs/releasing.md.
 """
 
 import argparse
@@ -67,7 +67,9 @@ def build(target, program, documents_from, out):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("target", nargs="?", metavar="TARGET", choices=sorted(TARGETS))
     parser.add_argument("program", nargs="?", metavar="PROGRAM", type=Path)
     parser.add_argument("out", metavar="OUT", type=Path)

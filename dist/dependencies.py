@@ -1,4 +1,5 @@
-"""The crates that a program is made of: their list in the format of CycloneDX, and the texts of their licences."""
+"""The crates that a program is made of: their list in the format of CycloneDX, and the texts of their
+licences."""
 
 import json
 import os
@@ -10,8 +11,8 @@ from pathlib import Path
 from release import NAME, ROOT, cargo_metadata
 
 LICENCE_FILE = re.compile(r"(licen[cs]e|copying|notice|unlicense|copyright)([-_. ].*)?", re.IGNORECASE)
-# Sources in C are some folders below the crate that compiles them: `zstd-sys/zstd/LICENSE`. Folders of tests are not
-# linked.
+# Sources in C are some folders below the crate that compiles them: `zstd-sys/zstd/LICENSE`. Folders of tests
+# are not linked.
 DEPTH = 3
 NOT_LINKED = {"tests", "test", "benches", "examples", "doc", "docs", "contrib", "fuzz", "testdata"}
 # The text stands for any crate whose archive has none; its declaration of the licence is in Cargo.toml.
@@ -26,16 +27,17 @@ class NoLicence(Exception):
 
 @dataclass(frozen=True)
 class Linked:
-    """Crates of other people that a program is linked with, sorted by name and version, and who depends on whom:
-    `edges` leads from the purl of each to those that it uses. Those of all members of the workspace are the
-    program's."""
+    """Crates of other people that a program is linked with, sorted by name and version, and who depends on
+    whom: `edges` leads from the purl of each to those that it uses. Those of all members of the workspace are
+    the program's."""
 
     crates: list
     edges: dict
 
 
 def linked_crates(release, triple):
-    """What the program for a target is linked with. Dependencies of build scripts and tests are not part of it."""
+    """What the program for a target is linked with. Dependencies of build scripts and tests are not part of
+    it."""
     metadata = cargo_metadata("--filter-platform", triple)
     packages = {package["id"]: package for package in metadata["packages"]}
     nodes = {node["id"]: node for node in metadata["resolve"]["nodes"]}
@@ -94,7 +96,9 @@ def text_of_declaration(package):
         return f"Copyright {holders}\n\n{APACHE_TEXT}"
     if "BSL-1.0" in declared:
         return f"Copyright {holders}\n\n{BOOST_TEXT}"
-    raise NoLicence(f"{package['name']} {package['version']} ({declared or 'no licence'}) has no text of its licence")
+    raise NoLicence(
+        f"{package['name']} {package['version']} ({declared or 'no licence'}) has no text of its licence"
+    )
 
 
 def normalised(text):
@@ -126,14 +130,15 @@ def model_notice():
     sources = (ROOT / "crates/embed/models/sources.tsv").read_text(encoding="utf-8")
     return (
         "The embedding model codeweaver-v1 (MIT OR Apache-2.0)\n\n"
-        "Its rows were initialised from the vectors of all-MiniLM-L6-v2 (Apache License 2.0) and trained on the\n"
-        "histories of the public repositories below, each with the commit and the licence found there. The program\n"
-        "contains numbers that were computed from them, and none of their text.\n\n" + sources
+        "Its rows were initialised from the vectors of all-MiniLM-L6-v2 (Apache License 2.0) and trained on\n"
+        "the histories of the public repositories below, each with the commit and the licence found there.\n"
+        "The program contains numbers that were computed from them, and none of their text.\n\n" + sources
     )
 
 
 def sbom(release, target, linked):
-    """A CycloneDX 1.5 document. Its serial number follows from its contents, so that it is the same in every build."""
+    """A CycloneDX 1.5 document. Its serial number follows from its contents, so that it is the same in every
+    build."""
     own = purl_of(NAME, release.version)
     program = {
         "type": "application",

@@ -1,4 +1,5 @@
-"""What a program for Linux needs of the system: libraries and the newest version of glibc, read by `readelf`."""
+"""What a program for Linux needs of the system: libraries and the newest version of glibc, read by
+`readelf`."""
 
 import re
 import subprocess
@@ -23,7 +24,8 @@ def needed_libraries(program):
 
 
 def glibc_version(program):
-    """The newest version of glibc that a symbol of the program asks for, as (major, minor); None if static."""
+    """The newest version of glibc that a symbol of the program asks for, as (major, minor); None if
+    static."""
     # Only the table of needs: a program may define versions of its own.
     _, _, needs = readelf("--version-info", "--wide", program).partition("Version needs section")
     names = set(re.findall(r"Name: (GLIBC_\w[\w.]*)", needs))

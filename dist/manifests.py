@@ -1,8 +1,7 @@
 """Files that name the artefacts of all platforms: made from those that are in the folder of the release.
 
-The package of npm that people install depends on those of the platforms; Homebrew, scoop and winget have a file with
-addresses and checksums; the registry of MCP servers has one with the names of packages.
-"""
+The package of npm that people install depends on those of the platforms; Homebrew, scoop and winget have a
+file with addresses and checksums; the registry of MCP servers has one with the names of packages."""
 
 import hashlib
 import json
@@ -46,7 +45,9 @@ def texts(release, archives):
     found = {
         "git-codeweaver.rb": homebrew(release, archives),
         "server.json": mcp_registry(release),
-        "Dockerfile": (ROOT / "dist/Dockerfile").read_text().replace("ARG VERSION\n", f"ARG VERSION={release.version}\n"),
+        "Dockerfile": (ROOT / "dist/Dockerfile")
+        .read_text()
+        .replace("ARG VERSION\n", f"ARG VERSION={release.version}\n"),
     }
     windows = {cpu: archives.get(f"{cpu}-pc-windows-msvc") for cpu in ("x86_64", "aarch64")}
     windows = {cpu: archive for cpu, archive in windows.items() if archive}
@@ -92,7 +93,9 @@ def documents_of_archive(release, out):
         if path.exists() and not target.is_windows:
             with tarfile.open(path) as archive:
                 prefix = f"{release.stem}-{target.triple}/"
-                members = [(member.name.removeprefix(prefix), member) for member in archive if member.isfile()]
+                members = [
+                    (member.name.removeprefix(prefix), member) for member in archive if member.isfile()
+                ]
                 return {
                     name: File(archive.extractfile(member).read())
                     for name, member in members
@@ -112,7 +115,9 @@ def homebrew(release, archives):
         "",
     ]
     for system, suffix in (("macos", "apple-darwin"), ("linux", "unknown-linux-gnu")):
-        choices = [(brew, archives.get(f"{cpu}-{suffix}")) for brew, cpu in (("arm", "aarch64"), ("intel", "x86_64"))]
+        choices = [
+            (brew, archives.get(f"{cpu}-{suffix}")) for brew, cpu in (("arm", "aarch64"), ("intel", "x86_64"))
+        ]
         choices = [(brew, archive) for brew, archive in choices if archive]
         if not choices:
             continue
@@ -150,6 +155,7 @@ def homebrew(release, archives):
 
 def scoop(release, windows):
     names = {"x86_64": "64bit", "aarch64": "arm64"}
+    downloads = f"{release.repository}/releases/download/v$version"
     manifest = {
         "version": release.version,
         "description": release.description,
@@ -169,7 +175,7 @@ def scoop(release, windows):
         "autoupdate": {
             "architecture": {
                 names[cpu]: {
-                    "url": f"{release.repository}/releases/download/v$version/{NAME}-$version-{cpu}-pc-windows-msvc.zip",
+                    "url": f"{downloads}/{NAME}-$version-{cpu}-pc-windows-msvc.zip",
                     "extract_dir": f"{NAME}-$version-{cpu}-pc-windows-msvc",
                 }
                 for cpu in windows

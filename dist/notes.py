@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Prints the section of CHANGELOG.md about a version, for the page of a release: `python3 dist/notes.py vX.Y.Z`.
+"""Prints the section of CHANGELOG.md about a version, for the page of a release: `python3 dist/notes.py
+vX.Y.Z`.
 
 Fails if the tag is not the version in Cargo.toml, or if the section is still called unreleased."""
 
@@ -11,7 +12,9 @@ from release import ROOT, Release
 
 def section(changelog, version):
     """The text below `## VERSION (YYYY-MM-DD)`, or None."""
-    heading = re.compile(rf"^## {re.escape(version)} \(\d{{4}}-\d\d-\d\d\)\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
+    heading = re.compile(
+        rf"^## {re.escape(version)} \(\d{{4}}-\d\d-\d\d\)\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL
+    )
     found = heading.search(changelog)
     return found and found[1].strip() + "\n"
 

@@ -20,7 +20,8 @@ def archive_name(release, target):
 
 
 def archive(build):
-    """One directory with the program, its pages and completions: what binstall, Homebrew, scoop and winget unpack."""
+    """One directory with the program, its pages and completions: what binstall, Homebrew, scoop and winget
+    unpack."""
     release, target = build.release, build.target
     contents = {target.program: build.program_file}
     contents |= build.documents.files() | release.texts | build.legal()
@@ -33,7 +34,8 @@ def archive(build):
 
 
 def wheel(build):
-    """A wheel as maturin makes it with `bindings = "bin"`: pip puts the program into `bin` of the environment."""
+    """A wheel as maturin makes it with `bindings = "bin"`: pip puts the program into `bin` of the
+    environment."""
     release, target = build.release, build.target
     tag = f"py3-none-{target.wheel or elf.platform_tag(build.program, target.triple.split('-')[0])}"
     stem = f"{NAME.replace('-', '_')}-{release.version}"
@@ -111,7 +113,8 @@ def unix_documents(documents, compressed_pages=False):
 
 
 def npm_platform(build):
-    """The package of npm that holds the program of one platform; npm installs the one whose os, cpu and libc fit."""
+    """The package of npm that holds the program of one platform; npm installs the one whose os, cpu and libc
+    fit."""
     release, target = build.release, build.target
     os, cpu, libc = target.npm
     manifest = {

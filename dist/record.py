@@ -3,9 +3,9 @@
 
     python3 dist/record.py OUT.svg REPOSITORY COMMAND…
 
-Each COMMAND is run by a shell in a pseudo-terminal in REPOSITORY, with the PATH and the configuration of git that the caller
-has. The picture shows the screen as each command left it, in the colours that the program chose. Where pictures are not
-animated, it is whole from the beginning.
+Each COMMAND is run by a shell in a pseudo-terminal in REPOSITORY, with the PATH and the configuration of git
+that the caller has. The picture shows the screen as each command left it, in the colours that the program
+chose. Where pictures are not animated, it is whole from the beginning.
 
     python3 dist/record.py docs/terminal.svg ~/src/flask 'git codeweaver init' \\
         'git codeweaver search -l 2 "where are session cookies signed"'
@@ -33,7 +33,9 @@ PALETTE = [
 ]
 # Seconds between the commands, and after one has been typed.
 PAUSE, THINKING = 2.2, 0.6
-ESCAPE = re.compile(r"\x1b\[([0-9;?]*)([A-Za-z])|\x1b\](?:[^\x07\x1b]*)(?:\x07|\x1b\\)|\x1b[()][A-Z0-9]|\x1b.")
+ESCAPE = re.compile(
+    r"\x1b\[([0-9;?]*)([A-Za-z])|\x1b\](?:[^\x07\x1b]*)(?:\x07|\x1b\\)|\x1b[()][A-Z0-9]|\x1b."
+)
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,8 @@ class Style:
 
 
 class Screen:
-    """What a terminal shows after some output: rows of (character, style). Nothing scrolls; rows are added."""
+    """What a terminal shows after some output: rows of (character, style). Nothing scrolls; rows are
+    added."""
 
     def __init__(self):
         self.rows, self.row, self.column, self.style = [[]], 0, 0, Style()
@@ -108,7 +111,9 @@ class Screen:
             if number == 0:
                 self.style = Style()
             elif number in (1, 2, 3, 4):
-                self.style = replace(self.style, **{("bold", "dim", "italic", "underlined")[number - 1]: True})
+                self.style = replace(
+                    self.style, **{("bold", "dim", "italic", "underlined")[number - 1]: True}
+                )
             elif number in (22, 23, 24, 39):
                 off = {22: {"bold": False, "dim": False}, 23: {"italic": False}, 24: {"underlined": False}}
                 self.style = replace(self.style, **off.get(number, {"colour": None}))
@@ -136,7 +141,13 @@ def run(command, repository):
     """The output of a command in a terminal."""
     main, other = pty.openpty()
     fcntl.ioctl(other, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
-    environment = {**os.environ, "TERM": "xterm-256color", "COLORTERM": "", "COLUMNS": str(COLUMNS), "GIT_PAGER": "cat"}
+    environment = {
+        **os.environ,
+        "TERM": "xterm-256color",
+        "COLORTERM": "",
+        "COLUMNS": str(COLUMNS),
+        "GIT_PAGER": "cat",
+    }
     process = subprocess.Popen(
         ["sh", "-c", command],
         cwd=repository,
@@ -176,7 +187,11 @@ def spans(row):
 
 
 def render_span(column, text, style, y):
-    attributes = [f'x="{MARGIN + column * CELL_WIDTH:.2f}"', f'y="{y}"', f'textLength="{len(text) * CELL_WIDTH:.2f}"']
+    attributes = [
+        f'x="{MARGIN + column * CELL_WIDTH:.2f}"',
+        f'y="{y}"',
+        f'textLength="{len(text) * CELL_WIDTH:.2f}"',
+    ]
     if style.colour:
         attributes.append(f'fill="{style.colour}"')
     for is_set, attribute in [
@@ -209,7 +224,9 @@ def rows_of(output):
 
 def group(rows, y, after):
     """Rows that appear together, some seconds after the beginning."""
-    lines = [render_span(*span, y + number * LINE_HEIGHT) for number, row in enumerate(rows) for span in spans(row)]
+    lines = [
+        render_span(*span, y + number * LINE_HEIGHT) for number, row in enumerate(rows) for span in spans(row)
+    ]
     return f'<g class="late" style="animation-delay:{after:.1f}s">' + "\n".join(lines) + "</g>"
 
 
@@ -229,17 +246,22 @@ def picture(recordings):
     )
     label = escape("; ".join(command for command, _ in recordings), quote=True)
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
+        f'width="{width}" height="{height}" '
         f'role="img" aria-label="{label}" font-size="13" fill="{FOREGROUND}" '
         "font-family=\"ui-monospace,'SF Mono',Menlo,Consolas,'DejaVu Sans Mono',monospace\">\n"
         "<style>@keyframes late{from{opacity:0}to{opacity:1}}.late{animation:late .2s backwards}"
         "@media(prefers-reduced-motion:reduce){.late{animation:none}}</style>\n"
-        f'<rect width="{width}" height="{height}" rx="8" fill="{BACKGROUND}"/>{dots}\n' + "\n".join(parts) + "\n</svg>\n"
+        f'<rect width="{width}" height="{height}" rx="8" fill="{BACKGROUND}"/>{dots}\n'
+        + "\n".join(parts)
+        + "\n</svg>\n"
     )
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("out", metavar="OUT.svg", type=Path)
     parser.add_argument("repository", metavar="REPOSITORY", type=Path)
     parser.add_argument("commands", metavar="COMMAND", nargs="+")

@@ -42,7 +42,11 @@ class Registry:
             "integrity": f"sha512-{base64.b64encode(hashlib.sha512(contents).digest()).decode()}",
         }
         version = manifest["version"]
-        document = {"name": manifest["name"], "dist-tags": {"latest": version}, "versions": {version: manifest}}
+        document = {
+            "name": manifest["name"],
+            "dist-tags": {"latest": version},
+            "versions": {version: manifest},
+        }
         return manifest["name"], document
 
     def wheels(self):

@@ -1,7 +1,9 @@
-"""Facts about the release: version, time and texts from the repository, pages and completions from the program."""
+"""Facts about the release: version, time and texts from the repository, pages and completions from the
+program."""
 
 import json
 import os
+import re
 import subprocess
 import tempfile
 from dataclasses import dataclass
@@ -22,7 +24,9 @@ COMPLETIONS = {
 
 
 def output(*command):
-    return subprocess.run([str(part) for part in command], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    return subprocess.run(
+        [str(part) for part in command], cwd=ROOT, check=True, capture_output=True, text=True
+    ).stdout
 
 
 def cargo_metadata(*options):
@@ -32,8 +36,8 @@ def cargo_metadata(*options):
 
 
 class Release:
-    """The release that the checked-out commit makes. `SOURCE_DATE_EPOCH`, or else the time of the commit, is the time
-    of every file."""
+    """The release that the checked-out commit makes. `SOURCE_DATE_EPOCH`, or else the time of the commit, is
+    the time of every file."""
 
     def __init__(self):
         packages = cargo_metadata("--no-deps")["packages"]
@@ -57,8 +61,19 @@ class Release:
     @cached_property
     def texts(self):
         """Texts that go with every copy of the program."""
-        names = ["LICENSE-APACHE", "LICENSE-MIT", "README.md", "CHANGELOG.md"]
-        return {name: File((ROOT / name).read_bytes()) for name in names}
+        found = {name: File((ROOT / name).read_bytes()) for name in ("LICENSE-APACHE", "LICENSE-MIT")}
+        for name in ("README.md", "CHANGELOG.md"):
+            found[name] = File(self.with_addresses((ROOT / name).read_text(encoding="utf-8")).encode())
+        return found
+
+    def with_addresses(self, text):
+        """A page whose links lead to the repository, as the files beside it are not part of a package."""
+        tree = f"{self.repository}/raw/v{self.version}", f"{self.repository}/blob/v{self.version}"
+
+        def absolute(match):
+            return f"]({tree[0] if match[1].endswith('.svg') else tree[1]}/{match[1]}"
+
+        return re.sub(r"\]\((?!\w+:|#)([^)\s]+)", absolute, text)
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,8 @@
 #
 #   dist/release.sh TARGET OUT
 #
-# With the profile `dist`, and with no path of this machine in the program, so that two machines with the same toolchain
-# make the same bytes. CARGO names another cargo, for example `cargo-zigbuild`.
+# With the profile `dist`, and with no path of this machine in the program, so that two machines with the same
+# toolchain make the same bytes. CARGO names another cargo, for example `cargo-zigbuild`.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 target=$1

@@ -23,8 +23,8 @@ class File:
 
 
 def tar(files, epoch, with_directories=False):
-    """An uncompressed tar in the format of POSIX 1988, which every unpacker reads. Directories have members of their
-    own on request: dpkg removes those that a package names."""
+    """An uncompressed tar in the format of POSIX 1988, which every unpacker reads. Directories have members
+    of their own on request: dpkg removes those that a package names."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w", format=tarfile.USTAR_FORMAT) as archive:
         if with_directories:
@@ -52,8 +52,8 @@ def add(archive, path, kind, mode, contents, epoch):
 
 
 def xz(data, is_x86):
-    """Compressed for size: calls of x86-64 become absolute first, which makes programs 3 to 5 % smaller and needs
-    nothing but xz to undo. One thread, since the number of threads would show in the bytes."""
+    """Compressed for size: calls of x86-64 become absolute first, which makes programs 3 to 5 % smaller and
+    needs nothing but xz to undo. One thread, since the number of threads would show in the bytes."""
     filters = [{"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME}]
     if is_x86:
         filters.insert(0, {"id": lzma.FILTER_X86})

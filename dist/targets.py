@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Target:
-    """A target triple of rustc. `npm` is (os, cpu, libc) in the words of package.json; `deb` an architecture of
-    Debian; `wheel` the platform tag of a wheel, or None where it follows from the program (`elf.py`)."""
+    """A target triple of rustc. `npm` is (os, cpu, libc) in the words of package.json; `deb` an architecture
+    of Debian; `wheel` the platform tag of a wheel, or None where it follows from the program (`elf.py`)."""
 
     triple: str
     npm: tuple

@@ -1,8 +1,8 @@
 """Tests of the packages of a release: `python3 -m unittest discover --start-directory dist`.
 
-The packaged program is a small one in C; completions and manual pages are those of target/debug/git-codeweaver, or of the
-program that CODEWEAVER_TEST_BINARY names. `try.py` installs the real thing.
-"""
+The packaged program is a small one in C; completions and manual pages are those of
+target/debug/git-codeweaver, or of the program that CODEWEAVER_TEST_BINARY names. `try.py` installs the real
+thing."""
 
 import base64
 import hashlib
@@ -24,22 +24,32 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
-import dependencies  # noqa: E402
-import elf  # noqa: E402
-import manifests  # noqa: E402
-import notes  # noqa: E402
-from release import NAME, Release  # noqa: E402
-from reproducible import File, ar, tar, xz, zipped  # noqa: E402
-from targets import TARGETS  # noqa: E402
+import dependencies
+import elf
+import manifests
+import notes
+from release import NAME, Release
+from reproducible import File, ar, tar, xz, zipped
+from targets import TARGETS
 
-PROGRAM = Path(os.environ.get("CODEWEAVER_TEST_BINARY", HERE.parent / "target/debug/git-codeweaver")).absolute()
+PROGRAM = Path(
+    os.environ.get("CODEWEAVER_TEST_BINARY", HERE.parent / "target/debug/git-codeweaver")
+).absolute()
 TARGET = f"{platform.machine()}-unknown-linux-gnu"
+WAITS_FOR_SIGTERM = """
+import signal, sys, time
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(print("ended")))
+print("ready", flush=True)
+time.sleep(30)
+"""
 SOURCE = '#include <stdio.h>\nint main(void) { puts("packaged"); return 0; }\n'
 
 
 def compile_c(folder, name, source, *options):
     path = folder / name
-    subprocess.run(["cc", "-x", "c", "-", "-o", path, *options], input=source, text=True, check=True, cwd=folder)
+    subprocess.run(
+        ["cc", "-x", "c", "-", "-o", path, *options], input=source, text=True, check=True, cwd=folder
+    )
     return path
 
 
@@ -68,7 +78,16 @@ class Packages(unittest.TestCase):
     @classmethod
     def build(cls, name, **environment):
         out = cls.folder / name
-        command = [sys.executable, "-B", HERE / "build.py", TARGET, cls.program, out, "--documents-from", PROGRAM]
+        command = [
+            sys.executable,
+            "-B",
+            HERE / "build.py",
+            TARGET,
+            cls.program,
+            out,
+            "--documents-from",
+            PROGRAM,
+        ]
         done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **environment})
         if done.returncode != 0:
             raise AssertionError(done.stdout + done.stderr)
@@ -81,7 +100,9 @@ class Packages(unittest.TestCase):
     def test_two_builds_are_the_same(self):
         before = os.umask(0o077)
         self.addCleanup(os.umask, before)
-        again = self.build("again", TZ="Asia/Kolkata", LC_ALL="C", PYTHONHASHSEED="7", HOME=os.environ["HOME"])
+        again = self.build(
+            "again", TZ="Asia/Kolkata", LC_ALL="C", PYTHONHASHSEED="7", HOME=os.environ["HOME"]
+        )
         self.assertEqual(contents_of(again), contents_of(self.out))
 
     def test_every_file_has_its_checksum(self):
@@ -139,15 +160,25 @@ class Packages(unittest.TestCase):
     @unittest.skipUnless(shutil.which("dpkg-deb"), "dpkg-deb is missing")
     def test_the_deb_is_one_for_dpkg(self):
         path = self.only("*.deb")
-        fields = subprocess.run(["dpkg-deb", "--field", path], capture_output=True, text=True, check=True).stdout
+        fields = subprocess.run(
+            ["dpkg-deb", "--field", path], capture_output=True, text=True, check=True
+        ).stdout
         self.assertIn(f"Package: {NAME}\nVersion: {self.release.version}\n", fields)
         self.assertRegex(fields, r"Depends: git, libc6 \(>= 2\.\d+\)")
 
         place = self.folder / "deb"
         subprocess.run(["dpkg-deb", "--raw-extract", path, place], check=True)
         subprocess.run(["md5sum", "--check", "--quiet", "DEBIAN/md5sums"], cwd=place, check=True)
-        self.assertEqual(subprocess.run([place / "usr/bin/git-codeweaver"], capture_output=True).stdout, b"packaged\n")
+        self.assertEqual(
+            subprocess.run([place / "usr/bin/git-codeweaver"], capture_output=True).stdout, b"packaged\n"
+        )
         self.assertTrue((place / "usr/share/man/man1/git-codeweaver.1.gz").is_file())
+
+    def test_links_of_the_readme_lead_to_the_repository(self):
+        text = self.release.texts["README.md"].contents.decode()
+        self.assertIn(f"{self.release.repository}/raw/v{self.release.version}/docs/terminal.svg)", text)
+        self.assertIn(f"{self.release.repository}/blob/v{self.release.version}/docs/cli.md)", text)
+        self.assertEqual(re.findall(r"\]\((?!https:|#)", text), [])
 
     def test_npm_installs_the_program_of_the_platform(self):
         with tarfile.open(self.out / f"{NAME}-{self.release.version}.tgz") as archive:
@@ -156,7 +187,9 @@ class Packages(unittest.TestCase):
         for path in [*manifest["man"], *manifest["bin"].values()]:
             self.assertIn(f"package/{path}", names)
         cpu = TARGETS[TARGET].npm[1]
-        self.assertEqual(manifest["optionalDependencies"], {f"@git-codeweaver/linux-{cpu}": self.release.version})
+        self.assertEqual(
+            manifest["optionalDependencies"], {f"@git-codeweaver/linux-{cpu}": self.release.version}
+        )
 
     def test_the_list_of_components_is_that_of_the_licences(self):
         document = json.loads(self.only("*.cdx.json").read_text())
@@ -212,7 +245,10 @@ class Parts(unittest.TestCase):
         self.assertEqual(lzma.decompress(xz(b"\xe8\0\0\0\0" * 100, is_x86=True)), b"\xe8\0\0\0\0" * 100)
         self.assertTrue(ar([("odd", b"abc")], 0).endswith(b"abc\n"), "members begin at even offsets")
         with tarfile.open(fileobj=io.BytesIO(tar(files, 5, with_directories=True))) as archive:
-            self.assertEqual([(member.name, member.mode) for member in archive], [("b", 0o755), ("a", 0o644), ("b/program", 0o755)])
+            self.assertEqual(
+                [(member.name, member.mode) for member in archive],
+                [("b", 0o755), ("a", 0o644), ("b/program", 0o755)],
+            )
 
     @unittest.skipUnless(sys.platform == "linux", "reads programs for Linux")
     def test_a_library_that_not_every_system_has_is_no_part_of_a_wheel(self):
@@ -225,7 +261,9 @@ class Parts(unittest.TestCase):
     @unittest.skipUnless(sys.platform == "linux", "reads programs for Linux")
     def test_the_tag_follows_the_newest_symbol(self):
         # `memfd_create` came with glibc 2.27, `getrandom` with 2.25.
-        source = "int memfd_create(); int getrandom(); int main(void) { return memfd_create() + getrandom(); }\n"
+        source = (
+            "int memfd_create(); int getrandom(); int main(void) { return memfd_create() + getrandom(); }\n"
+        )
         program = compile_c(self.folder, "program", source, "-w")
         self.assertGreaterEqual(elf.glibc_version(program), (2, 27))
         static = compile_c(self.folder, "static", "int main(void) { return 0; }\n", "-static")
@@ -275,12 +313,13 @@ class Launcher(unittest.TestCase):
     def test_arguments_streams_and_exit_code_are_those_of_the_program(self):
         self.install(self.here(), 'cat; printf "%s\\n" "$@"; echo aside >&2; exit 3')
         process = self.start("search", "two words")
-        self.assertEqual(process.communicate("typed\n", timeout=20), ("typed\nsearch\ntwo words\n", "aside\n"))
+        self.assertEqual(
+            process.communicate("typed\n", timeout=20), ("typed\nsearch\ntwo words\n", "aside\n")
+        )
         self.assertEqual(process.returncode, 3)
 
     def test_a_signal_reaches_the_program(self):
-        # A shell runs its trap once `wait` has been interrupted.
-        self.install(self.here(), "trap 'kill $!; echo ended; exit 0' TERM; sleep 30 & echo ready; wait")
+        self.install(self.here(), f"exec {sys.executable} -c '{WAITS_FOR_SIGTERM}'")
         process = self.start()
         self.assertEqual(process.stdout.readline(), "ready\n")
         process.terminate()

@@ -5,15 +5,14 @@
     python3 dist/try.py OUT --here            each below a temporary directory of this machine, for CI
     python3 dist/try.py OUT --only deb npx    some of: archive deb pip uvx npx mcp
 
-OUT is a folder that `dist/build.py` has filled. A bare root has git, and what the way of installing needs by itself
-(pip, uv, Node and npm); these are put there before the clock starts. Each installation gets a fresh copy of its root, a
-home directory without a cache, and a clone of this repository, in which one shell command installs, indexes and
-searches. `mcp` asks the server that `npx git-codeweaver mcp` starts for its tools. pip, uv and npm get the artefacts
-from a registry on this machine (`registry.py`) and reach no other.
+OUT is a folder that `dist/build.py` has filled. A bare root has git, and what the way of installing needs by
+itself (pip, uv, Node and npm); these are put there before the clock starts. Each installation gets a fresh
+copy of its root, a home directory without a cache, and a clone of this repository, in which one shell command
+installs, indexes and searches. `mcp` asks the server that `npx git-codeweaver mcp` starts for its tools. pip,
+uv and npm get the artefacts from a registry on this machine (`registry.py`) and reach no other.
 
-Prints a row for each: seconds to install, to the end of the first index, and to the end of the first search. Exits
-with 1 if one failed. Roots are kept in target/dist-roots.
-"""
+Prints a row for each: seconds to install, to the end of the first index, and to the end of the first search.
+Exits with 1 if one failed. Roots are kept in target/dist-roots."""
 
 import argparse
 import os
@@ -44,8 +43,8 @@ HANDSHAKE = (
 
 @dataclass(frozen=True)
 class Way:
-    """A way of installing: shell commands that install and that call the program. `{dist}` is the folder of the
-    artefacts, `{registry}` the address of the registry, `{place}` an empty directory, and so on."""
+    """A way of installing: shell commands that install and that call the program. `{dist}` is the folder of
+    the artefacts, `{registry}` the address of the registry, `{place}` an empty directory, and so on."""
 
     install: str
     call: str
@@ -176,7 +175,9 @@ def bootstrap(root):
         text=True,
     ).stdout.split()[0]
     packages = "--include=git,ca-certificates,xz-utils"
-    subprocess.run(["debootstrap", "--variant=minbase", packages, SUITE, root, mirror], check=True, stdout=sys.stderr)
+    subprocess.run(
+        ["debootstrap", "--variant=minbase", packages, SUITE, root, mirror], check=True, stdout=sys.stderr
+    )
 
 
 # Ends a shell script that has mounted a root at $root.
@@ -205,7 +206,9 @@ def add_python(root):
     install_packages(root, "python3-venv")
     # uv is a single program in a wheel.
     with tempfile.TemporaryDirectory() as folder:
-        subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "--target", folder, "uv"], check=True)
+        subprocess.run(
+            [sys.executable, "-m", "pip", "install", "--quiet", "--target", folder, "uv"], check=True
+        )
         for name in ("uv", "uvx"):
             shutil.copy(Path(folder) / "bin" / name, root / "usr/bin" / name)
 
@@ -251,11 +254,15 @@ def try_in_root(name, way, release, triple, out, registry):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("out", metavar="OUT", type=Path)
     parser.add_argument("--here", action="store_true")
     parser.add_argument("--only", nargs="+", choices=WAYS, default=list(WAYS), metavar="WAY")
-    parser.add_argument("--target", default=f"{platform.machine()}-unknown-linux-gnu", choices=TARGETS, metavar="TARGET")
+    parser.add_argument(
+        "--target", default=f"{platform.machine()}-unknown-linux-gnu", choices=TARGETS, metavar="TARGET"
+    )
     options = parser.parse_args()
 
     out, release, works = options.out.resolve(), Release(), True

@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
 """Tests of the clients below this directory: each with the real program and a small repository.
 
-Needs node 20 and nvim; what is missing is skipped, or fails with CI=true. CODEWEAVER_TEST_BINARY names the program,
-target/debug/git-codeweaver by default. CODEWEAVER_TEST_TELESCOPE names a folder with plenary.nvim and telescope.nvim;
-without it, the test of the extension of Telescope is skipped.
-"""
+Needs node 20 and nvim; what is missing is skipped, or fails with CI=true. CODEWEAVER_TEST_BINARY names the
+program, target/debug/git-codeweaver by default. CODEWEAVER_TEST_TELESCOPE names a folder with plenary.nvim
+and telescope.nvim; without it, the test of the extension of Telescope is skipped."""
 
 import os
 import shutil
@@ -14,7 +13,9 @@ import unittest
 from pathlib import Path
 
 EDITORS = Path(__file__).resolve().parent
-PROGRAM = Path(os.environ.get("CODEWEAVER_TEST_BINARY", EDITORS.parent / "target/debug/git-codeweaver")).absolute()
+PROGRAM = Path(
+    os.environ.get("CODEWEAVER_TEST_BINARY", EDITORS.parent / "target/debug/git-codeweaver")
+).absolute()
 FILES = {
     "src/session.py": (
         "import hmac\n\n\n"
@@ -51,7 +52,11 @@ class Editors(unittest.TestCase):
         cls.home = Path(folder.name).resolve()
         cls.repository = cls.home / "repository"
         cls.environment = {
-            **{name: value for name, value in os.environ.items() if not name.startswith(("GIT_", "XDG_", "CODEWEAVER_"))},
+            **{
+                name: value
+                for name, value in os.environ.items()
+                if not name.startswith(("GIT_", "XDG_", "CODEWEAVER_"))
+            },
             "HOME": str(cls.home),
             "PATH": os.pathsep.join([str(cls.bin_folder()), os.environ["PATH"]]),
             "CODEWEAVER_TEST_BINARY": str(PROGRAM),
@@ -63,7 +68,9 @@ class Editors(unittest.TestCase):
             path.write_text(text)
         cls.call("git", "init", "--quiet")
         cls.call("git", "add", ".")
-        cls.call("git", "-c", "user.name=t", "-c", "user.email=t@example.com", "commit", "--quiet", "-m", "first")
+        cls.call(
+            "git", "-c", "user.name=t", "-c", "user.email=t@example.com", "commit", "--quiet", "-m", "first"
+        )
         cls.call("git-codeweaver", "init", "--no-hooks")
 
     @classmethod
@@ -102,7 +109,11 @@ class Editors(unittest.TestCase):
         if telescope := os.environ.get("CODEWEAVER_TEST_TELESCOPE"):
             paths += [Path(telescope).absolute() / name for name in ("plenary.nvim", "telescope.nvim")]
         runtime = [f"set runtimepath^={path}" for path in paths]
-        commands = [*runtime, "runtime! plugin/**/*.vim plugin/**/*.lua", f"luafile {EDITORS / 'neovim/test/run.lua'}"]
+        commands = [
+            *runtime,
+            "runtime! plugin/**/*.vim plugin/**/*.lua",
+            f"luafile {EDITORS / 'neovim/test/run.lua'}",
+        ]
         options = [part for command in commands for part in ("-c", command)]
         self.call("nvim", "--headless", "-u", "NONE", "-i", "NONE", *options)
 

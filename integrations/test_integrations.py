@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Tests of what runs in the CI and the containers of others: the report of near-copies, the template for GitLab, and the
-feature for development containers. CODEWEAVER_TEST_BINARY names the program, target/debug/git-codeweaver by default.
-"""
+"""Tests of what runs in the CI and the containers of others: the report of near-copies, the template for
+GitLab, and the feature for development containers. CODEWEAVER_TEST_BINARY names the program,
+target/debug/git-codeweaver by default."""
 
 import hashlib
 import json
@@ -14,7 +14,9 @@ import unittest
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-PROGRAM = Path(os.environ.get("CODEWEAVER_TEST_BINARY", HERE.parent / "target/debug/git-codeweaver")).absolute()
+PROGRAM = Path(
+    os.environ.get("CODEWEAVER_TEST_BINARY", HERE.parent / "target/debug/git-codeweaver")
+).absolute()
 ORIGINAL = """\
 def cart_total(cart, discount, taxes):
     total = 0
@@ -39,7 +41,11 @@ class Integrations(unittest.TestCase):
         (self.home / "bin").mkdir()
         (self.home / "bin/git-codeweaver").symlink_to(PROGRAM)
         self.environment = {
-            **{name: value for name, value in os.environ.items() if not name.startswith(("GIT", "CODEWEAVER_"))},
+            **{
+                name: value
+                for name, value in os.environ.items()
+                if not name.startswith(("GIT", "CODEWEAVER_"))
+            },
             "HOME": str(self.home),
             "PATH": os.pathsep.join([str(self.home / "bin"), os.environ["PATH"]]),
         }
@@ -64,7 +70,7 @@ class Integrations(unittest.TestCase):
         self.call("git", *author, "commit", "--quiet", "-m", name, cwd=repository)
 
     def clone_with_copy(self):
-        """A clone whose branch adds a copy of a function, without the branch of origin that it left, as CI makes them."""
+        """A clone whose branch adds a copy, without the branch that it left, as CI makes them."""
         origin = self.home / "origin"
         self.call("git", "init", "--quiet", "--initial-branch=main", origin)
         self.commit(origin, "cart.py", ORIGINAL)
@@ -140,7 +146,11 @@ class Integrations(unittest.TestCase):
         downloads = self.home / "downloads/v1.2.3"
         self.pack(downloads, name)
         prefix = self.home / "prefix"
-        options = {"VERSION": "1.2.3", "PREFIX": str(prefix), "CODEWEAVER_DOWNLOADS": downloads.parent.as_uri()}
+        options = {
+            "VERSION": "1.2.3",
+            "PREFIX": str(prefix),
+            "CODEWEAVER_DOWNLOADS": downloads.parent.as_uri(),
+        }
         install = HERE / "devcontainer/git-codeweaver/install.sh"
         self.call("sh", install, **options)
         self.assertEqual(self.call(prefix / "bin/git-codeweaver").stdout, "as released\n")
@@ -151,7 +161,11 @@ class Integrations(unittest.TestCase):
     def pack(self, downloads, name):
         """A release whose program is a script, with the files of dist/build.py."""
         folder = self.home / "pack" / name
-        files = ["man/man1/git-codeweaver.1", "completions/git-codeweaver.bash", "completions/_git-codeweaver"]
+        files = [
+            "man/man1/git-codeweaver.1",
+            "completions/git-codeweaver.bash",
+            "completions/_git-codeweaver",
+        ]
         for path in [*files, "completions/git-codeweaver.fish", "LICENSE-MIT", "git-codeweaver"]:
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
             (folder / path).write_text("#!/bin/sh\necho as released\n")

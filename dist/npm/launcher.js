@@ -40,11 +40,13 @@ function run(program, args) {
     process.execve(program, [program, ...args], process.env);
   }
 
-  const child = spawn(program, args, { stdio: 'inherit', windowsHide: true });
+  // A terminal sends its signals to both; one sent to this process alone is passed on. It waits for the end
+  // of this function, so none is lost while the program starts.
+  let child;
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
-    // A terminal sends its signals to both; one sent to this process alone is passed on.
     process.on(signal, () => child.kill(signal));
   }
+  child = spawn(program, args, { stdio: 'inherit', windowsHide: true });
   child.on('error', (error) => {
     console.error(`error: ${program} cannot be started\n  why: ${error.message}`);
     process.exit(2);

@@ -1,5 +1,5 @@
-// Three commands: search as you type, similar code, callers. Each shows its places in a quick pick; the one that is
-// selected is shown in a preview, Enter opens it, and Escape goes back to where the cursor was.
+// Three commands: search as you type, similar code, callers. Each shows its places in a quick pick; the one
+// that is selected is shown in a preview, Enter opens it, and Escape goes back to where the cursor was.
 'use strict';
 
 const { execFile } = require('node:child_process');

@@ -1,4 +1,5 @@
-// Places in files, as quick picks show them: `{ label, description, detail, file, line, endLine }`, lines from 1.
+// Places in files, as quick picks show them: `{ label, description, detail, file, line, endLine }`, lines
+// from 1.
 'use strict';
 
 // The places of the matches of `search` and `similar`, best first.

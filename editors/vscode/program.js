@@ -9,8 +9,8 @@ const MAX_BYTES = 64 * 1024 * 1024;
 // An error whose text is for people.
 class Problem extends Error {}
 
-// Starts the program in a directory. Returns `response`, a promise of the object that it prints, which a `Problem`
-// rejects, and `stop`, after which the promise becomes undefined.
+// Starts the program in a directory. Returns `response`, a promise of the object that it prints, which a
+// `Problem` rejects, and `stop`, after which the promise becomes undefined.
 function start(program, args, directory) {
   let child;
   let stopped = false;

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Reports the copies of functions and types that a branch adds or changes. The GitHub Action (action.yml) calls it; it
-# runs anywhere.
+# Reports the copies of functions and types that a branch adds or changes. The GitHub Action (action.yml)
+# calls it; it runs anywhere.
 #
 #   CODEWEAVER_SINCE    revision that the branch is compared with; the main branch of origin by default
 #   CODEWEAVER_VERSION  version to install from PyPI if git-codeweaver is not on the PATH
@@ -31,8 +31,8 @@ case $since in
     origin/*) git fetch --quiet origin "+refs/heads/${since#origin/}:refs/remotes/$since" ;;
 esac
 
-# A store that did not come into being in this clone is refused, as a repository could bring one along. This one comes
-# from the cache if git does not track it.
+# A store that did not come into being in this clone is refused, as a repository could bring one along. This
+# one comes from the cache if git does not track it.
 if [ -f .codeweaver/nonce ] && [ -z "$(git ls-files .codeweaver)" ]; then
     cp .codeweaver/nonce "$(git rev-parse --git-common-dir)/codeweaver-nonce"
 fi

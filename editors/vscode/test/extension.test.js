@@ -1,5 +1,5 @@
-// The extension with a stand-in for `vscode`, the real program and a real repository. CODEWEAVER_TEST_BINARY and
-// CODEWEAVER_TEST_REPOSITORY name the two; `python3 editors/test_editors.py` makes the repository.
+// The extension with a stand-in for `vscode`, the real program and a real repository. CODEWEAVER_TEST_BINARY
+// and CODEWEAVER_TEST_REPOSITORY name the two; `python3 editors/test_editors.py` makes the repository.
 'use strict';
 
 const assert = require('node:assert/strict');

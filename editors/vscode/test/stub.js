@@ -1,4 +1,5 @@
-// A stand-in for the module `vscode`: what the extension uses of it, without a window. `shown` lists what was shown.
+// A stand-in for the module `vscode`: what the extension uses of it, without a window. `shown` lists what was
+// shown.
 'use strict';
 
 const fs = require('node:fs');

@@ -1,6 +1,7 @@
 #!/bin/sh
-# Installs a release of git-codeweaver while a development container is built, as root. VERSION and INIT are the options
-# of the feature. CODEWEAVER_DOWNLOADS is another address of releases, for mirrors; PREFIX another place than /usr/local.
+# Installs a release of git-codeweaver while a development container is built, as root. VERSION and INIT are
+# the options of the feature. CODEWEAVER_DOWNLOADS is another address of releases, for mirrors; PREFIX another
+# place than /usr/local.
 set -eu
 
 version=${VERSION:-0.1.0}

@@ -1,7 +1,7 @@
 -- Searches code with git-codeweaver, and shows what is found in a picker or in the quickfix list.
 --
--- Each function runs the program once, in the repository of the current buffer, without waiting for it, and shows its
--- places: tables with `path` (absolute), `line` (from 1) and `text`. Works from Neovim 0.7.
+-- Each function runs the program once, in the repository of the current buffer, without waiting for it, and
+-- shows its places: tables with `path` (absolute), `line` (from 1) and `text`. Works from Neovim 0.7.
 
 local program = require("codeweaver.program")
 

@@ -28,7 +28,8 @@ local function problem_of(response, stderr)
   return stderr ~= "" and stderr or "the program printed nothing"
 end
 
--- Runs the program and calls `done(response, problem, root)` once it has ended. `problem` is nil if it succeeded.
+-- Runs the program and calls `done(response, problem, root)` once it has ended. `problem` is nil if it
+-- succeeded.
 function M.run(command, arguments, done)
   local directory = M.directory()
   local stdout, stderr = {}, {}
