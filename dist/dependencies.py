@@ -79,6 +79,9 @@ def licence_texts(package):
         below[:] = [] if depth >= DEPTH else [name for name in below if name not in NOT_LINKED]
         paths += [Path(folder, name) for name in names if is_licence(name)]
     texts = [path.read_text(encoding="utf-8", errors="replace") for path in sorted(paths)]
+    # Sources that may be used under the GPL or another licence have both texts. deny.toml allows the other
+    # alone.
+    texts = [text for text in texts if "GNU GENERAL PUBLIC LICENSE" not in text[:200]]
     return texts or [text_of_declaration(package)]
 
 

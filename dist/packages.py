@@ -4,6 +4,7 @@ Each function takes a `Build` and returns the name of a file and its bytes.
 """
 
 import base64
+import email.utils
 import hashlib
 import json
 
@@ -13,6 +14,7 @@ from reproducible import File, ar, gz, tar, xz, zipped
 
 # The scope of the packages of npm that hold a program.
 SCOPE = "@git-codeweaver"
+MAINTAINER = f"The {NAME} developers <noreply@{NAME}.invalid>"
 
 
 def archive_name(release, target):
@@ -152,8 +154,10 @@ def deb(build):
     shared = f"share/doc/{NAME}"
     places |= {
         f"bin/{NAME}": build.program_file,
-        f"{shared}/copyright": File(copyright_of(build)),
-        f"{shared}/changelog.gz": File(gz(release.texts["CHANGELOG.md"].contents)),
+        f"{shared}/copyright": File(copyright_of(release).encode()),
+        f"{shared}/LICENSE-DEPENDENCIES.txt.gz": File(gz(build.licences)),
+        f"{shared}/changelog.gz": File(gz(debian_changelog(release).encode())),
+        f"{shared}/CHANGELOG.md.gz": File(gz(release.texts["CHANGELOG.md"].contents)),
         f"{shared}/README.md": release.texts["README.md"],
         f"{shared}/sbom.cdx.json.gz": File(gz(build.sbom)),
     }
@@ -189,7 +193,7 @@ def debian_control(build, installed_kib):
         "Section": "vcs",
         "Priority": "optional",
         "Architecture": build.target.deb,
-        "Maintainer": f"The {NAME} developers <noreply@{NAME}.invalid>",
+        "Maintainer": MAINTAINER,
         "Installed-Size": installed_kib,
         "Depends": ", ".join(["git", *libraries]),
         "Homepage": release.repository,
@@ -201,9 +205,22 @@ def debian_control(build, installed_kib):
     return "".join(f"{name}: {value}\n" for name, value in fields.items())
 
 
-def copyright_of(build):
-    """The file that Debian's policy asks for: where the sources are, and every licence."""
-    release = build.release
-    head = f"{NAME} is from {release.repository}\n\nIt is under MIT or Apache-2.0, at your choice.\n\n"
-    own = "\n\n".join(release.texts[name].contents.decode() for name in ("LICENSE-MIT", "LICENSE-APACHE"))
-    return (head + own + "\n\n").encode() + build.licences
+def debian_changelog(release):
+    """The changelog in the form of Debian; people read the other one."""
+    date = email.utils.formatdate(release.epoch)
+    return (
+        f"{NAME} ({release.version}) unstable; urgency=medium\n\n"
+        f"  * Release {release.version}; see CHANGELOG.md.gz.\n\n -- {MAINTAINER}  {date}\n"
+    )
+
+
+def copyright_of(release):
+    """The file that Debian's policy asks for: where the sources are, and every licence. Debian has the text
+    of Apache's."""
+    return (
+        f"{NAME} is from {release.repository}\n\n"
+        "It is under MIT or Apache-2.0, at your choice. The text of the latter is in\n"
+        "/usr/share/common-licenses/Apache-2.0. The licences of the crates in the program, and the sources of\n"
+        "the data of its model, are in LICENSE-DEPENDENCIES.txt.gz beside this file.\n\n"
+        + release.texts["LICENSE-MIT"].contents.decode()
+    )
