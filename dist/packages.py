@@ -215,12 +215,11 @@ def debian_changelog(release):
 
 
 def copyright_of(release):
-    """The file that Debian's policy asks for: where the sources are, and every licence. Debian has the text
-    of Apache's."""
+    """The file that Debian's policy asks for: where the sources and the licences are."""
     return (
         f"{NAME} is from {release.repository}\n\n"
         "It is under MIT or Apache-2.0, at your choice. The text of the latter is in\n"
-        "/usr/share/common-licenses/Apache-2.0. The licences of the crates in the program, and the sources of\n"
-        "the data of its model, are in LICENSE-DEPENDENCIES.txt.gz beside this file.\n\n"
+        "/usr/share/common-licenses/Apache-2.0. The licences of the crates in the program, and the sources\n"
+        "of the data of its model, are in LICENSE-DEPENDENCIES.txt.gz beside this file.\n\n"
         + release.texts["LICENSE-MIT"].contents.decode()
     )
