@@ -20,6 +20,7 @@ import tempfile
 import unittest
 import zipfile
 from pathlib import Path
+from xml.etree import ElementTree
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
@@ -28,6 +29,7 @@ import dependencies
 import elf
 import manifests
 import notes
+import record
 from release import NAME, Release
 from reproducible import File, ar, tar, xz, zipped
 from targets import TARGETS
@@ -229,6 +231,29 @@ class Packages(unittest.TestCase):
                 self.assertIn(digest, text.lower())
         json.loads((out / "scoop.json").read_text())
         json.loads((out / "server.json").read_text())
+
+
+class Recording(unittest.TestCase):
+    def test_a_screen_is_what_the_output_left(self):
+        screen = record.Screen()
+        screen.feed("10 %\r\x1b[2K\x1b[1;32mdone\x1b[0m in\ttwo\r\nnext\x1b]8;;file:///x\x1b\\\x1b[1A\x1b[3Gn")
+        text = ["".join(character for character, _ in row) for row in screen.rows]
+        self.assertEqual(text, ["done in two", "next"])
+        self.assertEqual(screen.rows[0][0][1], record.Style(colour=record.PALETTE[2], bold=True))
+        self.assertEqual(screen.rows[0][2][1], record.Style())
+
+    @unittest.skipIf(sys.platform == "win32", "needs a pseudo-terminal")
+    def test_a_picture_has_every_line_in_its_place_and_colour(self):
+        with tempfile.TemporaryDirectory() as folder:
+            out = Path(folder) / "out.svg"
+            command = "test -t 1; printf '\\033[31m  a <b>\\033[0m  c\\n'"
+            subprocess.run([sys.executable, "-B", HERE / "record.py", out, folder, command, "echo x"], check=True)
+            picture = ElementTree.parse(out)
+        texts = picture.findall(".//{http://www.w3.org/2000/svg}text")
+        shown = [(text.text.replace("\u00a0", " "), text.get("fill")) for text in texts]
+        self.assertIn(("a <b>", record.PALETTE[1]), shown)
+        self.assertIn(("c", None), shown)
+        self.assertEqual(shown[-1], ("x", None))
 
 
 class Parts(unittest.TestCase):
