@@ -32,6 +32,7 @@ mod store_dir;
 #[cfg(test)]
 mod testing;
 mod tree;
+mod walk_bounds;
 pub mod worktree;
 
 pub use gix::bstr::{BStr, BString, ByteSlice, ByteVec};

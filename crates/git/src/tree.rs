@@ -3,22 +3,11 @@
 use std::cmp::Ordering;
 
 use gix::objs::{Kind, TreeRefIter, tree::EntryKind};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 use super::members::VisiblePaths;
+use super::walk_bounds::WalkBounds;
 use super::{BStr, BString, ByteVec as _, GitError, MEMBERS_FILE, Objects, Oid, Repo};
-
-/// Maximum number of files. A larger tree is made to exhaust memory, for example by nested copies of one
-/// subtree.
-const MAX_FILES: usize = 8_000_000;
-/// Number of files and directories that any tree may have.
-const FREE_PATHS: usize = 100_000;
-/// Maximum number of further ones for each byte of the different directories, which take some 40 bytes for an
-/// entry. Copies of vendored directories stay far below; a tree that has one subtree in many places, which
-/// have it in many places again, has more paths than can be visited.
-const PATHS_PER_BYTE: usize = 2;
-/// Maximum depth of directories. A deeper tree cannot be checked out on any platform.
-const MAX_DEPTH: usize = 1_000;
 
 /// Kind of a file in a tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
@@ -285,12 +274,7 @@ struct Reader {
     /// The paths that a limited repository shows; `None` for all.
     visible: Option<VisiblePaths>,
     spare: Vec<Vec<u8>>,
-    /// The directories of a walk.
-    seen: FxHashSet<Oid>,
-    /// Number of bytes of `seen`.
-    n_bytes: usize,
-    /// Number of directories that were entered, the same ones counted again.
-    n_entered: usize,
+    bounds: WalkBounds,
 }
 
 impl Reader {
@@ -300,9 +284,7 @@ impl Reader {
             root,
             visible: None,
             spare: Vec::new(),
-            seen: FxHashSet::default(),
-            n_bytes: 0,
-            n_entered: 0,
+            bounds: WalkBounds::default(),
         }
     }
 
@@ -336,9 +318,7 @@ impl Reader {
             }
             object.data
         };
-        if self.seen.insert(tree) {
-            self.n_bytes += data.len();
-        }
+        self.bounds.add(tree, data.len());
 
         // The list of the members of a catalogue is not one of its files.
         let hidden = self.objects.is_catalogue().then_some(MEMBERS_FILE.as_bytes());
@@ -378,7 +358,7 @@ impl Reader {
         depth: usize,
         files: &mut Vec<TreeFile>,
     ) -> Result<(), GitError> {
-        self.check_bounds(depth, files.len())?;
+        self.bounds.enter(self.root, depth, files.len())?;
         let mut buffer = self.spare.pop().unwrap_or_default();
         let base = prefix.len();
 
@@ -408,8 +388,7 @@ impl Reader {
         if old == Some(new) {
             return Ok(changes);
         }
-        self.seen.clear();
-        (self.n_bytes, self.n_entered) = (0, 0);
+        self.bounds = WalkBounds::default();
 
         self.changes((old, Some(new)), &mut BString::default(), 0, enters, &mut changes)?;
 
@@ -438,7 +417,7 @@ impl Reader {
         enters: &dyn Fn(&BStr) -> bool,
         changes: &mut Vec<TreeChange>,
     ) -> Result<(), GitError> {
-        self.check_bounds(depth, changes.len())?;
+        self.bounds.enter(self.root, depth, changes.len())?;
         let (mut old_buffer, mut new_buffer) =
             (self.spare.pop().unwrap_or_default(), self.spare.pop().unwrap_or_default());
         let old_entries = self.entries_if_any(old, &mut old_buffer)?;
@@ -486,19 +465,6 @@ impl Reader {
         drop((old_entries, new_entries));
         self.spare.push(old_buffer);
         self.spare.push(new_buffer);
-        Ok(())
-    }
-
-    /// Counts a directory that is entered, and refuses trees that are made to exhaust memory, time or the
-    /// stack.
-    fn check_bounds(&mut self, depth: usize, n_files: usize) -> Result<(), GitError> {
-        self.n_entered += 1;
-        if depth > MAX_DEPTH || n_files > MAX_FILES {
-            return Err(GitError::TooManyFiles { tree: self.root, limit: MAX_FILES });
-        }
-        if self.n_entered + n_files > FREE_PATHS + PATHS_PER_BYTE * self.n_bytes {
-            return Err(GitError::RepeatedDirectories { tree: self.root });
-        }
         Ok(())
     }
 }

@@ -1,5 +1,6 @@
 //! Kills, full disks, damage, concurrency, clocks and hostile input.
 
+mod bounded_time;
 pub mod campaign;
 mod clock;
 mod concurrency;

@@ -7,6 +7,7 @@ use gix::index::extension::Tree as CachedTree;
 use gix::objs::{Find as _, TreeRefIter, tree::EntryKind};
 use rustc_hash::FxHashMap;
 
+use crate::walk_bounds::WalkBounds;
 use crate::{BStr, BString, ByteSlice as _, ByteVec as _, GitError, Oid, Repo};
 
 /// Git's index of a worktree, read on first use.
@@ -81,12 +82,13 @@ pub(super) fn diff_head(
     index: &gix::index::State,
     head_tree: Option<&Oid>,
 ) -> Result<HeadDiff, GitError> {
-    let mut items = Vec::new();
-    if let Some(tree) = head_tree {
-        let local = repo.local();
-        collect_tree(&local, tree, index.tree(), &mut BString::default(), &mut items)?;
-    }
-    Ok(merge(index, items))
+    let Some(tree) = head_tree else { return Ok(merge(index, Vec::new())) };
+    let repo = repo.local();
+    let mut committed =
+        CommittedItems { repo: &repo, root: *tree, bounds: WalkBounds::default(), items: Vec::new() };
+
+    committed.add(tree, index.tree(), &mut BString::default(), 0)?;
+    Ok(merge(index, committed.items))
 }
 
 /// A part of the committed tree.
@@ -96,51 +98,64 @@ enum TreeItem {
     UnchangedDirectory(BString),
 }
 
-/// Appends the files of `tree`, which is at `prefix`, in path order.
-fn collect_tree(
-    repo: &gix::Repository,
-    tree: &Oid,
-    cached: Option<&CachedTree>,
-    prefix: &mut BString,
-    items: &mut Vec<TreeItem>,
-) -> Result<(), GitError> {
-    if cached.is_some_and(|cached| cached.num_entries.is_some() && cached.id == *tree) {
-        items.push(TreeItem::UnchangedDirectory(prefix.clone()));
-        return Ok(());
-    }
+/// The parts of a committed tree, in path order.
+struct CommittedItems<'a> {
+    repo: &'a gix::Repository,
+    root: Oid,
+    bounds: WalkBounds,
+    items: Vec<TreeItem>,
+}
 
-    let bad = |reason: String| GitError::BadObject { oid: *tree, expected: "tree", reason };
-    let mut buffer = Vec::new();
-    let data = if tree.is_empty_tree() {
-        &[][..]
-    } else {
-        let found = repo.objects.try_find(tree, &mut buffer).map_err(|error| bad(error.to_string()))?;
-        found.ok_or(GitError::ObjectMissing { oid: *tree })?.data
-    };
-
-    let base = prefix.len();
-    for entry in TreeRefIter::from_bytes(data, tree.kind()) {
-        let entry = entry.map_err(|error| bad(error.to_string()))?;
-        prefix.push_str(entry.filename);
-        match entry.mode.kind() {
-            EntryKind::Tree => {
-                prefix.push_byte(b'/');
-                let child = cached.and_then(|cached| {
-                    cached.children.iter().find(|child| entry.filename == child.name.as_slice())
-                });
-                collect_tree(repo, &entry.oid.to_owned(), child, prefix, items)?;
-            }
-            EntryKind::Commit => {}
-            kind => {
-                let committed =
-                    CommittedFile { oid: entry.oid.to_owned(), is_symlink: kind == EntryKind::Link };
-                items.push(TreeItem::File(prefix.clone(), committed));
-            }
+impl CommittedItems<'_> {
+    /// Appends the files of `tree`, which is at `prefix`.
+    fn add(
+        &mut self,
+        tree: &Oid,
+        cached: Option<&CachedTree>,
+        prefix: &mut BString,
+        depth: usize,
+    ) -> Result<(), GitError> {
+        if cached.is_some_and(|cached| cached.num_entries.is_some() && cached.id == *tree) {
+            self.items.push(TreeItem::UnchangedDirectory(prefix.clone()));
+            return Ok(());
         }
-        prefix.truncate(base);
-    }
 
-    Ok(())
+        self.bounds.enter(self.root, depth, self.items.len())?;
+        let bad = |reason: String| GitError::BadObject { oid: *tree, expected: "tree", reason };
+        let mut buffer = Vec::new();
+        let data = if tree.is_empty_tree() {
+            &[][..]
+        } else {
+            let found =
+                self.repo.objects.try_find(tree, &mut buffer).map_err(|error| bad(error.to_string()))?;
+            found.ok_or(GitError::ObjectMissing { oid: *tree })?.data
+        };
+        self.bounds.add(*tree, data.len());
+
+        let base = prefix.len();
+        for entry in TreeRefIter::from_bytes(data, tree.kind()) {
+            let entry = entry.map_err(|error| bad(error.to_string()))?;
+            prefix.push_str(entry.filename);
+            match entry.mode.kind() {
+                EntryKind::Tree => {
+                    prefix.push_byte(b'/');
+                    let child = cached.and_then(|cached| {
+                        cached.children.iter().find(|child| entry.filename == child.name.as_slice())
+                    });
+                    self.add(&entry.oid.to_owned(), child, prefix, depth + 1)?;
+                }
+                EntryKind::Commit => {}
+                kind => {
+                    let committed =
+                        CommittedFile { oid: entry.oid.to_owned(), is_symlink: kind == EntryKind::Link };
+                    self.items.push(TreeItem::File(prefix.clone(), committed));
+                }
+            }
+            prefix.truncate(base);
+        }
+
+        Ok(())
+    }
 }
 
 /// Relation of an index entry to the committed tree.
