@@ -3,6 +3,7 @@
 mod bodies;
 mod class_macros;
 mod conditions;
+mod elements;
 mod item_macros;
 mod parse;
 mod unknown_syntax;

@@ -11,7 +11,7 @@ use std::ops::ControlFlow;
 
 use tree_sitter::{ParseOptions, ParseState, Parser, Tree};
 
-use super::{blank, bodies, class_macros, conditions, item_macros, unknown_syntax};
+use super::{blank, bodies, class_macros, conditions, elements, item_macros, unknown_syntax};
 use crate::DegradationReason;
 use crate::grammar::{self, Loaded};
 use crate::lines::TextIndex;
@@ -223,7 +223,8 @@ fn parse_within(parser: &mut Parser, bytes: &[u8], old: Option<&Tree>, budget: &
 /// Returns the reason why a text is not given to the parser, by its size and shape.
 fn refusal(index: &TextIndex<'_>, grammar: &Loaded) -> Option<DegradationReason> {
     let (n_bytes, shape) = (index.bytes().len(), &index.shape);
-    let is_json = grammar::GRAMMARS[grammar.index].name == "json";
+    let name = grammar::GRAMMARS[grammar.index].name;
+    let is_json = name == "json";
     if n_bytes > MAX_PARSE_BYTES || shape.longest_line > MAX_LINE_BYTES && !is_json {
         return Some(DegradationReason::ParseBudget);
     }
@@ -231,7 +232,8 @@ fn refusal(index: &TextIndex<'_>, grammar: &Loaded) -> Option<DegradationReason>
     let max_punctuation = MIN_PUNCTUATION + (n_bytes / BYTES_PER_PUNCTUATION) as u32;
     let is_too_deep = shape.bracket_depth > MAX_BRACKET_DEPTH
         || shape.indent_depth > MAX_INDENT_DEPTH
-        || shape.punctuation > max_punctuation && !is_json;
+        || shape.punctuation > max_punctuation && !is_json
+        || name == "html" && elements::are_too_deep(index.bytes());
     is_too_deep.then_some(DegradationReason::TooDeep)
 }
 
