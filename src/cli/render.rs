@@ -5,7 +5,7 @@ use std::path::Path;
 
 use clap::builder::styling::{AnsiColor, Color, Style};
 
-use codeweaver_text::is_unprintable;
+use codeweaver_text::safe_json;
 
 pub use codeweaver_text::{ago, bytes, count, duration, plural, safe};
 
@@ -14,27 +14,10 @@ pub fn safe_lines(text: &str) -> String {
     text.lines().map(safe).collect::<Vec<_>>().join("\n")
 }
 
-/// Serialises `value` as JSON in which no character acts on a terminal. The serialiser escapes C0; other
-/// unsafe characters are escaped here, which is sound because they occur only within strings.
+/// Serialises `value` as JSON in which no character acts on a terminal.
 pub fn json(value: &impl serde::Serialize, pretty: bool) -> Result<String, serde_json::Error> {
     let text = if pretty { serde_json::to_string_pretty(value) } else { serde_json::to_string(value) }?;
-    // Most texts need no further escapes.
-    if !text.chars().any(|c| c != '\n' && is_unprintable(c)) {
-        return Ok(text);
-    }
-
-    let mut out = String::with_capacity(text.len() + 16);
-    for c in text.chars() {
-        if c == '\n' || !is_unprintable(c) {
-            out.push(c);
-        } else {
-            for unit in c.encode_utf16(&mut [0; 2]) {
-                let _ = write!(out, "\\u{unit:04x}");
-            }
-        }
-    }
-
-    Ok(out)
+    Ok(safe_json(text))
 }
 
 /// Returns `path` for display: relative to the current directory if it is below it, with unsafe characters

@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 
 use rustc_hash::FxHashMap;
 
+use super::quoting::printed;
 use super::{BStr, ByteSlice as _, Oid};
 
 /// Similarity from which two files are paired, as in git.
@@ -179,8 +180,14 @@ impl Sketch {
     }
 }
 
-/// The paths of a rename for people: `src/{a => b}/x.rs` with the common parts written once.
+/// The paths of a rename for people: `src/{a => b}/x.rs` with the common parts written once, or both whole if
+/// one is quoted.
 pub fn shown_rename(old: &str, new: &str) -> String {
+    let (printed_old, printed_new) = (printed(old), printed(new));
+    if printed_old.starts_with('"') || printed_new.starts_with('"') {
+        return format!("{printed_old} => {printed_new}");
+    }
+
     let common = old.split_inclusive('/').zip(new.split_inclusive('/')).take_while(|(a, b)| a == b);
     let n_prefix: usize = common.filter(|(a, _)| a.ends_with('/')).map(|(a, _)| a.len()).sum();
 
@@ -260,6 +267,7 @@ mod tests {
             ("src/a/x.rs", "src/b/x.rs", "src/{a => b}/x.rs"),
             ("src/x.rs", "src/b/x.rs", "src/{x.rs => b/x.rs}"),
             ("a/x.rs", "b/x.rs", "{a => b}/x.rs"),
+            ("src/a\n.rs", "src/b.rs", "\"src/a\\n.rs\" => src/b.rs"),
         ] {
             assert_eq!(shown_rename(old, new), expected);
         }

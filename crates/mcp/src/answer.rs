@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use codeweaver::service::{ErrorKind, Fix, ServiceError};
 use codeweaver_chunk::tokens;
 use codeweaver_index::Codebase;
+use codeweaver_text::{safe_json, safe_text};
 
 use super::envelope::Envelope;
 
@@ -69,10 +70,20 @@ impl<T: Serialize> Answer<T> {
     /// Number of tokens in the form that is sent.
     pub fn n_tokens(&self, format: Format) -> u32 {
         match format {
-            Format::Text => tokens::count(&self.text),
-            Format::Json => serde_json::to_string(&self.structured).map_or(0, |json| tokens::count(&json)),
+            Format::Text => text_tokens(&self.text),
+            Format::Json => json_tokens(&self.structured),
         }
     }
+}
+
+/// Number of tokens of a text as it is sent.
+pub fn text_tokens(text: &str) -> u32 {
+    tokens::count(&safe_text(text))
+}
+
+/// Number of tokens of `value` as JSON as it is sent.
+pub fn json_tokens(value: &impl Serialize) -> u32 {
+    serde_json::to_string(value).map_or(0, |json| tokens::count(&safe_json(json)))
 }
 
 /// A valid call without an answer. Its statuses differ from those of gates, so it has none of their reasons.
@@ -217,10 +228,10 @@ pub fn result<T: Serialize>(
     match answer {
         Ok(answer) => {
             if format == Format::Text {
-                return Ok(CallToolResult::success(vec![ContentBlock::text(answer.text)]));
+                return Ok(CallToolResult::success(vec![ContentBlock::text(safe_text(&answer.text))]));
             }
 
-            let text = serde_json::to_string(&answer.structured).map_err(unwritable)?;
+            let text = json_text(&answer.structured)?;
             let mut result = CallToolResult::success(vec![ContentBlock::text(text)]);
 
             // A client may validate the answer against the schema of the tool, so both forms come from the
@@ -231,7 +242,7 @@ pub fn result<T: Serialize>(
         }
         Err(CallError::Gated(envelope)) => {
             // A gate is no failure: the same call may succeed later.
-            let text = serde_json::to_string(&envelope).map_err(unwritable)?;
+            let text = json_text(&envelope)?;
             let mut result = CallToolResult::success(vec![ContentBlock::text(text)]);
             result.structured_content = Some(structured(&envelope)?);
 
@@ -240,7 +251,7 @@ pub fn result<T: Serialize>(
         Err(CallError::Failed(failure)) => {
             let text = format!("{}: {}", failure.status.name(), failure.message);
 
-            let mut result = CallToolResult::error(vec![ContentBlock::text(text)]);
+            let mut result = CallToolResult::error(vec![ContentBlock::text(safe_text(&text))]);
             if format == Format::Json {
                 result.structured_content = Some(structured(&failure)?);
             }
@@ -254,6 +265,11 @@ pub fn result<T: Serialize>(
 /// The answer to a cancelled call, which is dropped; at the end of a session it may still be read.
 pub fn stopped() -> CallToolResult {
     CallToolResult::error(vec![ContentBlock::text("stopped")])
+}
+
+/// The JSON that a model reads: its hidden characters are escaped.
+fn json_text(value: &impl Serialize) -> Result<String, ErrorData> {
+    serde_json::to_string(value).map(safe_json).map_err(unwritable)
 }
 
 /// Serialises through text, so that a score of `0.92_f32` becomes `0.92` and not its nearest double.

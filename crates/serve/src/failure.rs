@@ -1,10 +1,10 @@
 //! Failure: the response to a request that has no answer.
 
-use axum::Json;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 
 use codeweaver::service::{ErrorKind, Fix, ServiceError};
+use codeweaver_text::safe_json;
 
 use super::TIME_LIMIT;
 
@@ -120,7 +120,9 @@ fn fix_of(fix: &Fix) -> String {
 impl IntoResponse for Failure {
     fn into_response(self) -> Response {
         let status = self.status();
-        let mut response = (status, Json(&self)).into_response();
+        // Strings can always be written.
+        let text = serde_json::to_string(&self).map(safe_json).unwrap_or_default();
+        let mut response = (status, [(header::CONTENT_TYPE, "application/json")], text).into_response();
         if matches!(status, StatusCode::SERVICE_UNAVAILABLE | StatusCode::TOO_MANY_REQUESTS) {
             response.headers_mut().insert(header::RETRY_AFTER, header::HeaderValue::from_static(RETRY_AFTER));
         }

@@ -15,6 +15,7 @@ use codeweaver::query::{Cancel, FileText, Outline, QueryError, Searcher};
 use codeweaver::service::{self, Caller, Patience, Progress, RequestId, Requests, Waits};
 use codeweaver_base::sync;
 use codeweaver_index::{Codebase, background};
+use codeweaver_text::safe_json;
 use tokio::runtime::Handle;
 use tokio::sync::OwnedSemaphorePermit;
 
@@ -176,8 +177,8 @@ impl Job {
         work: impl FnOnce(&Work) -> Result<T, Failure> + Send + 'static,
     ) -> Result<Response, Failure> {
         // Serialised on the pool, since it may be large.
-        let text = self.run(|request| serde_json::to_vec(&work(request)?).map_err(Failure::internal)).await?;
-        Ok(([(header::CONTENT_TYPE, "application/json")], text).into_response())
+        let text = self.run(|request| serde_json::to_string(&work(request)?).map_err(Failure::internal));
+        Ok(([(header::CONTENT_TYPE, "application/json")], safe_json(text.await?)).into_response())
     }
 }
 

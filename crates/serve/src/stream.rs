@@ -15,6 +15,8 @@ use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
+use codeweaver_text::safe_json;
+
 use super::failure::Failure;
 use super::job::{Job, Work};
 
@@ -40,8 +42,8 @@ impl Lines {
     /// # Errors
     /// The value cannot be serialised.
     pub fn send(&self, value: &impl serde::Serialize, work: &Work) -> Result<bool, Failure> {
-        let mut line = serde_json::to_vec(value).map_err(Failure::internal)?;
-        line.push(b'\n');
+        let mut line = safe_json(serde_json::to_string(value).map_err(Failure::internal)?);
+        line.push('\n');
 
         match self.sender.try_send(Ok(line.into())) {
             Ok(()) => Ok(true),
@@ -143,8 +145,8 @@ impl hyper::body::Body for LineBody {
                 return self.is_broken.load(Relaxed).then(|| Err(io::ErrorKind::TimedOut.into()));
             };
             let line = line.unwrap_or_else(|failure| {
-                let mut line = serde_json::to_vec(&failure).unwrap_or_default();
-                line.push(b'\n');
+                let mut line = serde_json::to_string(&failure).map(safe_json).unwrap_or_default();
+                line.push('\n');
                 line.into()
             });
             Some(Ok(Frame::data(line)))

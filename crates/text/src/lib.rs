@@ -48,7 +48,7 @@ pub use highlight::Highlighter;
 pub use lines::LineIndex;
 pub use mentions::{Mention, mentions};
 pub use numbers::{ago, bytes, count, duration, plural};
-pub use printable::{is_unprintable, safe, visible};
+pub use printable::{is_unprintable, safe, safe_json, safe_text, visible};
 pub use query::{QueryTerm, as_written, identifiers, is_stop_word, query_terms};
 pub use stem::stem;
 pub use term_table::{TermCount, TermCounts, TermTable, TermUse};

@@ -12,18 +12,62 @@ pub fn safe(text: &str) -> Cow<'_, str> {
 
     let mut out = String::with_capacity(text.len() + 16);
     for c in text.chars() {
-        match c {
-            '\t' => out.push_str("    "),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            c if is_unprintable(c) => {
-                let _ = write!(out, "\\u{{{:x}}}", u32::from(c));
-            }
-            c => out.push(c),
-        }
+        if c == '\t' { out.push_str("    ") } else { push_safe(&mut out, c) }
     }
 
     Cow::Owned(out)
+}
+
+/// Returns `text` with every character escaped that [`safe`] escapes, except its tabs and ends of lines: for
+/// a reader of whole texts, such as an agent.
+pub fn safe_text(text: &str) -> Cow<'_, str> {
+    let is_kept = |c: char| matches!(c, '\t' | '\n') || !is_unprintable(c);
+    if text.chars().all(is_kept) {
+        return Cow::Borrowed(text);
+    }
+
+    let mut out = String::with_capacity(text.len() + 16);
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        let ends_line = c == '\r' && chars.peek() == Some(&'\n');
+        if is_kept(c) || ends_line { out.push(c) } else { push_safe(&mut out, c) }
+    }
+
+    Cow::Owned(out)
+}
+
+/// Returns JSON of the same value in which every character is escaped that [`safe`] escapes, except line
+/// feeds. A serialiser escapes C0 only; other such characters occur only within strings.
+pub fn safe_json(json: String) -> String {
+    let is_kept = |c: char| c == '\n' || !is_unprintable(c);
+    // Most texts need no further escapes.
+    if json.chars().all(is_kept) {
+        return json;
+    }
+
+    let mut out = String::with_capacity(json.len() + 16);
+    for c in json.chars() {
+        if is_kept(c) {
+            out.push(c);
+            continue;
+        }
+        for unit in c.encode_utf16(&mut [0; 2]) {
+            let _ = write!(out, "\\u{unit:04x}");
+        }
+    }
+    out
+}
+
+/// Appends `c`, or its escape if it acts on a terminal or is hidden.
+fn push_safe(out: &mut String, c: char) {
+    match c {
+        '\n' => out.push_str("\\n"),
+        '\r' => out.push_str("\\r"),
+        c if is_unprintable(c) => {
+            let _ = write!(out, "\\u{{{:x}}}", u32::from(c));
+        }
+        c => out.push(c),
+    }
 }
 
 /// Returns `text` without the characters that [`safe`] escapes, but with its tabs and ends of lines: for a
@@ -78,6 +122,18 @@ mod tests {
     fn a_field_has_no_hidden_characters() {
         assert_eq!(visible("a\tb\r\n漢"), "a\tb\r\n漢");
         assert_eq!(visible("a\u{202e}b\u{61c}\u{200b}\u{e0041}\x1b[0m"), "ab[0m");
+    }
+
+    #[test]
+    fn a_text_keeps_its_lines() {
+        assert_eq!(safe_text("a\tb\r\n漢\rc"), "a\tb\r\n漢\\rc");
+        assert_eq!(safe_text("a\u{202e}\n\u{e0041}\r\n\x1b"), "a\\u{202e}\n\\u{e0041}\r\n\\u{1b}");
+    }
+
+    #[test]
+    fn json_keeps_its_value() {
+        let text = safe_json("{\n\"\u{9b}31m \u{202e} \u{e0001} ok\"}".to_owned());
+        assert_eq!(text, "{\n\"\\u009b31m \\u202e \\udb40\\udc01 ok\"}");
     }
 
     #[test]

@@ -6,12 +6,11 @@ use serde::{Deserialize, Serialize};
 use codeweaver::query::parse::report;
 use codeweaver::query::response::Status;
 use codeweaver::query::{Condition, Intent, Request, TypedQuery};
-use codeweaver_chunk::tokens;
 use codeweaver_text as text;
 
 use super::matches::{self, Limits, Page, Shown};
 use super::{Answer, Call, CallError, Tool};
-use crate::answer::{Failure, Format};
+use crate::answer::{Failure, Format, text_tokens};
 use crate::cursor::Cursor;
 use crate::target::CallTarget;
 
@@ -130,7 +129,7 @@ impl Search<'_> {
 
         for (i, query) in queries.iter().enumerate() {
             let heading = format!("# {}\n", report::heading(query));
-            let heading_tokens = tokens::count(&heading);
+            let heading_tokens = text_tokens(&heading);
             // An equal share of the rest, so that unused tokens go to later queries.
             let share = (left / (queries.len() - i) as u32).saturating_sub(heading_tokens).max(1);
 

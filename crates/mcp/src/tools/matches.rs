@@ -14,13 +14,12 @@ use serde::Serialize;
 use codeweaver::query::response::{Focus, Status, n_of};
 use codeweaver::query::{Match, Response};
 use codeweaver::service::follow_up;
-use codeweaver_chunk::tokens;
 use codeweaver_git::quoting::printed;
 
 use super::Answer;
 use super::excerpt::{self, Excerpt};
 use super::text::{is_current, more, name_of, state_of, write_numbered};
-use crate::answer::Format;
+use crate::answer::{Format, json_tokens, text_tokens};
 use crate::cursor::Cursor;
 use crate::target::CallTarget;
 
@@ -335,9 +334,9 @@ impl Item {
         }
 
         let n_tokens = match format {
-            Format::Text => tokens::count(&text),
+            Format::Text => text_tokens(&text),
             // The comma after the element counts as one token.
-            Format::Json => count_json(&found) + 1,
+            Format::Json => json_tokens(&found) + 1,
         };
         Item { found, text, has_code: code.is_some(), n_tokens }
     }
@@ -434,7 +433,7 @@ impl Frame {
         match page.format {
             Format::Text => {
                 let head = head_of(&self.response, self.offset, n, n);
-                tokens::count(&head) + tokens::count(&more("")) + cursor_tokens + 2
+                text_tokens(&head) + text_tokens(&more("")) + cursor_tokens + 2
             }
             Format::Json => {
                 let mut response = self.response.clone();
@@ -443,7 +442,7 @@ impl Frame {
                     (response.total_matches, response.total_matches, n);
 
                 let frame = Output { response, codebase_root: self.root.clone(), next_cursor: Some(cursor) };
-                count_json(&frame) + cursor_tokens + 2
+                json_tokens(&frame) + cursor_tokens + 2
             }
         }
     }
@@ -563,10 +562,6 @@ fn freshness(response: &Response) -> String {
     }
 
     if parts.is_empty() { String::new() } else { format!(" [{}]", parts.join(", ")) }
-}
-
-fn count_json(value: &impl Serialize) -> u32 {
-    serde_json::to_string(value).map_or(0, |json| tokens::count(&json))
 }
 
 #[cfg(test)]

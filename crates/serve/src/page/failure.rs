@@ -21,7 +21,7 @@ pub fn body(failure: &Failure, place: Option<&str>) -> Markup {
 
     html! {
         div.failure {
-            h1 { (capitalised(&failure.error)) }
+            h1 { (safe(&capitalised(&failure.error))) }
             p { (safe(&failure.why)) }
             @if is_for_people {
                 p { "What to do: " code { (safe(&failure.fix)) } }

@@ -5,12 +5,12 @@ use codeweaver::query::changes::Changes;
 use codeweaver::query::changes::commits::CommitList;
 use codeweaver::query::changes::files::FileChange;
 use codeweaver::query::changes::hunks::FileDiff;
-use codeweaver_chunk::tokens;
 
 use super::output::{
     CommitOutput, EndOutput, FileOutput, HunkOutput, commit_output, file_output, hunk_output,
 };
 use super::{FEW_COMMITS, Show};
+use crate::answer::text_tokens;
 use crate::tools::text::MIN_LINE_TOKENS;
 
 /// One entry of an answer.
@@ -275,7 +275,7 @@ impl Page {
 
         let mut text = String::new();
         item.write(&mut text, None);
-        self.budget.left -= i64::from(tokens::count(&text));
+        self.budget.left -= i64::from(text_tokens(&text));
         self.budget.items_left -= 1;
         self.items.push(item);
     }

@@ -147,7 +147,7 @@ pub(super) fn write_items(text: &mut String, items: &[Item], more_commits: Optio
                 if own.is_none() || own != directory {
                     directory = own.filter(|_| own == next);
                     if let Some(directory) = directory {
-                        let _ = writeln!(text, "{}", printed(directory));
+                        let _ = writeln!(text, "{directory}");
                     }
                 }
                 item.write(text, directory);
@@ -163,10 +163,10 @@ pub(super) fn write_items(text: &mut String, items: &[Item], more_commits: Optio
     }
 }
 
-/// The directory of a file with a slash; `None` for a renamed file, and at the root.
+/// The directory of a file with a slash; `None` for a renamed file, for one that is quoted, and at the root.
 pub(super) fn directory_of(file: &FileOutput) -> Option<&str> {
     let end = file.file.rfind('/')? + 1;
-    let is_plain = file.old_file.is_none() && !file.file.starts_with('"');
+    let is_plain = file.old_file.is_none() && !printed(&file.file).starts_with('"');
     is_plain.then(|| &file.file[..end])
 }
 

@@ -6,11 +6,11 @@ use serde::Serialize;
 use codeweaver::query::symbol_lookup::NameFit;
 use codeweaver::query::symbol_scan::FoundSymbol;
 use codeweaver::query::view::Freshness;
-use codeweaver_chunk::tokens;
 use codeweaver_xref::about::{About, Callee, Document, Use};
 use codeweaver_xref::{Grade, Unlisted};
 
 use super::Looked;
+use crate::answer::text_tokens;
 use crate::tools::{AnswerEnd, OkStatus};
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -255,13 +255,13 @@ pub(super) fn document_output(document: &Document) -> DocumentOutput {
 
 /// The first lines of a text, up to `limit` tokens, and whether the text has more.
 pub(super) fn beginning(text: &str, limit: u32) -> (String, bool) {
-    if tokens::count(text) <= limit {
+    if text_tokens(text) <= limit {
         return (text.to_owned(), false);
     }
 
     let (mut shown, mut n_tokens) = (String::new(), 0);
     for line in text.split_inclusive('\n') {
-        n_tokens += tokens::count(line);
+        n_tokens += text_tokens(line);
         if n_tokens > limit {
             break;
         }

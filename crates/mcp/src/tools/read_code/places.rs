@@ -16,11 +16,10 @@ use serde::Serialize;
 use codeweaver::query::symbol_lookup::{NameFit, SymbolRequest};
 use codeweaver::query::{FileText, Filters, Location, Outline, QueryError, ViewRequest};
 use codeweaver_chunk::language::LanguageId;
-use codeweaver_chunk::tokens;
 use codeweaver_git::quoting::printed;
 
 use super::{Arguments, headline, is_binary, not_a_text_file};
-use crate::answer::{Failure, FailureStatus, Format};
+use crate::answer::{Failure, FailureStatus, Format, json_tokens, text_tokens};
 use crate::target::CallTarget;
 use crate::tools::text::{gap_before, write_numbered};
 use crate::tools::{Answer, Call, CallError, OkStatus, file_outline, find_symbol};
@@ -274,7 +273,7 @@ impl Reading<'_> {
     /// Number of tokens of a place in the form that is sent.
     fn size(&self, place: &Place, text: &str) -> u32 {
         match self.call.format {
-            Format::Text => tokens::count(text),
+            Format::Text => text_tokens(text),
             // The comma after the element counts as one token.
             Format::Json => json_tokens(place) + 1,
         }
@@ -376,18 +375,18 @@ fn fitted(mut lines: Lines, share: u32) -> (Place, String) {
     let first = lines.file.span.0;
     let mut numbered = String::new();
     write_numbered(&mut numbered, &lines.file.text, first);
-    let room = share.saturating_sub(tokens::count(&text));
-    if tokens::count(&numbered) <= room {
+    let room = share.saturating_sub(text_tokens(&text));
+    if text_tokens(&numbered) <= room {
         return (Place::Lines(Box::new(lines)), text + &numbered);
     }
 
-    let room = room.saturating_sub(NOTE_TOKENS + tokens::count(&lines.file.path));
+    let room = room.saturating_sub(NOTE_TOKENS + text_tokens(&lines.file.path));
     numbered.clear();
     write_numbered(&mut numbered, &without_long_comments(&lines.file, first), first);
 
     let mut used = 0;
     for line in numbered.split_inclusive('\n') {
-        used += tokens::count(line);
+        used += text_tokens(line);
         let number = line.split('\t').next().and_then(|number| number.parse().ok());
         if let Some(number) = number.filter(|number| used > room && *number > first) {
             lines.cut_before(number);
@@ -415,10 +414,6 @@ fn fitted_json(mut lines: Lines, share: u32) -> Lines {
         let fitting = (u64::from(n) * u64::from(share) / u64::from(size)) as u32;
         lines.cut_before(first + fitting.clamp(1, n - 1));
     }
-}
-
-fn json_tokens(value: &impl Serialize) -> u32 {
-    serde_json::to_string(value).map_or(0, |json| tokens::count(&json))
 }
 
 impl Lines {
