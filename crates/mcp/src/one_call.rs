@@ -1,7 +1,7 @@
 //! One call of a tool without a session, for agents whose first tool is a shell.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, OnceLock};
 
 use rmcp::model::{CallToolResult, JsonObject};
 use serde_json::Value;
@@ -60,6 +60,8 @@ pub fn call(spec: &ToolSpec, words: &[String], dir: PathBuf, debug: bool) -> Sai
         steps: None,
         format: Format::from_arguments(&arguments),
         waits: Waits::default(),
+        deadline: OnceLock::new(),
+        elsewhere: Mutex::default(),
     };
 
     match spec.run(arguments, &call) {

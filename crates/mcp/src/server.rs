@@ -9,8 +9,8 @@
 )]
 
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, CustomRequest, CustomResult, ErrorCode,
@@ -44,7 +44,7 @@ pub struct Server {
     /// Permits of concurrent calls that compute, twice the number of cores: more would only slow each other
     /// down.
     query_slots: Arc<Semaphore>,
-    threshold: std::sync::OnceLock<Threshold>,
+    threshold: OnceLock<Threshold>,
     /// Number of running calls that requested logs. A session without a handshake gets logs only from these.
     log_requests: Arc<AtomicUsize>,
 }
@@ -147,7 +147,7 @@ impl Server {
             folders: Folders::default(),
             stopping: Stopping::default(),
             query_slots,
-            threshold: std::sync::OnceLock::new(),
+            threshold: OnceLock::new(),
             log_requests: Arc::default(),
         }
     }
@@ -194,6 +194,8 @@ impl Server {
             steps: context.meta.get_progress_token().is_some().then_some(steps),
             format: Format::from_arguments(&arguments),
             waits: Waits::default(),
+            deadline: OnceLock::new(),
+            elsewhere: Mutex::default(),
         };
 
         let is_cancelled = call.is_cancelled.clone();

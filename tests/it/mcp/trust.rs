@@ -305,6 +305,64 @@ fn a_path_that_leads_out_of_the_repository_is_asked_about() {
     }
 }
 
+/// Returns the line that names the repository of an answer.
+fn repository_line(text: &str) -> Option<&str> {
+    text.lines().find(|line| line.contains("this is the repository"))
+}
+
+#[test]
+fn an_answer_from_another_repository_says_which() {
+    let (own, other) = (repo("own", true), repo("other", true));
+    own.symlink("linked", other.root().to_str().unwrap());
+    let root = other.root().to_str().unwrap();
+    // The user has allowed it, so that no way of naming it is refused.
+    let allow = json!([root]).to_string();
+    let mut client = start(&own, &json!({}), &[], &[("CODEWEAVER_MCP_ALLOW", &allow)]);
+
+    let calls = [
+        ("find_code", json!({ "query": "things" })),
+        ("find_code", json!({ "queries": ["things", "other"] })),
+        ("find_text", json!({ "pattern": "fn" })),
+        ("find_symbol", json!({ "symbol": "other" })),
+        ("ask_docs", json!({ "question": "what is it?" })),
+        ("find_similar", json!({ "file": "src/lib.rs", "line": 1 })),
+        ("find_similar", json!({})),
+        ("file_outline", json!({ "file": "src/lib.rs" })),
+        ("call_graph", json!({ "symbol": "other" })),
+        ("read_code", json!({ "file": "src/lib.rs" })),
+        ("read_code", json!({ "places": ["src/lib.rs:1", "other"] })),
+        ("list_files", json!({})),
+        ("changes", json!({})),
+        ("manage_index", json!({ "action": "status" })),
+    ];
+    for (tool, arguments) in calls {
+        for path in [own.path("linked").to_str().unwrap(), root] {
+            let mut arguments = arguments.clone();
+            arguments["path"] = json!(path);
+            let text = client.text(tool, arguments.clone());
+            assert_eq!(text.matches(root).count(), 1, "{tool} {path}: {text}");
+
+            let structured = client.ask(tool, arguments);
+            assert!(structured.to_string().contains(root), "{tool} {path}: {structured:#}");
+        }
+    }
+
+    // The repository of the server, and another worktree of it, need no name.
+    own.git(["worktree", "add", "-q", own.beside("linked").to_str().unwrap()]);
+    for path in [own.path("src").to_str().unwrap(), own.beside("linked").to_str().unwrap()] {
+        let text = client.text("changes", json!({ "path": path }));
+        assert_eq!(repository_line(&text), None, "{text}");
+    }
+
+    // A server in no repository has none of its own; only a path that leads elsewhere is remarked on.
+    let nowhere = TestRepo::empty_dir();
+    nowhere.symlink("linked", root);
+    let mut client = start(&nowhere, &json!({}), &[], &[("CODEWEAVER_MCP_ALLOW", &allow)]);
+    assert_eq!(repository_line(&client.text("changes", json!({ "path": root }))), None);
+    let text = client.text("changes", json!({ "path": "linked" }));
+    assert!(repository_line(&text).is_some_and(|line| line.contains(root)), "{text}");
+}
+
 #[test]
 fn files_of_git_and_of_the_index_are_not_read() {
     let own = repo("own", true);

@@ -188,6 +188,14 @@ impl Trust {
         }
     }
 
+    /// Returns whether `codebase` is of another repository than the one of the server. If that is in none,
+    /// only a path that does not lead where it says names another one.
+    pub fn is_elsewhere(&self, codebase: &Codebase, naming: Naming) -> bool {
+        let is_own = self.is_own(&Place::new(codebase));
+        let has_own = sync::lock(&self.own).is_some();
+        !is_own && (has_own || naming == Naming::Indirect)
+    }
+
     fn refusal(
         &self,
         place: Place,

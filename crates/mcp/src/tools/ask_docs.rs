@@ -57,7 +57,7 @@ impl Tool for AskDocs {
         let mut found = call.run_query(&target, |updater| {
             ask::extractive(&target.searcher, &arguments.question, &request, MAX_PASSAGES, updater)
         })?;
-        found.warnings.extend(call.waits.take());
+        found.warnings.extend(call.warnings());
 
         follow_up(codebase, &found.index);
 

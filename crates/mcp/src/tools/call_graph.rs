@@ -117,7 +117,7 @@ impl Tool for CallGraph {
 
         let mut response =
             call.run_query(&target, |updater| Xref::new(&target.searcher).query(&request, updater))?;
-        response.warnings.extend(call.waits.take());
+        response.warnings.extend(call.warnings());
         background::update_if_due(target.codebase(), response.needs_update);
 
         let pages = Pages::new(response, note_limit);

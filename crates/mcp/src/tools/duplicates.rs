@@ -57,7 +57,7 @@ pub fn answer(
     let found = call.run_query(target, |updater| duplicates::find(searcher, &request, updater))?;
     follow_up(target.codebase(), &found.index);
 
-    let warnings = [call.waits.take(), found.warnings.clone()].concat();
+    let warnings = [call.warnings(), found.warnings.clone()].concat();
     let root = target.codebase().root();
     Ok(call.fit(found.groups.len(), limits.tokens, |n, needed| {
         let is_rest = offset + n < found.total_groups && n > 0;

@@ -75,7 +75,7 @@ impl Tool for FileOutline {
         outline.symbols.truncate(limit as usize / 8 + 1);
 
         let n_left = total_symbols.saturating_sub(offset);
-        let mut warnings: Vec<String> = link.into_iter().chain(call.waits.take()).collect();
+        let mut warnings: Vec<String> = link.into_iter().chain(call.warnings()).collect();
         loop {
             let shown = offset + outline.symbols.len();
             let next_cursor = (shown < total_symbols && !outline.symbols.is_empty())

@@ -207,7 +207,7 @@ impl Search<'_> {
         request.offset = Cursor::resume(arguments.cursor.as_deref(), &key)?;
 
         let mut response = call.run_query(target, |updater| target.searcher.search(&request, updater))?;
-        response.warnings.extend(call.waits.take());
+        response.warnings.extend(call.warnings());
         response.warnings.extend(notes);
 
         let words: Vec<String> = text::query_terms(&typed.text).into_iter().map(|term| term.term).collect();

@@ -152,7 +152,7 @@ fn similar(
 
     let mut response = call.run_query(target, |updater| target.searcher.similar(&request, updater))?;
     response.warnings.extend(link);
-    response.warnings.extend(call.waits.take());
+    response.warnings.extend(call.warnings());
 
     let page = Page { offset: request.offset, limits, key: &key, format: call.format, words: &[] };
     Ok(matches::answer(target, response, &page, &mut Shown::new()))

@@ -140,7 +140,7 @@ impl Tool for FindText {
         };
         let n_items = n_all.saturating_sub(offset).min(max).min(files.iter().map(n_items).sum());
 
-        let waits = call.waits.take();
+        let waits = call.warnings();
         let answer = call.fit(n_items, limit, |n, needed| {
             let files = first(&files, n);
             let shown = offset + n;

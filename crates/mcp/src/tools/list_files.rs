@@ -132,7 +132,7 @@ impl Tool for ListFiles {
         };
         let listing = call.run_query(&target, |_| target.searcher.list_files(&request))?;
 
-        let mut warnings = [call.waits.take(), listing.warnings.clone()].concat();
+        let mut warnings = [call.warnings(), listing.warnings.clone()].concat();
         if !listing.is_indexed {
             warnings.push("not indexed: lines are not known".to_owned());
         }

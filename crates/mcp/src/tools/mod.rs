@@ -14,7 +14,7 @@
 //! * `run`: opens the codebase by [`Call::open`], asks the library by [`Call::run_query`], and builds the
 //!   answer within the limit of [`Call::token_limit`]. The text has one line for each item and one for the
 //!   frame, and says only what is unusual ([`text::unless_fresh`], [`text::state_of`]). The warnings have
-//!   those of [`Call::waits`].
+//!   those of [`Call::warnings`].
 //! * Pages: items that do not fit are left to the next call.
 //!   [`Cursor::resume`](super::cursor::Cursor::resume) gives the number of items that earlier answers had,
 //!   [`Call::fit`] builds the largest answer within the limit, and the answer ends with [`text::more`] if
@@ -37,9 +37,10 @@ mod matches;
 mod read_code;
 mod text;
 
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, LazyLock};
-use std::time::Duration;
+use std::sync::{Arc, LazyLock, Mutex, OnceLock};
+use std::time::{Duration, Instant};
 
 use rmcp::model::{CallToolResult, ErrorData, JsonObject, Tool as ToolDescription, ToolAnnotations};
 use schemars::JsonSchema;
@@ -51,6 +52,8 @@ use codeweaver::query::view::freshness::RequestUpdate;
 use codeweaver::query::{Cancel, QueryError};
 use codeweaver::service::trust::{Naming, Purpose};
 use codeweaver::service::{Caller, Codebases, ErrorKind, Patience, Progress, Requests, ServiceError, Waits};
+use codeweaver_base::sync;
+use codeweaver_git::quoting::printed;
 use codeweaver_index::{Codebase, Lifecycle};
 
 use super::answer::{self, Answer, AnswerEnd, CallError, Format};
@@ -59,6 +62,9 @@ use super::envelope::Envelope;
 use super::schema;
 use super::target::CallTarget;
 use super::user::User;
+
+/// Maximum time for which the library works for a call. Clients give up after a minute.
+const TIME_LIMIT: Duration = Duration::from_secs(30);
 
 /// A tool; implemented by one type per tool.
 trait Tool {
@@ -212,6 +218,10 @@ pub struct Call {
     pub format: Format,
     /// The reasons for which the call has waited for its index, for the warnings of its answer.
     pub waits: Waits,
+    /// The time at which the library is to stop; set once it works.
+    pub deadline: OnceLock<Instant>,
+    /// The repository of the answer, if it is another one than that of the server.
+    pub elsewhere: Mutex<Option<PathBuf>>,
 }
 
 impl Call {
@@ -220,10 +230,22 @@ impl Call {
         self.is_cancelled.load(Ordering::Relaxed)
     }
 
-    /// The cancellation of this call, for the library.
+    /// The cancellation of this call, for the library: by the client, or because its time is up. The time
+    /// begins with the first use, after a user may have been asked.
     fn cancel(&self) -> Cancel {
         let is_cancelled = self.is_cancelled.clone();
-        Cancel::when(move || is_cancelled.load(Ordering::Relaxed))
+        let deadline = *self.deadline.get_or_init(|| Instant::now() + TIME_LIMIT);
+        Cancel::when(move || is_cancelled.load(Ordering::Relaxed) || Instant::now() > deadline)
+    }
+
+    /// The warnings that every answer begins with: its repository, if that is not the one of the server, and
+    /// the reasons for which the call has waited. A tool takes them once.
+    fn warnings(&self) -> Vec<String> {
+        let elsewhere = sync::lock(&self.elsewhere).take();
+        let repository = elsewhere.map(|root| {
+            format!("this is the repository {}, not that of the server", printed(&root.to_string_lossy()))
+        });
+        repository.into_iter().chain(self.waits.take()).collect()
     }
 
     /// The token limit of an answer: the `given` one, else that of the settings.
@@ -274,6 +296,11 @@ impl Call {
     ) -> Result<CallTarget, CallError> {
         let target = CallTarget::find(&self.codebases, path, file)?;
         let trust = &self.codebases.trust;
+
+        if trust.is_elsewhere(target.codebase(), target.naming) {
+            *sync::lock(&self.elsewhere) = Some(target.codebase().root());
+        }
+
         let Err(refusal) = trust.check(target.codebase(), purpose, target.naming) else { return Ok(target) };
 
         // A user who has declined is not asked again.
@@ -324,6 +351,14 @@ impl Call {
         let mut error = self.waits.explain(error);
         let codebase = target.codebase();
         let root = codebase.root();
+
+        if error.kind == ErrorKind::Cancelled && !self.is_stopped() {
+            let message = format!(
+                "the answer took too long: it was not done within {} s; narrow it, for example with `paths`",
+                TIME_LIMIT.as_secs()
+            );
+            return CallError::failed(message, Some(root));
+        }
 
         if error.kind == ErrorKind::Cancelled {
             tracing::info!(component = "mcp", operation = "stop", codebase_root = %root.display(), "a cancelled call has ended");

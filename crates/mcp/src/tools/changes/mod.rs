@@ -101,7 +101,7 @@ impl Tool for ChangesTool {
         let mut gathered = call.run_query(&target, |updater| {
             target.searcher.changes(&request, updater, |changes| gathering.gather(changes))
         })?;
-        gathered.warnings.extend(call.waits.take());
+        gathered.warnings.extend(call.warnings());
 
         // A path without changes may be misspelt.
         if gathered.items.is_empty() && offset == 0 {

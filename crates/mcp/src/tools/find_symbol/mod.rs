@@ -102,7 +102,7 @@ impl Tool for FindSymbol {
 
         let root = codebase.root();
         let is_code_only = code_only.unwrap_or(false);
-        let waits = call.waits.take();
+        let waits = call.warnings();
         let page = Page { looked: &looked, freshness, rev: rev.as_deref(), root, is_code_only, waits };
 
         // A list of definitions has pages only if the call has one name.

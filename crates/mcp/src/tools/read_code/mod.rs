@@ -116,7 +116,7 @@ fn read_file(file: &str, arguments: &Arguments, call: &Call) -> Result<Answer<On
     }
     background::update_if_due(target.codebase(), is_behind);
 
-    let notes: Vec<String> = link.into_iter().chain(call.waits.take()).collect();
+    let notes: Vec<String> = link.into_iter().chain(call.warnings()).collect();
     let mut warnings = notes.clone();
     loop {
         warnings.extend(text.note().filter(|_| text.ends_within_line()));

@@ -108,7 +108,7 @@ pub(super) fn read(
     let frame = if call.format == Format::Json { FRAME_TOKENS } else { NOTE_TOKENS };
     let mut left = arguments.token_limit.unwrap_or(DEFAULT_TOKENS).saturating_sub(frame);
     let (mut text, mut shown) = (String::new(), Vec::new());
-    let mut warnings = call.waits.take();
+    let mut warnings = call.warnings();
     let n_parts = parts.len();
     for (i, part) in parts.into_iter().enumerate() {
         let share = left / (n_parts - i) as u32;
