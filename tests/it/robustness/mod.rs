@@ -8,6 +8,7 @@ mod crashes;
 mod damage;
 mod damage_served;
 mod faults;
+mod fsync;
 mod hidden_characters;
 mod hostile_input;
 mod hostile_repository;
