@@ -4,9 +4,11 @@
 //! `CODEWEAVER_TOKEN_WORDS` is the number of words that are asked; the long form of the campaign asks 10,000.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use serde_json::json;
 
+use codeweaver_git::{Repo, TreeLookup, entry_at, is_in_tree};
 use codeweaver_testkit::{TestRepo, program};
 
 use crate::support::server::Server;
@@ -153,8 +155,8 @@ fn repositories(dir: &TestRepo, words: &[String]) {
     }
 }
 
-/// A server of a catalogue with these members, for a token that may see `pub`.
-fn serve(dir: &TestRepo, name: &str, members: &[&str]) -> Server {
+/// A catalogue with these members.
+fn catalogue(dir: &TestRepo, name: &str, members: &[&str]) -> String {
     let catalogue = dir.path(name).to_str().unwrap().to_owned();
     dir.codeweaver(["catalogue", "init", &catalogue]).success();
     for member in members {
@@ -162,6 +164,12 @@ fn serve(dir: &TestRepo, name: &str, members: &[&str]) -> Server {
         let args = ["catalogue", "add", "--catalogue", &catalogue, "--name", member, path.to_str().unwrap()];
         dir.codeweaver(args).success();
     }
+    catalogue
+}
+
+/// A server of a catalogue with these members, for a token that may see `pub`.
+fn serve(dir: &TestRepo, name: &str, members: &[&str]) -> Server {
+    let catalogue = catalogue(dir, name, members);
 
     let tokens = dir.path("tokens");
     std::fs::write(&tokens, format!("{TOKEN} pub\n")).unwrap();
@@ -221,6 +229,32 @@ fn a_limited_token_is_answered_as_if_there_were_nothing_else() {
             (answer(&whole, "w-catalogue", &request), answer(&never, "n-catalogue", &request));
         assert_eq!(with, without, "seed {SEED}, {request}");
     }
+}
+
+#[test]
+fn paths_of_a_limited_catalogue_are_looked_up_among_the_visible_ones() {
+    let dir = TestRepo::empty_dir();
+    repositories(&dir, &made_up_words(2));
+    let all = catalogue(&dir, "all.git", &["secret/vault", "pub/docs"]);
+    let all = Repo::discover_named(Path::new(&all)).unwrap();
+    let tree = all.head().unwrap().tree.unwrap();
+    let limited = all.limited_to(Box::new(|name| name.starts_with("pub/")));
+
+    let (mut shown, mut known) =
+        (TreeLookup::open(&limited, tree).unwrap(), TreeLookup::open(&all, tree).unwrap());
+    let is_found = |lookup: &mut TreeLookup, path: &str| lookup.find(path.into()).unwrap().is_some();
+    assert!(is_found(&mut shown, "pub/docs/src/fetch.rs") && is_found(&mut known, "pub/docs/src/fetch.rs"));
+    for path in ["secret/vault/src/keys.rs", "secret/vault/notes.md", "secret/vault/id.pem"] {
+        assert!(is_found(&mut known, path), "{path}");
+        assert!(!is_found(&mut shown, path), "{path}");
+        assert_eq!(entry_at(&limited, &tree, path.into()).unwrap(), None, "{path}");
+        assert!(!is_in_tree(&limited, &tree, path.into()).unwrap(), "{path}");
+    }
+    for path in [".codeweaver-catalogue", "secret", "pub/docs/../../secret/vault/notes.md", "secret/none"] {
+        assert!(!is_found(&mut shown, path), "{path}");
+    }
+    // After a look-up that was refused, the directories on the way to it are as hidden as before.
+    assert!(is_found(&mut shown, "pub/docs/guide.md") && !is_found(&mut shown, "secret/vault/notes.md"));
 }
 
 #[test]
