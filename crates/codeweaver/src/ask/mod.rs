@@ -3,7 +3,7 @@
 //! The modules in the order in which a question passes through them:
 //!
 //! * [`question`]: the kind of answer that it asks for.
-//! * [`units`]: the sentences and code blocks of the documents that were retrieved.
+//! * [`units`]: the `sentences` and code blocks of the documents that were retrieved.
 //! * [`extract`]: the units that answer it, by their words, their `form` and their
 //!   `audience`, and the passages around them.
 //! * [`mod@readable`]: quotes as people read them, without their `inline` markup.
@@ -28,6 +28,7 @@ mod generated;
 mod inline;
 pub mod question;
 pub mod readable;
+mod sentences;
 pub mod serve;
 pub mod units;
 

@@ -7,6 +7,8 @@ use std::ops::Range;
 
 use codeweaver_chunk::document::{self, DocumentCode, DocumentSection};
 
+use super::sentences::sentences;
+
 /// The kind of a unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UnitKind {
@@ -262,52 +264,6 @@ fn is_unread(content: &str) -> bool {
         || is_shortcode
         || content.starts_with(".. ") && content.contains("::")
         || !content.chars().any(char::is_alphanumeric)
-}
-
-/// The sentences of a paragraph. Full stops in code spans, abbreviations, numbers and names do not end one.
-fn sentences(text: &str, range: Range<usize>) -> Vec<Range<usize>> {
-    let paragraph = &text[range.clone()];
-    let (mut found, mut start, mut in_code) = (Vec::new(), 0, false);
-    let mut characters = paragraph.char_indices().peekable();
-
-    while let Some((at, c)) = characters.next() {
-        if c == '`' {
-            in_code = !in_code;
-        }
-        if in_code || !matches!(c, '.' | '!' | '?') {
-            continue;
-        }
-
-        let mut end = at + c.len_utf8();
-        // Brackets, quotation marks and emphasis that close the sentence belong to it.
-        while let Some(&(next, closing)) = characters.peek() {
-            if !matches!(closing, ')' | ']' | '"' | '\'' | '*' | '_' | '”' | '’' | '.' | '!' | '?') {
-                break;
-            }
-            end = next + closing.len_utf8();
-            characters.next();
-        }
-
-        let rest = &paragraph[end..];
-        let is_separated = rest.starts_with(char::is_whitespace);
-        let begins = rest.trim_start().chars().next();
-        let begins_sentence = begins.is_some_and(|first| !first.is_lowercase());
-        if is_separated && begins_sentence && !(c == '.' && ends_in_abbreviation(&paragraph[start..at])) {
-            found.push(range.start + start..range.start + end);
-            start = end;
-        }
-    }
-
-    found.push(range.start + start..range.end);
-    found
-}
-
-/// Returns whether the word before a full stop is one that does not end a sentence.
-fn ends_in_abbreviation(before: &str) -> bool {
-    let word = before.rsplit(|c: char| c.is_whitespace() || c == '(').next().unwrap_or_default();
-    let is_initial = word.chars().count() == 1 && word.chars().all(char::is_alphabetic);
-    let known = ["e.g", "i.e", "cf", "vs", "etc", "approx", "no", "fig", "mr", "dr", "st"];
-    is_initial || known.contains(&word.to_ascii_lowercase().as_str())
 }
 
 /// `range` without white space at its ends.
