@@ -141,6 +141,7 @@ fn scenario_track_per_file_metadata_in_manifest() {
         assert_eq!(record["size_bytes"], bytes.len(), "{path}");
         assert_eq!(record["blake3"], blake3::hash(&bytes).to_hex().to_string(), "{path}");
         assert!(record["mtime_ns"].as_i64().unwrap() > 0);
+        assert_eq!(record["chunks"].as_array().map(Vec::len), Some(1), "{record:#}");
     }
 }
 
@@ -199,6 +200,44 @@ fn scenario_assign_stable_chunk_identifiers() {
     for part in ["answer", "passages", "sources"] {
         assert_eq!(first[part], second[part]);
     }
+}
+
+/// A file that has not changed keeps the identifiers of its chunks: in an update, after a new time alone, and
+/// in an index that is built from nothing. Those of a file that has changed are others.
+#[test]
+fn chunk_identifiers_are_stable_over_rebuilds() {
+    let place = place();
+    let sections: String =
+        (0..9).map(|n| format!("## Part {n}\n\n{}\n\n", "Some words. ".repeat(70))).collect();
+    place.write("notes/long.md", format!("# Long\n\n{sections}"));
+    let chunks = |name: &str| -> Vec<(String, Vec<String>)> {
+        let text = std::fs::read_to_string(manifest(&place, name)).unwrap();
+        let manifest: Value = serde_json::from_str(&text).unwrap();
+        let files = manifest["files"].as_object().unwrap();
+        let ids = |record: &Value| serde_json::from_value(record["chunks"].clone()).unwrap();
+        files.iter().map(|(path, record)| (path.clone(), ids(record))).collect()
+    };
+
+    docs(&place, &["add", "notes", "notes"]);
+    let first = chunks("notes");
+    let long = &first.iter().find(|(path, _)| path.ends_with("long.md")).unwrap().1;
+    let distinct: std::collections::BTreeSet<&String> = long.iter().collect();
+    assert!(long.len() >= 9 && distinct.len() == long.len(), "{long:?}");
+    assert!(long.iter().all(|id| id.len() == 32), "{long:?}");
+
+    place.set_mtime("notes/long.md", 1_000_000_000);
+    docs(&place, &["update", "notes"]);
+    assert_eq!(chunks("notes"), first);
+
+    place.write("notes/house.md", "# House\n\nThe rent is due on the first Friday of the month.\n");
+    docs(&place, &["update", "notes"]);
+    let changed: Vec<_> = first.iter().zip(chunks("notes")).filter(|(a, b)| **a != *b).collect();
+    assert!(matches!(&changed[..], [((path, _), _)] if path.ends_with("house.md")), "{changed:#?}");
+
+    let before = chunks("notes");
+    docs(&place, &["remove", "notes"]);
+    docs(&place, &["add", "notes", "notes"]);
+    assert_eq!(chunks("notes"), before);
 }
 
 /// Processes that ask at the same time wait for each other's look at the files.

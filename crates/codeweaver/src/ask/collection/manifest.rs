@@ -9,12 +9,9 @@ use serde::{Deserialize, Serialize};
 use codeweaver_base::durable::Replacement;
 
 /// Version of the format. A manifest of another version is treated as missing.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// The contents of `manifest.json`.
-///
-/// Chunks are not listed: they belong to the contents of a file, so known contents have known chunks, and a
-/// deleted file leaves none behind.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
     /// As given, absolute.
@@ -31,6 +28,9 @@ pub struct FileRecord {
     pub size_bytes: u64,
     /// Hash of the contents; empty if they were not read.
     pub blake3: String,
+    /// Identifiers of its chunks, in order of position. They depend on the contents alone, so a file that has
+    /// not changed keeps them in a new index.
+    pub chunks: Vec<String>,
 }
 
 impl FileRecord {

@@ -6,12 +6,13 @@
 //! without the leading slash.
 //!
 //! * `scan`: the documents in the directories, with their times.
-//! * [`manifest`]: the versions of the files that were indexed.
+//! * [`manifest`]: the versions of the files that were indexed, with the identifiers of their `chunks`.
 //!
 //! An update is atomic: the branch, the index and the manifest are replaced one after the other, and each is
 //! valid without the next. The next update completes an interrupted one. The repository is created beside its
 //! place and renamed, and renamed before it is removed, so that there is a whole one or none.
 
+mod chunks;
 pub mod manifest;
 mod scan;
 
@@ -250,7 +251,7 @@ impl Collection {
 
         let git_dir = self.git_dir();
         let private = PrivateRepo::open(&git_dir, lock.file())?;
-        let files = import(private, &scan.files, old, &mut report)?;
+        let mut files = import(private, &scan.files, old, &mut report)?;
 
         // The snapshot is checked too, since an unchanged manifest does not show that the index is still
         // there.
@@ -259,6 +260,7 @@ impl Collection {
         if has_changed || report.rebuilt || !codebase.has_snapshot(&target) {
             let updated = updater::run(&codebase, &target, UpdateOptions::default(), progress)?;
             report.embedded_chunks = updated.embedded_chunks;
+            name_chunks(&mut files, chunks::identifiers(&codebase, &target)?);
         }
 
         let manifest = Manifest { directories, files };
@@ -382,11 +384,12 @@ fn import(
             continue;
         };
 
-        let record = FileRecord { blake3: blake3::hash(&bytes).to_hex().to_string(), ..record.clone() };
-        let has_same_bytes = known.is_some_and(|known| known.blake3 == record.blake3);
-        files.insert(path.clone(), record);
+        let blake3 = blake3::hash(&bytes).to_hex().to_string();
+        let same = known.filter(|known| known.blake3 == blake3);
+        let chunks = same.map(|known| known.chunks.clone()).unwrap_or_default();
+        files.insert(path.clone(), FileRecord { blake3, chunks, ..record.clone() });
         // Only the time has changed, so the blob is in the repository already.
-        if has_same_bytes {
+        if same.is_some() {
             continue;
         }
 
@@ -413,6 +416,14 @@ fn import(
     }
 
     Ok(files)
+}
+
+/// Records the identifiers of the chunks of each file, which `by_path` has by the path in the repository. A
+/// file without chunks, such as an empty one, may be missing there.
+fn name_chunks(files: &mut BTreeMap<PathBuf, FileRecord>, mut by_path: BTreeMap<Vec<u8>, Vec<String>>) {
+    for (path, record) in files {
+        record.chunks = by_path.remove(&repository_path(path)).unwrap_or_default();
+    }
 }
 
 /// The absolute path in an environment variable; `None` if it has no such path.

@@ -112,7 +112,7 @@ fn walk(directory: &Path, max_bytes: u64, max_files: usize, found: &mut Scan) ->
 fn record(metadata: &Metadata) -> FileRecord {
     let since = metadata.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
     let mtime_ns = since.map_or(0, |since| u64::try_from(since.as_nanos()).unwrap_or(u64::MAX));
-    FileRecord { mtime_ns, size_bytes: metadata.len(), blake3: String::new() }
+    FileRecord { mtime_ns, size_bytes: metadata.len(), ..FileRecord::default() }
 }
 
 #[cfg(test)]
