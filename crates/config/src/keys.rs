@@ -98,7 +98,7 @@ static KEYS: &[KeySpec] = &[
     key!("policy.include_generated_docs", policy.include_generated_docs, Bool, SHARED,
         "Index the output of documentation generators such as Javadoc, Dokka, Doxygen and Sphinx."),
     key!("model.name", model.name, Text, USER,
-        "Embedding model: `builtin`, or the name of a transformer such as `bge-small-en-v1.5` or of a static model such as `potion-base-8m`."),
+        "Embedding model: `builtin`, or the name of a transformer such as `bge-small-en-v1.5` or of a static model such as `potion-base-8m`. Beside an API, the variable is also accepted as `MARKDOWN_QA_EMBEDDING_MODEL`."),
     key!("model.path", model.path, Path, USER,
         "Directory with the files of the model. Transformer: `model.onnx`, `tokenizer.json`, `config.json`, `special_tokens_map.json`, `tokenizer_config.json`. Static model (model2vec): `model.safetensors`, `tokenizer.json`."),
     key!("model.ort_library", model.ort_library, Path, USER,

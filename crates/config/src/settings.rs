@@ -284,6 +284,9 @@ pub struct AskSettings {
     pub api_base_url: Option<String>,
     /// Command whose output is the key of the API; none if the key is in the environment.
     pub api_key_command: Option<String>,
+    /// Key of the API in the file of the compatible program. It is no setting, so that it is not printed.
+    #[serde(skip)]
+    pub api_key: Option<ApiKey>,
     /// Name of the language model.
     pub llm_model: String,
     /// Time that the API may take to respond and between two parts of its answer.
@@ -304,6 +307,7 @@ impl Default for AskSettings {
             min_relevance: 0.6,
             api_base_url: None,
             api_key_command: None,
+            api_key: None,
             llm_model: "qwen-flash".to_owned(),
             timeout_ms: 30_000,
 
@@ -312,6 +316,27 @@ impl Default for AskSettings {
             index_name: "default".to_owned(),
             reload_interval: 300,
         }
+    }
+}
+
+/// The key of an API, which no message shows.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ApiKey(String);
+
+impl ApiKey {
+    pub fn new(key: String) -> ApiKey {
+        ApiKey(key)
+    }
+
+    /// The key itself, for the request.
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl std::fmt::Debug for ApiKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("ApiKey(…)")
     }
 }
 

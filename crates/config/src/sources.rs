@@ -8,6 +8,11 @@ pub(super) const ENVIRONMENT_PREFIX: &str = "CODEWEAVER_";
 /// Environment variable with the key of the API that words the answers of `ask`. Not a setting, because
 /// settings are stored in files and printed.
 pub const ASK_KEY_VARIABLE: &str = "CODEWEAVER_ASK_API_KEY";
+/// Environment variable with the path of a settings file that is read instead of those of the user.
+pub const CONFIG_FILE_VARIABLE: &str = "CODEWEAVER_CONFIG_FILE";
+/// Environment variable of the compatible program with the name of its embedding model. It counts only beside
+/// an embedding API, since other models are not known by the names that an API uses.
+pub(super) const COMPATIBLE_MODEL: &str = "MARKDOWN_QA_EMBEDDING_MODEL";
 /// Compatible spellings of variables, each with the own spelling, which wins if both are set. They are the
 /// names of another program that answers questions from Markdown, so that one environment serves both.
 pub(super) const COMPATIBLE: &[(&str, &str)] = &[
@@ -23,6 +28,12 @@ pub struct Sources {
     pub repository_file: Option<PathBuf>,
     /// The TOML file of the user, which YAML may stand beside.
     pub user_file: Option<PathBuf>,
+    /// The TOML file of the program with the [`COMPATIBLE`] variables, which YAML may stand beside. It ranks
+    /// below `user_file`.
+    pub compatible_file: Option<PathBuf>,
+    /// A file that the user has named. It is read instead of the two above, whatever stands beside it, and
+    /// ranks above the file of the repository.
+    pub named_file: Option<PathBuf>,
     /// Names with their values: `CODEWEAVER_SECTION_KEY`, [`COMPATIBLE`] spellings, and `HOME` for paths that
     /// begin with `~/`.
     pub environment: Vec<(String, String)>,
@@ -43,13 +54,16 @@ impl Sources {
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
             .filter(|(name, _)| {
                 let is_compatible = COMPATIBLE.iter().any(|(compatible, _)| compatible == name);
-                name == "HOME" || name.starts_with(ENVIRONMENT_PREFIX) || is_compatible
+                let is_own = name == "HOME" || name.starts_with(ENVIRONMENT_PREFIX);
+                is_own || is_compatible || name == COMPATIBLE_MODEL
             })
             .collect();
 
         Self {
             repository_file: worktree_root.map(|root| root.join(REPOSITORY_FILE_NAME)),
             user_file: config_home.map(|home| home.join("codeweaver").join("config.toml")),
+            compatible_file: directory_variable("HOME").map(|home| home.join(".md-qa").join("config.toml")),
+            named_file: directory_variable(CONFIG_FILE_VARIABLE),
             environment,
             overrides: Vec::new(),
         }
@@ -57,8 +71,17 @@ impl Sources {
 
     /// Returns every path at which a settings file is read if it exists.
     pub fn paths(&self) -> Vec<PathBuf> {
-        let files = [&self.repository_file, &self.user_file];
-        files.into_iter().flatten().flat_map(|file| files::candidates(file)).collect()
+        let of_user = match &self.named_file {
+            Some(file) => vec![file.clone()],
+            None => [&self.compatible_file, &self.user_file]
+                .into_iter()
+                .flatten()
+                .flat_map(|file| files::candidates(file))
+                .collect(),
+        };
+
+        let of_repository = self.repository_file.iter().flat_map(|file| files::candidates(file));
+        of_repository.chain(of_user).collect()
     }
 }
 

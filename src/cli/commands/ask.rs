@@ -12,7 +12,8 @@ use codeweaver::ask::api::{Api, NAMES, key_of_environment};
 use codeweaver::ask::collection::{self, Collections};
 use codeweaver::query::Searcher;
 use codeweaver::service::follow_up;
-use codeweaver_config::AskSettings;
+use codeweaver_config::{AskSettings, Settings, Sources};
+use codeweaver_git::GitError;
 use codeweaver_index::Codebase;
 use codeweaver_index::progress::Silent;
 
@@ -47,7 +48,8 @@ pub struct AskArgs {
     /// Ask further questions, one a line, until `quit` or Ctrl+C
     #[arg(long)]
     interactive: bool,
-    /// Ask this server (see `serve`) instead of this process
+    /// Ask this server (see `serve`) instead of this process [default outside of a repository:
+    /// ws://localhost:8765]
     #[arg(
         long,
         value_name = "URL",
@@ -78,13 +80,44 @@ pub fn run(args: AskArgs, context: &Context) -> Result<ExitCode, CliError> {
         ));
     }
 
-    if let Some(url) = &args.server {
-        let mut connection = Connection::open(url, args.index.as_deref(), context)?;
+    let default = if args.server.is_none() { default_server(&args, context)? } else { None };
+    if let Some(url) = args.server.as_ref().or(default.as_ref()) {
+        let connection = Connection::open(url, args.index.as_deref(), context);
+        let mut connection = connection.map_err(|error| match default.is_some() {
+            true => nothing_to_ask(url, error),
+            false => error,
+        })?;
         return conversation(&args, &question, context, &mut |question| connection.ask(question, args.json));
     }
 
     let local = Local::open(&args, context)?;
     conversation(&args, &question, context, &mut |question| local.ask(question))
+}
+
+/// The server that is asked where there is nothing else to ask: outside of a repository, if no documents are
+/// named. It is that of `serve --ask` on this machine.
+fn default_server(args: &AskArgs, context: &Context) -> Result<Option<String>, CliError> {
+    let names_documents = args.index.is_some() || !args.dir.is_empty() || context.is_explicit;
+    if names_documents || args.extractive || !is_outside(context) {
+        return Ok(None);
+    }
+
+    let settings = Settings::load(&Sources::discover(None))?.settings;
+    Ok(Some(format!("ws://localhost:{}", settings.ask.port)))
+}
+
+/// Whether the current directory is in no repository.
+fn is_outside(context: &Context) -> bool {
+    matches!(context.repo(), Err(GitError::NotARepository { .. }))
+}
+
+/// The error of a default server that cannot be reached.
+fn nothing_to_ask(url: &str, error: CliError) -> CliError {
+    CliError::new(
+        format!("there is no repository here, and no server at {}", safe(url)),
+        error.why,
+        "ask about a directory with --dir DIR, or start `git codeweaver serve --ask --dir DIR`",
+    )
 }
 
 /// Asks the question, and with `--interactive` further questions, until `quit`, Ctrl+C or the end of the

@@ -1,7 +1,7 @@
 //! `serve`: a search page, an API, MCP over HTTP, health and metrics; or questions over WebSocket.
 
 use std::net::{IpAddr, Ipv4Addr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,6 +9,7 @@ use std::time::Duration;
 use clap::Args;
 
 use codeweaver::ask::serve as questions;
+use codeweaver_config::CONFIG_FILE_VARIABLE;
 use codeweaver_serve::{self as serve, Event, Options, PORT, ServeError, TokenError, Tokens};
 
 use super::docs::absolute;
@@ -20,6 +21,7 @@ const EXAMPLES: &str = "\
 Examples:
   git codeweaver serve                             the page of this repository: http://127.0.0.1:9328/
   git codeweaver serve --catalogue ~/all.git       the pages of many repositories, see `git codeweaver catalogue`
+  git codeweaver serve -p ~/src/shop -c shop.toml --debug
   git codeweaver serve --host 0.0.0.0 --token-file ~/token --allow-host code.example
   curl 'localhost:9328/api/search?q=retry+with+backoff'
   git codeweaver serve --ask                       questions about the documents of this repository
@@ -29,7 +31,7 @@ Examples:
 Unless told otherwise, the server listens on this machine only. docs/serve.md describes the page, the API, health
 and metrics, docs/ask.md the protocol of questions.";
 
-/// Serve a search page, an API and MCP over HTTP
+/// Serve a search page, an API and MCP over HTTP (also `server`)
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct ServeArgs {
@@ -52,6 +54,9 @@ pub struct ServeArgs {
     /// Build the index anew before it is served
     #[arg(long)]
     reindex: bool,
+    /// Settings file to read instead of your own; it overrides that of the repository
+    #[arg(short, long, value_name = "FILE")]
+    config: Option<PathBuf>,
     /// Answer questions about documents over WebSocket instead, as `ask`
     #[arg(long)]
     ask: bool,
@@ -69,9 +74,6 @@ struct QuestionArgs {
     /// Serve this collection as well (see `docs`); can be repeated
     #[arg(long, value_name = "NAME", requires = "ask")]
     index: Vec<String>,
-    /// File with the settings of the section `ask`, instead of the user's configuration
-    #[arg(short, long, value_name = "FILE", requires = "ask")]
-    config: Option<PathBuf>,
     /// Name of the index that queries without a name ask [default: default]
     #[arg(long, value_name = "NAME", requires = "ask")]
     index_name: Option<String>,
@@ -84,8 +86,11 @@ pub fn run(args: ServeArgs, context: &Context) -> Result<ExitCode, CliError> {
     if args.ask {
         return answer_questions(args, context);
     }
-    // Reports a wrong directory, and warns about its settings, before the server starts.
+    if let Some(file) = &args.config {
+        read_settings_from(file)?;
+    }
 
+    // Reports a wrong directory, and warns about its settings, before the server starts.
     drop(context.codebase()?);
 
     let options = Options {
@@ -109,8 +114,41 @@ pub fn run(args: ServeArgs, context: &Context) -> Result<ExitCode, CliError> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Makes `file` the settings file of this process and of those that it starts. For that, the program is executed
+/// again with the name of the file in its environment, unless it is there already.
+fn read_settings_from(file: &Path) -> Result<(), CliError> {
+    let file = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
+    if std::env::var_os(CONFIG_FILE_VARIABLE).is_some_and(|set| set == file) {
+        return Ok(());
+    }
+
+    execute_again(&file).map_err(|error| {
+        CliError::new(
+            "the settings file cannot be used",
+            error.to_string(),
+            format!("set {CONFIG_FILE_VARIABLE} to {} instead of --config", file.display()),
+        )
+    })
+}
+
+#[cfg(unix)]
+fn execute_again(file: &Path) -> std::io::Result<()> {
+    use std::os::unix::process::CommandExt as _;
+    let mut command = std::process::Command::new(std::env::current_exe()?);
+    Err(command.args(std::env::args_os().skip(1)).env(CONFIG_FILE_VARIABLE, file).exec())
+}
+
+#[cfg(not(unix))]
+fn execute_again(_file: &Path) -> std::io::Result<()> {
+    Err(std::io::Error::other("this system cannot execute a program in the same process"))
+}
+
 /// Serves questions about documents.
 fn answer_questions(args: ServeArgs, context: &Context) -> Result<ExitCode, CliError> {
+    if !context.dir.is_dir() {
+        return Err(CliError::no_such_directory(&context.dir));
+    }
+
     let given = [
         ("ask.port", args.port.map(|port| port.to_string())),
         ("ask.index_name", args.questions.index_name),
@@ -123,7 +161,7 @@ fn answer_questions(args: ServeArgs, context: &Context) -> Result<ExitCode, CliE
         repository: context.dir.clone(),
         directories: absolute(&args.questions.dir),
         collections: args.questions.index,
-        config: args.questions.config,
+        config: args.config,
         reindex: args.reindex,
         overrides,
     };

@@ -247,6 +247,32 @@ fn scenario_configure_api_settings() {
     assert!(requests[0].head.contains("Bearer from-command"), "{}", requests[0].head);
 }
 
+/// The file of the compatible program has an API with its key, which no other address gets.
+#[test]
+fn the_api_of_the_compatible_program_is_used() {
+    let server = Server::start(vec![Reply::Stream(GOOD.to_vec())]);
+    let repo = TestRepo::with_files(&[("docs/guide.md", GUIDE)]);
+    repo.codeweaver(["init", "--no-hooks"]).success();
+    let file = repo.beside("home/.md-qa/config.yaml");
+    std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+    let api = format!("api:\n  base_url: {}\n  api_key: sk-of-file\n  llm_model: of-file\n", server.url);
+    std::fs::write(&file, api).unwrap();
+
+    ask(&repo).success().says(&["Run `program hooks disable` [1]."]);
+    let request = server.requests.lock().unwrap().pop().unwrap();
+    assert_eq!(request.json()["model"], "of-file");
+    assert!(request.head.contains("Bearer sk-of-file"), "{}", request.head);
+    let shown = repo.codeweaver(["config", "--show"]);
+    assert!(shown.success().stdout().contains(".md-qa/config.yaml:2"), "{}", shown.explain());
+    assert!(!shown.stdout().contains("sk-of-file"), "{}", shown.explain());
+
+    let elsewhere = repo.env("CODEWEAVER_ASK_API_BASE_URL", &server.url);
+    std::fs::write(&file, "api:\n  api_key: sk-of-file\n").unwrap();
+    ask(&elsewhere).success().says(&["Run `program hooks disable` [1]."]);
+    let request = server.requests.lock().unwrap().pop().unwrap();
+    assert!(!request.head.contains("sk-of-file"), "{}", request.head);
+}
+
 /// A repository cannot make its users send questions and documents to a server of its choice.
 #[test]
 fn a_repository_cannot_turn_the_model_on() {

@@ -332,6 +332,21 @@ fn a_server_without_documents_says_so() {
         .says(&["without documents", "No relevant information found"]);
 }
 
+/// Without directories and outside of a repository, the server starts, and has nothing to answer from.
+#[test]
+fn a_server_without_directories_starts_without_content() {
+    let place = TestRepo::empty_dir();
+    let server = Server::start(&place, &[]);
+    server.wait_for("Ready: 0 documents");
+    let mut client = server.connect();
+    assert_eq!(client.receive(), json!({ "type": "status", "status": "no_content" }));
+    assert_eq!(client.ask("anything"), [json!({ "type": "status", "status": "no_content" })]);
+    place
+        .codeweaver(["serve", "--ask", "--port", "0", "-p", "gone"])
+        .fails(2)
+        .is_an_error("gone is not a directory", "check the path");
+}
+
 /// A failure to load at the start ends the server.
 #[test]
 fn scenario_load_index_at_server_startup() {
@@ -471,6 +486,40 @@ fn a_configuration_file_can_be_named() {
     missing.fails(2).says(&["no.toml"]);
 }
 
+/// What stands beside a file that was named has no meaning.
+#[test]
+fn a_named_configuration_file_may_have_siblings() {
+    let place = TestRepo::empty_dir();
+    place.write("notes/house.md", "# House\n\nThe rent is due on the third working day.\n");
+    place.write("qa.toml", format!("[ask]\ndirectories = [\"{}\"]\n", place.path("notes").display()));
+    place.write("qa.yaml", "services: {}\n");
+    let server = Server::ready(&place, &["-c", "qa.toml"]);
+    let mut client = server.connect();
+    client.receive();
+    assert!(text(&client.ask("when is the rent due")).starts_with("The rent"));
+}
+
+/// The file of the program that the protocol comes from: directories, name and interval are those of this
+/// server, unknown sections are left alone, and the file is watched.
+#[test]
+fn the_configuration_of_the_compatible_program_is_read() {
+    let place = TestRepo::empty_dir();
+    place.write("notes/house.md", "# House\n\nThe rent is due on the third working day.\n");
+    let file = place.beside("home/.md-qa/config.yaml");
+    std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+    let directories = format!("server:\n  directories: [\"{}\"]\n", place.path("notes").display());
+    std::fs::write(&file, format!("{directories}  index_name: team\ngui:\n  theme: dark\n")).unwrap();
+    let server = Server::ready(&place, &[]);
+    let mut client = server.connect();
+    client.receive();
+    client.send(r#"{"type":"query","question":"when is the rent due","index":"team"}"#);
+    assert_eq!(client.receive(), json!({ "type": "stream_start" }));
+    assert!(client.receive()["chunk"].as_str().unwrap().starts_with("The rent is due"));
+
+    std::fs::write(&file, "server:\n  reload_interval: often\n").unwrap();
+    server.wait_for("the old settings stay");
+}
+
 /// `--reindex` embeds what is known once more; the answers are the same.
 #[test]
 fn indexes_are_built_again_on_request() {
@@ -589,6 +638,31 @@ fn scenario_handle_server_unavailable() {
     repo.codeweaver(["ask", "--server", "localhost", "hooks"])
         .fails(2)
         .is_an_error("not the address of a server", "ws://");
+}
+
+/// Where there is no repository and no directory is named, the client asks the server on this machine.
+#[test]
+fn outside_of_a_repository_the_client_asks_the_server() {
+    let repo = repo();
+    let server = Server::ready(&repo, &[]);
+    let port = server.address().rsplit_once(':').unwrap().1;
+    let outside = TestRepo::empty_dir().env("CODEWEAVER_ASK_PORT", port);
+    outside
+        .codeweaver(["ask", "how do I turn hooks off"])
+        .success()
+        .says(&[&format!("Connected to ws://localhost:{port} (ready)"), "program hooks disable"]);
+
+    drop(server);
+    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().to_string();
+    let nothing = TestRepo::empty_dir().env("CODEWEAVER_ASK_PORT", &free);
+    nothing.codeweaver(["ask", "hooks"]).fails(2).is_an_error(
+        &format!("there is no repository here, and no server at ws://localhost:{free}"),
+        "git codeweaver serve --ask",
+    );
+    nothing
+        .codeweaver(["ask", "--extractive", "hooks"])
+        .fails(2)
+        .is_an_error("not in a git repository", "init");
 }
 
 /// A server that answers in one message is understood as well.

@@ -39,7 +39,8 @@ const MAX_LINE_BYTES: u64 = 1024 * 1024;
 pub struct Api(Endpoint);
 
 impl Api {
-    /// The API of the settings; `None` if none is configured. `key` is that of [`key_of_environment`].
+    /// The API of the settings; `None` if none is configured. `key` is that of [`key_of_environment`], which
+    /// the one of the settings replaces: files override the environment.
     ///
     /// # Errors
     /// Those of [`Endpoint::open`].
@@ -48,7 +49,7 @@ impl Api {
             names: &NAMES,
             base_url: settings.api_base_url.as_deref(),
             model: &settings.llm_model,
-            key,
+            key: settings.api_key.as_ref().map(|key| key.expose().to_owned()).or(key),
             key_command: settings.api_key_command.as_deref(),
             timeout: Duration::from_millis(settings.timeout_ms),
         });

@@ -1,6 +1,7 @@
 //! Loads settings from all sources, with their origins, and lists all problems.
 
 mod assignment;
+mod compatible;
 #[cfg(test)]
 mod tests;
 mod walk;
@@ -17,9 +18,10 @@ use super::loaded::Loaded;
 use super::origin::Origin;
 use super::settings::Settings;
 use super::sources::{ASK_KEY_VARIABLE, COMPATIBLE, ENVIRONMENT_PREFIX, Sources};
-use super::tree::Position;
+use super::tree::{Entry, Position};
 use super::value::{KeyKind, Value, ValueError};
 use super::{toml, yaml};
+use compatible::Compatible;
 use walk::FileWalk;
 
 pub(super) use assignment::check_assignment;
@@ -27,8 +29,8 @@ pub(super) use assignment::check_assignment;
 const MAX_PROBLEMS: usize = 20;
 
 impl Settings {
-    /// Loads all sources, from lowest to highest precedence: defaults, environment, user file, repository
-    /// file, overrides.
+    /// Loads all sources, from lowest to highest precedence: defaults, environment, file of the compatible
+    /// program, user file, repository file, named file, overrides.
     ///
     /// # Errors
     /// All problems found (at most 20), each with its file and line. A repository file that is not a regular
@@ -37,11 +39,14 @@ impl Settings {
         let mut loader = Loader::new(sources);
         loader.environment(sources);
 
-        if let Some(file) = &sources.user_file
-            && let Some(path) = files::present(file)?
-            && let Some(text) = files::read_user_file(&path)?
-        {
-            loader.file(&path, &text, Trust::User);
+        // A file that was named replaces those that are found.
+        if sources.named_file.is_none() {
+            if let Some((path, text)) = found_file(sources.compatible_file.as_deref())? {
+                loader.compatible_file(&path, &text);
+            }
+            if let Some((path, text)) = found_file(sources.user_file.as_deref())? {
+                loader.file(&path, &text, Trust::User);
+            }
         }
 
         if let Some(file) = &sources.repository_file
@@ -56,9 +61,25 @@ impl Settings {
             }
         }
 
+        if let Some(path) = &sources.named_file {
+            let text = files::read_user_file(path)?.ok_or_else(|| ConfigError::Read {
+                path: path.clone(),
+                source: std::io::ErrorKind::NotFound.into(),
+            })?;
+            loader.file(path, &text, Trust::User);
+        }
+
         loader.overrides(sources);
         loader.finish()
     }
+}
+
+/// Reads the settings of `file`, with the path at which they are; `None` if there are none.
+fn found_file(file: Option<&Path>) -> Result<Option<(PathBuf, Vec<u8>)>, ConfigError> {
+    let Some(file) = file else { return Ok(None) };
+    let Some(path) = files::present(file)? else { return Ok(None) };
+    let text = files::read_user_file(&path)?;
+    Ok(text.map(|text| (path, text)))
 }
 
 /// The rights of a settings file.
@@ -75,6 +96,8 @@ struct Loader {
     warnings: Vec<String>,
     problems: Vec<Problem>,
     home: Option<PathBuf>,
+    /// Values of the compatible program that depend on other settings.
+    compatible: Compatible,
 }
 
 impl Loader {
@@ -87,6 +110,7 @@ impl Loader {
             warnings: Vec::new(),
             problems: Vec::new(),
             home: home.map(|(_, home)| PathBuf::from(home)),
+            compatible: Compatible::default(),
         }
     }
 
@@ -100,6 +124,7 @@ impl Loader {
             let origin = Origin::Environment(name.clone());
             self.put_plain(spec, text, &origin);
         }
+        self.compatible.read_environment(sources);
 
         for (name, text) in &sources.environment {
             let Some(rest) = name.strip_prefix(ENVIRONMENT_PREFIX) else { continue };
@@ -139,6 +164,13 @@ impl Loader {
 
     /// Loads the content of a file.
     fn file(&mut self, path: &Path, bytes: &[u8], trust: Trust) {
+        if let Some(table) = self.parse(path, bytes) {
+            FileWalk { loader: self, path, trust, is_yaml: files::is_yaml(path) }.table(&table, "");
+        }
+    }
+
+    /// The tables of a file; `None` after a problem.
+    fn parse(&mut self, path: &Path, bytes: &[u8]) -> Option<Vec<Entry>> {
         let bytes = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
         let text = match std::str::from_utf8(bytes) {
             Ok(text) => text,
@@ -146,15 +178,18 @@ impl Loader {
                 let valid = &bytes[..error.valid_up_to()];
                 let at = Position::at(&String::from_utf8_lossy(valid), &LineIndex::new(valid), valid.len());
                 let origin = Origin::in_file(path, at);
-                return self.problem(&origin, "the file is not UTF-8".to_owned(), None);
+                self.problem(&origin, "the file is not UTF-8".to_owned(), None);
+                return None;
             }
         };
 
         // Both formats become the same tree.
-        let is_yaml = files::is_yaml(path);
-        match if is_yaml { yaml::parse(text) } else { toml::parse(text) } {
-            Ok(table) => FileWalk { loader: self, path, trust, is_yaml }.table(&table, ""),
-            Err(error) => self.problem(&Origin::in_file(path, error.at), error.message, None),
+        match if files::is_yaml(path) { yaml::parse(text) } else { toml::parse(text) } {
+            Ok(table) => Some(table),
+            Err(error) => {
+                self.problem(&Origin::in_file(path, error.at), error.message, None);
+                None
+            }
         }
     }
 
@@ -245,6 +280,7 @@ impl Loader {
 
     /// Returns the settings, or all problems.
     fn finish(mut self) -> Result<Loaded, ConfigError> {
+        self.apply_compatible();
         // Constraints between values are checked only if each value is valid.
         if self.problems.is_empty() {
             self.check_constraints();

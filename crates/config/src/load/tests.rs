@@ -388,6 +388,73 @@ fn environment_and_overrides_are_checked() {
 }
 
 #[test]
+fn a_named_file_replaces_those_of_the_user_whatever_stands_beside_it() {
+    let files = Files::new();
+    let path = |name: &str| files.folder.path().join(name);
+    let mut sources =
+        files.sources(b"search.limit = 7\nsearch.timeout_ms = 7\n", b"search.min_score = 0.7\n");
+    std::fs::write(path("qa.toml"), "search.limit = 8\n").unwrap();
+    std::fs::write(path("qa.yaml"), "search:\n  limit: 9\n").unwrap();
+    sources.named_file = Some(path("qa.toml"));
+    let search = Settings::load(&sources).unwrap().settings.search;
+    assert_eq!((search.limit, search.timeout_ms, search.min_score), (8, 7, 0.3));
+    assert!(sources.paths().contains(&path("qa.toml")) && !sources.paths().contains(&path("qa.yaml")));
+
+    sources.named_file = Some(path("missing.toml"));
+    let error = Settings::load(&sources).unwrap_err();
+    assert!(matches!(&error, ConfigError::Read { path, .. } if path.ends_with("missing.toml")), "{error}");
+}
+
+#[test]
+fn the_file_of_the_compatible_program_is_read_below_that_of_the_user() {
+    let files = Files::new();
+    let mut sources = files.sources(b"", b"ask.port = 2\n");
+    let file = files.folder.path().join("md-qa.yaml");
+    let write = |text: &str| std::fs::write(&file, text).unwrap();
+    sources.compatible_file = Some(file.with_extension("toml"));
+    sources.environment = vec![("MARKDOWN_QA_LLM_MODEL".into(), "of-environment".into())];
+
+    write(
+        "api:\n  base_url: https://api.example.com/v1\n  api_key: secret-key\n  llm_model: of-file\n\
+         server:\n  port: 1\n  directories: [/notes]\n  reload_interval: 60\n  index_name: team\n\
+         gui:\n  theme: dark\n",
+    );
+    let loaded = Settings::load(&sources).unwrap();
+    let ask = &loaded.settings.ask;
+    assert_eq!((ask.port, ask.reload_interval, ask.index_name.as_str()), (2, 60, "team"));
+    assert_eq!((ask.directories.as_slice(), ask.llm_model.as_str()), (&["/notes".to_owned()][..], "of-file"));
+    assert_eq!(ask.api_key.as_ref().map(|key| key.expose()), Some("secret-key"));
+    let printed = format!("{loaded:?} {}", serde_json::to_string(&loaded.settings).unwrap());
+    assert!(!printed.contains("secret-key"), "{printed}");
+
+    // Another address does not get the key.
+    sources.overrides = vec![("ask.api_base_url".into(), "https://other.example/v1".into())];
+    assert_eq!(Settings::load(&sources).unwrap().settings.ask.api_key, None);
+
+    write("server:\n  port: many\n");
+    let error = Settings::load(&sources).unwrap_err().to_string();
+    assert!(error.contains("md-qa.yaml:2") && error.contains("`server.port`"), "{error}");
+}
+
+#[test]
+fn the_compatible_name_of_an_embedding_model_counts_beside_an_api() {
+    let with = |url: &str, name: &str| {
+        let variable = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        let environment = vec![
+            variable("MARKDOWN_QA_EMBEDDING_MODEL", "text-embedding-3-large"),
+            variable("CODEWEAVER_MODEL_API_BASE_URL", url),
+            variable("CODEWEAVER_MODEL_NAME", name),
+        ];
+        let given = environment.into_iter().filter(|(_, value)| !value.is_empty()).collect();
+        let loaded = Settings::load(&Sources { environment: given, ..Sources::default() }).unwrap();
+        loaded.settings.model.name
+    };
+    assert_eq!(with("", ""), "builtin");
+    assert_eq!(with("https://api.example.com/v1", ""), "text-embedding-3-large");
+    assert_eq!(with("https://api.example.com/v1", "own"), "own");
+}
+
+#[test]
 fn paths_in_a_file_are_relative_to_its_directory() {
     let files = Files::new();
     let loaded = Settings::load(&files.sources(b"", b"model.path = \"models/x\"\n")).unwrap();

@@ -9,7 +9,7 @@
 //! reloads them every `ask.reload_interval` seconds, and checks every half second whether a configuration
 //! file has changed.
 //!
-//! This check is a `stat` of at most three paths. It takes 0.1 ms including the wake-up, so an idle server
+//! This check is a `stat` of at most six paths. It takes 0.1 ms including the wake-up, so an idle server
 //! uses 0.2 ms of CPU time a second. Notifications of the operating system (the crate `notify`) would save
 //! that, but miss common changes of a configuration: the file or its directory need not exist yet; editors
 //! replace the file, so that its directory has to be watched; links to files elsewhere (dotfile managers)
@@ -31,6 +31,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use codeweaver_config::{ConfigError, Settings, Sources};
+use codeweaver_git::{GitError, Repo};
 use codeweaver_index::progress::Silent;
 use codeweaver_index::{Codebase, IndexError, Target, UpdateOptions, updater};
 
@@ -68,7 +69,8 @@ pub enum ServeError {
 /// The options of a server.
 #[derive(Debug, Clone)]
 pub struct ServeOptions {
-    /// Directory in the repository whose documents are served, unless directories are given or set.
+    /// Directory in the repository whose documents are served, unless directories are given or set. Outside
+    /// of a repository there is nothing to serve then, and the status is `no_content`.
     pub repository: PathBuf,
     /// Directories whose documents are served instead; those of `ask.directories` if empty.
     pub directories: Vec<PathBuf>,
@@ -169,11 +171,14 @@ impl<'a> Server<'a> {
             given => given.to_vec(),
         };
 
-        if directories.is_empty() {
-            self.load_repository(&own, is_first)?;
-        } else {
+        if !directories.is_empty() {
             let collection = Collections::from_user()?.named(&format!("served-{own}"))?;
             self.load_collection(&own, &collection, Some(&directories), is_first)?;
+        } else if self.is_in_repository()? {
+            self.load_repository(&own, is_first)?;
+        } else {
+            let nothing = Collections::from_user()?.of_directories(&[])?;
+            self.load_collection(&own, &nothing, Some(&[]), is_first)?;
         }
 
         for name in &self.options.collections.clone() {
@@ -182,6 +187,15 @@ impl<'a> Server<'a> {
         }
 
         Ok(())
+    }
+
+    /// Whether there is a repository at the directory, which may be created while the server runs.
+    fn is_in_repository(&self) -> Result<bool, ServeError> {
+        match Repo::discover(&self.options.repository) {
+            Ok(_) => Ok(true),
+            Err(GitError::NotARepository { .. }) => Ok(false),
+            Err(error) => Err(IndexError::from(error).into()),
+        }
     }
 
     /// Opens the repository again, whether or not it has changed: uncommitted files are part of it.
@@ -321,10 +335,8 @@ fn connect(stream: TcpStream, shared: &Arc<Shared>, connections: &Arc<Connection
 /// repository is not read, since it must not decide what is served.
 fn read_settings(options: &ServeOptions) -> Result<(Settings, Vec<Stamp>), ServeError> {
     let mut sources = Sources::discover(None);
-    if let Some(path) = &options.config {
-        // A file that was named must exist.
-        std::fs::metadata(path).map_err(|source| ConfigError::Read { path: path.clone(), source })?;
-        sources.user_file = Some(path.clone());
+    if options.config.is_some() {
+        sources.named_file.clone_from(&options.config);
     }
 
     sources.overrides.extend_from_slice(&options.overrides);
