@@ -46,6 +46,7 @@ impl Recorder {
             bytes_processed: 0,
             bytes_total: 0,
             chunks_created: 0,
+            current_file: None,
             errors: 0,
             settings_hash: codebase.settings_fingerprint.clone(),
         };
@@ -53,13 +54,21 @@ impl Recorder {
         Recorder { path: codebase.store().checkpoint(&codebase.worktree_key), record }
     }
 
-    /// Writes the progress of the run: `done`, of `files_total` files with about `bytes_total`.
-    pub fn write(&mut self, done: &Counters, files_total: u64, bytes_total: u64) {
+    /// Writes the progress of the run: `done`, of `files_total` files with about `bytes_total`, of which
+    /// `current_file` is being read.
+    pub fn write(
+        &mut self,
+        done: &Counters,
+        files_total: u64,
+        bytes_total: u64,
+        current_file: Option<String>,
+    ) {
         self.record.last_checkpoint = time::now();
         self.record.files_processed = done.files;
         self.record.files_total = files_total;
         (self.record.bytes_processed, self.record.bytes_total) = (done.bytes, bytes_total);
         self.record.chunks_created = done.chunks;
+        self.record.current_file = current_file;
         self.record.errors = done.errors;
         self.save();
     }

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use codeweaver_config::ModelSettings;
+use codeweaver_git::BStr;
 use codeweaver_index::{Codebase, Counters, IndexError, Meter, Progress};
 
 use super::checkpoint::Recorder;
@@ -187,7 +188,7 @@ impl Monitor<'_> {
                 last_report = Instant::now();
                 self.report(&reading);
                 if reading.n_files > 0 {
-                    recorder.write(&reading.done, reading.n_files, reading.n_bytes);
+                    recorder.write(&reading.done, reading.n_files, reading.n_bytes, self.meter.file());
                 }
             }
         }
@@ -195,7 +196,7 @@ impl Monitor<'_> {
         let reading = self.reading();
         if reading.done.files + reading.done.errors < reading.n_files {
             // Interrupted or failed: record the final counts.
-            recorder.write(&reading.done, reading.n_files, reading.n_bytes);
+            recorder.write(&reading.done, reading.n_files, reading.n_bytes, self.meter.file());
         }
     }
 
@@ -287,6 +288,10 @@ impl Progress for Monitor<'_> {
 
     fn add(&self, done: &Counters) {
         self.meter.add(done);
+    }
+
+    fn is_at(&self, path: &BStr) {
+        self.meter.is_at(path);
     }
 
     fn stopped(&self) -> bool {

@@ -23,6 +23,9 @@ pub struct Checkpoint {
     #[serde(default)]
     pub bytes_total: u64,
     pub chunks_created: u64,
+    /// A file that was being read at `last_checkpoint`; none in older records.
+    #[serde(default)]
+    pub current_file: Option<String>,
     /// Files that were left out because of an error, and the error that ended the run.
     pub errors: u64,
     pub settings_hash: String,

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use rustc_hash::FxHashMap;
 
 use codeweaver_chunk::{self as chunk, LanguageId};
-use codeweaver_git::{self as git, BString, BlobReader, ByteSlice, Mode, Oid};
+use codeweaver_git::{self as git, BStr, BString, BlobReader, ByteSlice, Mode, Oid};
 use codeweaver_store::StoreReader;
 use codeweaver_store::rows::{self, DocKey};
 use codeweaver_store::snapshot::Snapshot;
@@ -132,6 +132,13 @@ pub(crate) enum KnownDoc {
 }
 
 impl Plan {
+    /// The first path whose contents are `blob`, which has a job. Cost: linear.
+    pub fn path_of(&self, blob: &Oid) -> Option<&BStr> {
+        let job = self.jobs.iter().position(|job| job.key.blob_oid == *blob)?;
+        let entry = self.added.iter().find(|entry| entry.doc == PlannedDoc::Job(job))?;
+        Some(entry.path.as_bstr())
+    }
+
     /// About how many bytes the blobs of the jobs have, by a sample of them. Cost: milliseconds.
     pub fn n_bytes(&self, codebase: &Codebase) -> u64 {
         let mut blobs = codebase.repo.blobs();

@@ -1,7 +1,11 @@
 //! Progress of a run, and the request to stop it.
 
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
+
+use codeweaver_base::sync;
+use codeweaver_git::{BStr, Oid};
 
 /// Counts of finished work.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
@@ -39,6 +43,10 @@ pub trait Progress: Sync {
     /// Announces the number of files that must be read, and about how many bytes they have.
     fn begin(&self, _n_files: u64, _n_bytes: u64) {}
     fn add(&self, _done: &Counters) {}
+    /// Announces that the work on a blob begins.
+    fn reads(&self, _blob: &Oid) {}
+    /// Announces a file whose blob is being read. Not every file is announced.
+    fn is_at(&self, _path: &BStr) {}
     /// Returns whether the run should end at the next file and keep what it has.
     fn stopped(&self) -> bool {
         false
@@ -65,11 +73,18 @@ pub struct Meter {
     degraded: AtomicU64,
     errors: AtomicU64,
     tokens: AtomicU64,
+    /// The file that was announced last.
+    file: Mutex<Option<String>>,
     pub stop: AtomicBool,
     pub started: std::sync::OnceLock<Instant>,
 }
 
 impl Meter {
+    /// The path of a file that is being read, or was read last; `None` before the first one.
+    pub fn file(&self) -> Option<String> {
+        sync::lock(&self.file).clone()
+    }
+
     pub fn counters(&self) -> Counters {
         let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
 
@@ -100,6 +115,10 @@ impl Progress for Meter {
         self.degraded.fetch_add(done.degraded, Ordering::Relaxed);
         self.errors.fetch_add(done.errors, Ordering::Relaxed);
         self.tokens.fetch_add(done.tokens, Ordering::Relaxed);
+    }
+
+    fn is_at(&self, path: &BStr) {
+        *sync::lock(&self.file) = Some(path.to_string());
     }
 
     fn stopped(&self) -> bool {

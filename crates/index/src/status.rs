@@ -130,6 +130,9 @@ pub struct RunProgress {
     pub files_processed: u64,
     pub files_total: u64,
     pub chunks_created: u64,
+    /// A file that is being read.
+    #[serde(skip)]
+    pub current_file: Option<String>,
     /// Files that were left out because of an error, and the error that ended the run.
     pub errors: u64,
     pub elapsed_seconds: u64,
@@ -424,6 +427,7 @@ fn progress(codebase: &Codebase, is_running: bool) -> Option<RunProgress> {
         files_processed: record.files_processed,
         files_total: record.files_total,
         chunks_created: record.chunks_created,
+        current_file: record.current_file,
         errors: record.errors,
         elapsed_seconds: elapsed,
         eta_seconds: eta,

@@ -1,11 +1,12 @@
 //! One update: from a wanted tree to a published snapshot.
 
 use std::collections::BTreeMap;
-use std::time::Instant;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
 
 use codeweaver_base::random;
 use codeweaver_embed::{EmbedCost, Embedder};
-use codeweaver_git as git;
+use codeweaver_git::{self as git, Oid};
 use codeweaver_store::reader::OpenFiles;
 use codeweaver_store::segment::Segment;
 use codeweaver_store::snapshot::{Snapshot, Totals};
@@ -219,7 +220,7 @@ impl Run<'_> {
             Ok(known) => known,
             // It is derived, so a new one replaces the damaged one.
             Err(e) => {
-                tracing::warn!(component = "index", operation = "update", error = %e, "a snapshot cannot be read");
+                tracing::warn!(component = "indexer", operation = "update", error = %e, "a snapshot cannot be read");
                 None
             }
         };
@@ -240,7 +241,7 @@ impl Run<'_> {
         order::for_early_answers(&self.codebase.repo, self.target.commit.as_ref(), &mut plan);
 
         self.progress.begin(plan.jobs.len() as u64, plan.n_bytes(self.codebase));
-        let meter = Tee { meter: Meter::default(), outer: self.progress };
+        let meter = Tee::new(self.progress, &plan);
         let published = self.execute(&reader, &base, &policy, &plan, &meter)?;
 
         if self.embedder.cost() != EmbedCost::Table {
@@ -249,12 +250,24 @@ impl Run<'_> {
 
         let counters = meter.meter.counters();
         let report = self.report(&plan, &published.snapshot.totals, &counters);
+        tracing::info!(
+            component = "indexer",
+            operation = "update",
+            duration_ms = report.duration_ms,
+            codebase_root = %self.codebase.root().display(),
+            files = report.files,
+            blobs = report.blobs_indexed,
+            chunks = report.chunks_created,
+            embedded = report.embedded_chunks,
+            errors = report.errors,
+            "indexed"
+        );
 
         // Notes the names in the object store, so that the next query need not look for arrivals.
         arrivals::count(self.codebase, &published.reader, &published.snapshot);
         if let Err(e) = compact::compact(self.codebase, &published.reader) {
             // The snapshot is published; compaction is only housekeeping.
-            tracing::warn!(component = "index", operation = "compact", error = %e, "small segments could not be merged");
+            tracing::warn!(component = "indexer", operation = "compact", error = %e, "small segments could not be merged");
         }
 
         Ok(report)
@@ -411,7 +424,7 @@ impl Run<'_> {
         });
 
         if let Err(e) = recorded {
-            tracing::warn!(component = "index", operation = "update", error = %e, "the failure could not be recorded");
+            tracing::warn!(component = "indexer", operation = "update", error = %e, "the failure could not be recorded");
         }
     }
 
@@ -538,13 +551,44 @@ fn run_id() -> String {
     format!("{:016x}", random::bits64())
 }
 
-/// Counts progress, and passes everything on.
+/// Time between two announcements of a file, since its path must be looked for in the whole plan.
+const FILE_INTERVAL: Duration = Duration::from_millis(500);
+
+/// Counts progress, and passes everything on. Blobs that are read are announced as files.
 struct Tee<'a> {
     meter: Meter,
     outer: &'a dyn Progress,
+    plan: &'a Plan,
+    /// When a file was announced last.
+    announced: Mutex<Option<Instant>>,
+}
+
+impl<'a> Tee<'a> {
+    fn new(outer: &'a dyn Progress, plan: &'a Plan) -> Tee<'a> {
+        Tee { meter: Meter::default(), outer, plan, announced: Mutex::default() }
+    }
+
+    /// Whether it is time to announce a file; if so, the caller does.
+    fn is_time(&self) -> bool {
+        // Another thread that is here announces one.
+        let Ok(mut announced) = self.announced.try_lock() else { return false };
+        let is_time = announced.is_none_or(|last| last.elapsed() >= FILE_INTERVAL);
+        if is_time {
+            *announced = Some(Instant::now());
+        }
+        is_time
+    }
 }
 
 impl Progress for Tee<'_> {
+    fn reads(&self, blob: &Oid) {
+        if self.is_time()
+            && let Some(path) = self.plan.path_of(blob)
+        {
+            self.outer.is_at(path);
+        }
+    }
+
     fn add(&self, done: &Counters) {
         self.meter.add(done);
         self.outer.add(done);

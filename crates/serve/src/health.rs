@@ -64,7 +64,7 @@ pub struct Progress {
     pub files_processed: u64,
     pub chunks_created: u64,
     pub errors: u64,
-    /// Always `null`: the unit of indexing is the blob, which several files can have.
+    /// One of the files that are being read; `null` if there is no run.
     pub current_file: Option<String>,
     pub start_time: Option<String>,
     pub estimated_completion: Option<String>,
@@ -86,6 +86,8 @@ pub enum ServiceStatus {
     Up,
     Down,
     Degraded,
+    /// No answer depends on it.
+    NotConfigured,
 }
 
 /// The store of the index.
@@ -106,8 +108,8 @@ pub struct EmbeddingProvider {
     /// `builtin`, `local` or the URL of an API.
     pub provider: String,
     pub model: String,
-    /// Time of the last request to an API; 0 for other models.
-    pub latency_ms: f64,
+    /// Time of the last request to an API; `null` for other models, and before the first request.
+    pub latency_ms: Option<f64>,
     pub last_check: String,
     /// `closed`, `open` or `half_open`.
     pub circuit_breaker_state: &'static str,
@@ -119,7 +121,6 @@ pub struct Service {
     pub status: ServiceStatus,
     pub provider: &'static str,
     pub model: String,
-    pub latency_ms: f64,
     pub last_check: String,
 }
 
@@ -151,7 +152,7 @@ pub fn health(app: &App, access: &Access, work: Result<&Work, &Failure>) -> Heal
         status: work.map_or(ServiceStatus::Down, |work| embedding_status(work, api.as_ref())),
         provider: settings.map(|settings| provider(&settings.model)).unwrap_or_default(),
         model: status.as_ref().map(|status| status.model.name.clone()).unwrap_or_default(),
-        latency_ms: api.as_ref().map_or(0.0, last_latency_ms),
+        latency_ms: api.as_ref().and_then(last_latency_ms),
         last_check: last_check.clone(),
         circuit_breaker_state: api.as_ref().map_or("closed", |api| api.breaker_state),
     };
@@ -159,7 +160,6 @@ pub fn health(app: &App, access: &Access, work: Result<&Work, &Failure>) -> Heal
         status: store,
         provider: "builtin",
         model: "bm25".to_owned(),
-        latency_ms: 0.0,
         last_check: last_check.clone(),
     };
     let sees_all = *access == Access::All;
@@ -205,20 +205,18 @@ fn store_status(status: Option<&StatusReport>) -> ServiceStatus {
     }
 }
 
-/// The service of the configured reranking model. Without one, none is needed, so the service is up.
+/// The service of the configured reranking model.
 fn reranker(model: Option<String>, last_check: String) -> Service {
-    Service {
-        status: ServiceStatus::Up,
-        provider: if model.is_some() { "local" } else { "none" },
-        model: model.unwrap_or_default(),
-        latency_ms: 0.0,
-        last_check,
-    }
+    let (status, provider) = match model {
+        Some(_) => (ServiceStatus::Up, "local"),
+        None => (ServiceStatus::NotConfigured, "none"),
+    };
+    Service { status, provider, model: model.unwrap_or_default(), last_check }
 }
 
-/// Time of the last request to an API, in milliseconds; 0 if there was none.
-fn last_latency_ms(api: &ApiFigures) -> f64 {
-    api.latencies.last().map_or(0.0, |time| time.as_secs_f64() * 1000.0)
+/// Time of the last request to an API, in milliseconds; `None` if there was none.
+fn last_latency_ms(api: &ApiFigures) -> Option<f64> {
+    api.latencies.last().map(|time| time.as_secs_f64() * 1000.0)
 }
 
 fn provider(model: &ModelSettings) -> String {
@@ -267,7 +265,7 @@ fn indexing(status: Option<&StatusReport>, error: Option<String>, now: u64) -> I
             files_processed: progress.files_processed,
             chunks_created: progress.chunks_created,
             errors: progress.errors,
-            current_file: None,
+            current_file: progress.current_file.clone(),
             start_time: Some(time::rfc3339(now.saturating_sub(progress.elapsed_seconds))),
             estimated_completion: progress.eta_seconds.map(|left| time::rfc3339(now + left)),
             estimated_time_remaining_seconds: progress.eta_seconds,

@@ -104,6 +104,7 @@ impl Worker<'_> {
     /// in this clone, or damaged.
     fn read<'b>(&self, job: &Job, blobs: &'b mut BlobReader) -> Option<(u64, &'b [u8])> {
         let oid = &job.key.blob_oid;
+        self.context.progress.reads(oid);
         let size = blobs.size_if_good(oid)?;
 
         // Blobs that are too large to be chunked may still be read for their words.
