@@ -3,13 +3,16 @@
 //! `CODEWEAVER_LOG=debug` (or `codeweaver::index=trace,info`) selects the messages,
 //! `CODEWEAVER_LOG_FORMAT=json` their format. A JSON record has `timestamp`, `level`, `component`,
 //! `operation`, `duration_ms`, `request_id`, `codebase_root`, `error`, `message`, and all other fields in
-//! `context`; absent values are omitted. Each request of a server has an id of its own.
+//! `context`; absent values are omitted. Each request of a server has an id of its own, and records about a
+//! codebase have its root, also if the server runs elsewhere. Searches are logged by their hash, and with their
+//! text at the level `debug`.
 
 use std::fmt::{Debug, Result as FmtResult};
+use std::time::SystemTime;
 
 use serde_json::{Map, Value};
 use tracing::field::{Field, Visit};
-use tracing::{Event, Subscriber};
+use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::fmt::format::Writer;
@@ -36,7 +39,10 @@ pub fn start(context: &Context) {
 
 /// As [`start`]; also logs to the client of the MCP server, even if logging to stderr is disabled.
 pub fn start_with_protocol(context: &Context, client: ProtocolLayer) {
-    let own = Targets::new().with_target("codeweaver", LevelFilter::DEBUG);
+    // The client knows what it has searched for.
+    let own = Targets::new()
+        .with_target("codeweaver", LevelFilter::DEBUG)
+        .with_target("codeweaver::searcher", LevelFilter::OFF);
     let stderr = directives(context).map(|directives| layer(&directives, std::io::stderr, context));
     // Fails if a subscriber is already set, which is then kept.
     let _ = tracing_subscriber::registry().with(stderr).with(client.with_filter(own)).try_init();
@@ -99,8 +105,8 @@ where
         event.record(&mut fields);
 
         let mut record = Map::new();
-        record.insert("timestamp".to_owned(), time::rfc3339(time::now()).into());
-        record.insert("level".to_owned(), event.metadata().level().as_str().to_ascii_lowercase().into());
+        record.insert("timestamp".to_owned(), time::rfc3339_with_milliseconds(SystemTime::now()).into());
+        record.insert("level".to_owned(), level_name(*event.metadata().level()).into());
         record.insert("component".to_owned(), event.metadata().target().into());
 
         let request_id = RequestId::current().unwrap_or_else(|| self.process.clone());
@@ -115,6 +121,11 @@ where
 
         writeln!(writer, "{}", Value::Object(record))
     }
+}
+
+/// The name of a level in a record; those of syslog, where they differ.
+fn level_name(level: Level) -> &'static str {
+    if level == Level::WARN { "WARNING" } else { level.as_str() }
 }
 
 #[derive(Default)]

@@ -53,7 +53,7 @@ pub fn count(codebase: &Codebase, reader: &StoreReader, snapshot: &Snapshot) -> 
     let n_arrived = match arrived(codebase, reader, snapshot, &tree) {
         Ok(arrived) => arrived.len(),
         Err(error) => {
-            tracing::debug!(component = "index", operation = "look for arrivals", %error, "the tree cannot be read");
+            tracing::debug!(component = "indexer", operation = "look for arrivals", %error, "the tree cannot be read");
             return 0;
         }
     };
@@ -137,7 +137,7 @@ impl Looks {
             .and_then(|staged| regular_file::make_way(&Looks::path(codebase)).and_then(|()| staged.commit()));
 
         if let Err(error) = written {
-            tracing::debug!(component = "index", operation = "note objects", %error, "it could not be written");
+            tracing::debug!(component = "indexer", operation = "note objects", %error, "it could not be written");
         }
     }
 }

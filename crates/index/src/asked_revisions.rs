@@ -22,7 +22,7 @@ const MAX_TREES: usize = 64;
 /// indexing starts in the background. Failures are logged: the answer is complete without.
 pub fn note(codebase: &Codebase, tree: &str) {
     if let Err(error) = try_note(codebase, tree) {
-        tracing::warn!(component = "index", operation = "note a revision", error = %error, "it will not be stored");
+        tracing::warn!(component = "indexer", operation = "note a revision", error = %error, "it will not be stored");
     }
 }
 

@@ -71,7 +71,7 @@ pub fn update_if_due(codebase: &Codebase, needs_update: bool) {
 
     let args = ["hook".into(), "sync".into()];
     if let Err(e) = spawn(codebase, &args) {
-        tracing::warn!(component = "index", operation = "background update", error = %e, "it could not be started");
+        tracing::warn!(component = "indexer", operation = "background update", error = %e, "it could not be started");
     }
 }
 
@@ -90,7 +90,7 @@ pub fn build_graphs(codebase: &Codebase) {
     };
 
     if let Err(e) = started {
-        tracing::warn!(component = "index", operation = "build graphs", error = %e, "they could not be built");
+        tracing::warn!(component = "indexer", operation = "build graphs", error = %e, "they could not be built");
     }
 }
 

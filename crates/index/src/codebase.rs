@@ -209,7 +209,7 @@ impl Codebase {
         if trust == Trust::Ours
             && let Err(error) = self.layout.ignore()
         {
-            tracing::debug!(component = "index", operation = "ignore the store", %error);
+            tracing::debug!(component = "indexer", operation = "ignore the store", %error);
         }
         Ok(trust)
     }

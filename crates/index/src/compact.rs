@@ -62,7 +62,7 @@ pub fn compact(codebase: &Codebase, reader: &StoreReader) -> Result<(), IndexErr
 
     // A file that cannot be removed now is removed by a later sweep; the merge is complete either way.
     if let Err(e) = super::gc::sweep(codebase) {
-        tracing::warn!(component = "index", operation = "sweep", error = %e, "old files could not be removed");
+        tracing::warn!(component = "indexer", operation = "sweep", error = %e, "old files could not be removed");
     }
     Ok(())
 }

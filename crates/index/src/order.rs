@@ -38,7 +38,7 @@ pub(crate) fn for_early_answers(repo: &Repo, commit: Option<&Oid>, plan: &mut Pl
     let recent = commit.map_or_else(|| Ok(FxHashMap::default()), |tip| recent_files(repo, tip));
     let recent = recent.unwrap_or_else(|e| {
         // The order matters only to queries before the run ends.
-        tracing::debug!(component = "index", operation = "order", error = %e, "the history could not be read");
+        tracing::debug!(component = "indexer", operation = "order", error = %e, "the history could not be read");
         FxHashMap::default()
     });
     sort(plan, &recent);

@@ -366,7 +366,7 @@ impl<'a> Overlay<'a> {
         let mut is_reusable = true;
         let built = match build(&self.reader, embedder) {
             Err(IndexError::Embed(error)) => {
-                tracing::warn!(component = "index", operation = "overlay", error = %error, "changed files have no vectors");
+                tracing::warn!(component = "indexer", operation = "overlay", error = %error, "changed files have no vectors");
                 is_reusable = false;
                 build(&self.reader, &absent)
             }

@@ -47,7 +47,7 @@ pub(crate) fn make_readable(codebase: &Codebase) -> Result<OpenFiles, IndexError
         // A file that another user wrote is not damaged, and must not be removed.
         Err(e) if e.is_denied() => return Err(e.into()),
         Err(e) => {
-            tracing::warn!(component = "store", operation = "open", error = %e, "the index is damaged and is being repaired");
+            tracing::warn!(component = "vectorstore", operation = "open", error = %e, "the index is damaged and is being repaired");
         }
     }
 
@@ -228,7 +228,7 @@ fn salvage(codebase: &Codebase, bad: &[Finding]) -> Result<(), IndexError> {
                 state.segments.push(SegmentRef { doc_base, ..segment });
             }
             Err(e) => {
-                tracing::warn!(component = "store", operation = "repair", error = %e, "a shard is given up");
+                tracing::warn!(component = "vectorstore", operation = "repair", error = %e, "a shard is given up");
                 let _ = fault::step().and_then(|()| regular_file::remove(&store.shard(&name)));
                 let _ = fault::step().and_then(|()| regular_file::remove(&store.segment(&name)));
             }

@@ -66,7 +66,7 @@ pub fn index(codebase: &Codebase, target: &Target, progress: &dyn Progress) -> R
         && let Some(reader) = StoreReader::open(&codebase.store())?
         && let Err(e) = compact::compact(codebase, &reader)
     {
-        tracing::warn!(component = "index", operation = "compact", error = %e, "small segments could not be merged");
+        tracing::warn!(component = "indexer", operation = "compact", error = %e, "small segments could not be merged");
     }
 
     Ok(n_docs)

@@ -122,7 +122,7 @@ fn catch_up(codebase: &Codebase, target: &Target, progress: &dyn Progress) {
     let must_serve =
         request_file(codebase).exists() || Target::head(codebase).is_ok_and(|head| head.tree != target.tree);
     if must_serve && let Err(e) = serve_requests(codebase, progress) {
-        tracing::warn!(component = "index", operation = "catch up", error = %e, "a later commit is not indexed yet");
+        tracing::warn!(component = "indexer", operation = "catch up", error = %e, "a later commit is not indexed yet");
     }
 }
 
@@ -191,7 +191,7 @@ fn compare_files(codebase: &Codebase, target: &Target) {
         );
 
         if let Err(e) = compared {
-            tracing::debug!(component = "index", operation = "compare", error = %e, "the working tree was not compared");
+            tracing::debug!(component = "indexer", operation = "compare", error = %e, "the working tree was not compared");
         }
     }
 }

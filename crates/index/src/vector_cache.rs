@@ -75,7 +75,7 @@ impl VectorCache {
             .and_then(|file| Inner::read(file, dim, space.as_bytes()));
 
         if let Err(error) = &opened {
-            tracing::warn!(component = "index", operation = "vector cache", error = %error, "vectors of an interrupted run are not kept");
+            tracing::warn!(component = "indexer", operation = "vector cache", error = %error, "vectors of an interrupted run are not kept");
         }
         VectorCache { dim, inner: opened.ok().map(Mutex::new) }
     }

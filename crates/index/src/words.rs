@@ -36,7 +36,7 @@ pub(super) fn set_last(blobs: &mut BlobReader, doc: &DocMeta, set: impl FnOnce(&
         }
         Ok(None) => {}
         Err(error) => {
-            tracing::debug!(component = "index", operation = "words", %error, "a blob could not be read");
+            tracing::debug!(component = "indexer", operation = "words", %error, "a blob could not be read");
         }
     }
 }

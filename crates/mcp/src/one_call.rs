@@ -62,6 +62,7 @@ pub fn call(spec: &ToolSpec, words: &[String], dir: PathBuf, debug: bool) -> Sai
         waits: Waits::default(),
         deadline: OnceLock::new(),
         elsewhere: Mutex::default(),
+        root: Arc::default(),
     };
 
     match spec.run(arguments, &call) {

@@ -196,9 +196,10 @@ impl Server {
             waits: Waits::default(),
             deadline: OnceLock::new(),
             elsewhere: Mutex::default(),
+            root: Arc::default(),
         };
 
-        let is_cancelled = call.is_cancelled.clone();
+        let (is_cancelled, root) = (call.is_cancelled.clone(), call.root.clone());
         let started = std::time::Instant::now();
 
         // The permit is held by the thread and not by this future: a cancelled call computes until it
@@ -222,7 +223,9 @@ impl Server {
                 }
                 done = &mut work => {
                     let duration_ms = started.elapsed().as_millis() as u64;
-                    id.run(|| tracing::info!(component = "mcp", operation = spec.name, duration_ms, "call"));
+                    let codebase_root = root.get().map(|root| root.to_string_lossy());
+                    let codebase_root = codebase_root.as_deref();
+                    id.run(|| tracing::info!(component = "mcp", operation = spec.name, duration_ms, codebase_root, "call"));
 
                     return done.unwrap_or_else(|_| Err(panicked()));
                 }

@@ -184,7 +184,7 @@ impl App {
                 Some(status)
             }
             Err(error) => {
-                tracing::error!(component = "serve", operation = "status", %error, "the status cannot be read");
+                tracing::error!(component = "server", operation = "status", %error, "the status cannot be read");
                 None
             }
         }

@@ -59,7 +59,7 @@ pub async fn guard(State(app): State<Arc<App>>, mut request: Request, next: Next
     let duration_ms = started.elapsed().as_millis() as u64;
     app.metrics.requested(status);
     id.run(|| {
-        tracing::info!(component = "serve", operation = "request", duration_ms, %method, path, status, "request");
+        tracing::info!(component = "server", operation = "request", duration_ms, %method, path, status, "request");
     });
 
     let headers = response.headers_mut();

@@ -131,7 +131,7 @@ impl Caller for Work {
     }
 
     fn tell(&self, _: &Codebase, progress: Progress<'_>) {
-        tracing::warn!(component = "serve", operation = "repair", "{progress}");
+        tracing::warn!(component = "server", operation = "repair", "{progress}");
         self.waits.add(progress);
     }
 }

@@ -123,7 +123,7 @@ pub async fn serve(
         let (stream, peer) = match accepted {
             Ok(accepted) => accepted,
             Err(error) => {
-                tracing::warn!(component = "serve", operation = "accept", %error, "a connection was not accepted");
+                tracing::warn!(component = "server", operation = "accept", %error, "a connection was not accepted");
                 tokio::time::sleep(ACCEPT_PAUSE).await;
                 continue;
             }
@@ -164,11 +164,11 @@ fn open(stream: TcpStream, counted: Counted, router: Router, limits: Limits, gra
         tokio::select! {
             ended = served => {
                 if let Err(error) = ended {
-                    tracing::debug!(component = "serve", operation = "connection", %error, "it has ended");
+                    tracing::debug!(component = "server", operation = "connection", %error, "it has ended");
                 }
             }
             () = connection.ended() => {
-                tracing::debug!(component = "serve", operation = "connection", "it has ended for another one");
+                tracing::debug!(component = "server", operation = "connection", "it has ended for another one");
             }
         }
         drop(counted);

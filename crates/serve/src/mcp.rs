@@ -58,7 +58,7 @@ async fn bound(State(bounded): State<Bounded>, request: Request, next: Next) -> 
         && let Some(surplus) = bounded.sessions.begun(begun)
         && let Err(error) = bounded.manager.close_session(&surplus.as_str().into()).await
     {
-        tracing::debug!(component = "serve", operation = "end session", %error, "it has ended already");
+        tracing::debug!(component = "server", operation = "end session", %error, "it has ended already");
     }
     response
 }

@@ -177,7 +177,7 @@ impl Tokens {
         if let Some(error) = &problem {
             // A line that was cut off may look like a token, so none is added.
             tokens.retain(|token| present.tokens.iter().any(|former| former.hash == token.hash));
-            tracing::error!(component = "serve", operation = "tokens", %error, "only the tokens that are still in it stay valid");
+            tracing::error!(component = "server", operation = "tokens", %error, "only the tokens that are still in it stay valid");
         }
 
         let problem = problem.map(|error| error.to_string().into());

@@ -16,6 +16,12 @@ pub fn rfc3339(seconds: u64) -> String {
     Timestamp::from_second(seconds).unwrap_or(Timestamp::MAX).to_string()
 }
 
+/// Formats a time as [`rfc3339`] does, with milliseconds: `2026-11-21T10:00:00.042Z`.
+pub fn rfc3339_with_milliseconds(at: SystemTime) -> String {
+    let at = Timestamp::try_from(at).unwrap_or(Timestamp::UNIX_EPOCH);
+    format!("{at:.3}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -27,5 +33,12 @@ mod tests {
         assert_eq!(rfc3339(951_782_400), "2000-02-29T00:00:00Z");
         assert_eq!(rfc3339(1_795_300_000), "2026-11-21T22:26:40Z");
         assert_eq!(rfc3339(4_107_542_400), "2100-03-01T00:00:00Z");
+    }
+
+    #[test]
+    fn milliseconds_have_three_digits() {
+        let at = |ms| rfc3339_with_milliseconds(UNIX_EPOCH + std::time::Duration::from_micros(ms));
+        assert_eq!(at(0), "1970-01-01T00:00:00.000Z");
+        assert_eq!(at(951_782_399_042_900), "2000-02-28T23:59:59.042Z");
     }
 }

@@ -66,7 +66,7 @@ fn logs_are_json_with_documented_fields() {
     let last = records.last().unwrap_or_else(|| panic!("{}", run.explain()));
     assert_eq!(
         (&last["level"], &last["component"], &last["operation"]),
-        (&"info".into(), &"cli".into(), &"search".into())
+        (&"INFO".into(), &"cli".into(), &"search".into())
     );
     assert_eq!(last["codebase_root"], repo.root().to_str().unwrap());
     assert!(last["duration_ms"].is_u64() && last["error"].as_str().unwrap().contains("nonsense"), "{last}");

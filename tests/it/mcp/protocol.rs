@@ -353,6 +353,21 @@ fn resources_and_logs_go_through_the_protocol() {
     assert!(first.len() == 36 && second.len() == 36 && first != second, "{first} {second}");
 }
 
+/// A call about another repository is logged for that one.
+#[test]
+fn the_log_names_the_codebase_of_the_call() {
+    let repo = indexed();
+    repo.git(["worktree", "add", "-q", "../linked", "-b", "linked"]);
+    let linked = repo.at("../linked");
+    let mut client = McpClient::start(&repo);
+    client.request("logging/setLevel", json!({ "level": "info" }));
+    for root in [repo.root(), linked.root()] {
+        client.ask("manage_index", json!({ "action": "status", "path": root }));
+        let log = client.wait_for(|message| message["method"] == "notifications/message");
+        assert_eq!(log["params"]["data"]["codebase_root"], root.to_str().unwrap(), "{log:#}");
+    }
+}
+
 #[test]
 fn the_server_ends_with_its_input_a_signal_or_its_parent() {
     let repo = indexed();

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use codeweaver_index::{Meter, Target, UpdateOptions, updater};
 use codeweaver_testkit::{FILES, TestRepo, Tool, program, wait_for, wait_until};
 
 use crate::support::server::{Server, raw};
@@ -288,18 +289,19 @@ fn health_tells_what_works() {
     assert!(progress["files_processed"].as_u64() > Some(0), "{health:#}");
     for (service, keys) in [
         ("vector_store", &["status", "type", "latency_ms", "last_check"][..]),
-        (
-            "embedding_provider",
-            &["status", "provider", "model", "latency_ms", "last_check", "circuit_breaker_state"],
-        ),
+        ("embedding_provider", &["status", "provider", "model", "last_check", "circuit_breaker_state"]),
         ("sparse_embedding", &["status", "provider", "model"]),
-        ("reranker", &["status", "provider", "model", "latency_ms"]),
+        ("reranker", &["status", "provider", "model"]),
     ] {
         for key in keys {
             assert!(!health["services"][service][key].is_null(), "{service}.{key}: {health:#}");
         }
-        assert_eq!(health["services"][service]["status"], "up");
+        let expected = if service == "reranker" { "not_configured" } else { "up" };
+        assert_eq!(health["services"][service]["status"], expected, "{service}");
     }
+    // Nothing is reported that was not measured.
+    assert!(health["services"]["embedding_provider"]["latency_ms"].is_null(), "{health:#}");
+    assert!(health["services"]["reranker"].get("latency_ms").is_none(), "{health:#}");
     let statistics = &health["statistics"];
     assert_eq!(statistics["queries_processed"], 1, "{health:#}");
     assert!(
@@ -310,6 +312,96 @@ fn health_tells_what_works() {
     assert_eq!(health["metrics"]["search_queries_total"], 1, "{health:#}");
     assert_eq!(health["metrics"]["circuit_breaker_state"], "closed");
     assert!(health["indexing"]["last_indexed"].as_str().unwrap().ends_with('Z'));
+}
+
+/// Both forms of the command, with a settings file that was named: it reaches the process that indexes, too.
+#[test]
+fn a_server_is_started_with_a_settings_file() {
+    let repo = TestRepo::with_files(FILES);
+    let file = repo.beside("named.toml");
+    std::fs::write(&file, "[policy]\nexclude = [\"src/**\"]\n").unwrap();
+    let mut command = repo.command(program());
+    command
+        .args(["server", "--project"])
+        .arg(repo.root())
+        .args(["--port", "0", "--debug", "--config"])
+        .arg(&file);
+    let server = Server::new(command);
+    server.process.wait_for("The index is complete");
+    let files = server.json("api/files");
+    assert!(!files.to_string().contains("src/parse.rs"), "{files:#}");
+    assert!(server.json("api/search?q=parse+header")["matches"].as_array().unwrap().is_empty());
+
+    repo.codeweaver(["serve", "--port", "0", "--config", "no.toml"])
+        .fails(2)
+        .is_an_error("the settings cannot be read", "no.toml");
+}
+
+/// While a run is in progress, a file that is being read is named.
+#[test]
+fn health_names_the_current_file_of_a_run() {
+    let repo = indexed();
+    let codebase = crate::support::sandbox::open(repo.root());
+    let meter = Meter::default();
+    assert_eq!(meter.file(), None);
+    let options = UpdateOptions { reindex: true, ..UpdateOptions::default() };
+    updater::run(&codebase, &Target::head(&codebase).unwrap(), options, &meter).unwrap();
+    let file = meter.file().unwrap();
+    assert!(repo.path(&file).is_file(), "{file}");
+
+    // The record of such a run, which its process writes every second.
+    let server = Server::start(&repo, &[]);
+    let _run = updater::lease(&codebase).unwrap();
+    let record = json!({
+        "session_id": format!("{}-1", std::process::id()), "project_path": repo.root(), "start_time": 1,
+        "last_checkpoint": 2, "files_processed": 1, "files_total": 4, "chunks_created": 1, "errors": 0,
+        "current_file": file, "settings_hash": codebase.settings_fingerprint,
+    });
+    std::fs::write(codebase.store().checkpoint("main"), record.to_string()).unwrap();
+    let health = wait_for("the run is reported", || {
+        let health = server.json("health/");
+        if health["indexing"]["state"] == "indexing" { Ok(health) } else { Err(health) }
+    });
+    assert_eq!(health["indexing"]["progress"]["current_file"], file.as_str(), "{health:#}");
+}
+
+/// A search is logged with the hash of its query, its intent and its counts, for the codebase of the request;
+/// with its text only at the level `debug`. An update of the index is logged as well.
+#[test]
+fn searches_are_logged_without_their_text() {
+    let repo = TestRepo::with_files(FILES);
+    let records = |level: &str, args: &[&str]| -> Vec<Value> {
+        let logged = repo.at(".").env("CODEWEAVER_LOG", level).env("CODEWEAVER_LOG_FORMAT", "json");
+        let run = logged.codeweaver(args);
+        let stderr = run.success().stderr();
+        stderr.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+    };
+    let of = |records: &[Value], component: &str| -> Value {
+        records
+            .iter()
+            .find(|it| it["component"] == component)
+            .cloned()
+            .unwrap_or_else(|| panic!("{records:#?}"))
+    };
+
+    let indexer = of(&records("info", &["init", "--no-hooks"]), "indexer");
+    assert_eq!(indexer["operation"], "update");
+    assert!(indexer["context"]["files"].as_u64() > Some(0) && indexer["duration_ms"].is_u64(), "{indexer:#}");
+
+    let searcher = of(&records("info", &["search", "-i", "understand", "parse header"]), "searcher");
+    assert_eq!((&searcher["level"], &searcher["operation"]), (&json!("INFO"), &json!("search")));
+    assert_eq!(searcher["codebase_root"], repo.root().to_str().unwrap());
+    assert!(searcher["duration_ms"].is_u64() && searcher["request_id"].is_string(), "{searcher:#}");
+    let timestamp = searcher["timestamp"].as_str().unwrap();
+    assert!(timestamp.len() == 24 && timestamp.ends_with('Z'), "{timestamp}");
+    let context = &searcher["context"];
+    assert_eq!((&context["intent"], context.get("query")), (&json!("understand"), None), "{searcher:#}");
+    assert_eq!(context["query_hash"].as_str().map(str::len), Some(16));
+    assert!(context["candidates"].as_u64() >= context["results"].as_u64(), "{searcher:#}");
+    assert!(context["results"].as_u64() > Some(0), "{searcher:#}");
+
+    let shown = of(&records("debug", &["search", "parse header"]), "searcher");
+    assert_eq!(shown["context"]["query"], "parse header");
 }
 
 #[test]
@@ -419,7 +511,7 @@ fn logs_have_the_id_of_the_request() {
     let answer = server.get("api/search?q=retry");
     let id = answer.header("x-request-id").unwrap();
     let line: Value = serde_json::from_str(&server.process.wait_for(id)).unwrap();
-    assert_eq!((&line["component"], &line["operation"]), (&json!("serve"), &json!("request")), "{line:#}");
+    assert_eq!((&line["component"], &line["operation"]), (&json!("server"), &json!("request")), "{line:#}");
     assert_eq!((&line["context"]["path"], &line["context"]["status"]), (&json!("/api/search"), &json!(200)));
     assert!(line["duration_ms"].is_number() && line["timestamp"].is_string(), "{line:#}");
 }

@@ -20,6 +20,8 @@
 //! * [`conditions`]: filters and view of a request from a [`typed`] query, the one language of the
 //!   front-ends.
 //!
+//! `record` is the entry of a search in the log.
+//!
 //! Other requests are [`similar`], [`grep`], [`outline`], [`read`] and [`passages`]; `location` reads a file
 //! with lines as it is typed, [`locate`] resolves paths, and `definitions` finds the definitions at lines.
 //! Retrieval and ranking share [`path_facts`]. [`changes`] and [`listing`] are answered from git,
@@ -56,6 +58,7 @@ mod raised;
 #[allow(missing_docs, reason = "fields and variants that say what they are by name")]
 pub mod rank;
 pub mod read;
+mod record;
 pub(crate) mod report;
 pub mod request;
 mod rerank;

@@ -60,7 +60,7 @@ impl QueryModel {
 
         let mut warnings = vec![DENSE_UNAVAILABLE.to_owned()];
         if let Some(failure) = failure {
-            tracing::warn!(component = "query", operation = "embed", error = %failure, "{DENSE_UNAVAILABLE}");
+            tracing::warn!(component = "searcher", operation = "embed", error = %failure, "{DENSE_UNAVAILABLE}");
             warnings.push(format!("{failure}; {}", failure.fix()));
         }
 

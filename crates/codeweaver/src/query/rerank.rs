@@ -67,7 +67,7 @@ impl LazyReranker {
             Err(error) => error.to_string(),
         };
 
-        tracing::warn!(component = "query", operation = "rerank", error = %failure, "the first ranking stands");
+        tracing::warn!(component = "searcher", operation = "rerank", error = %failure, "the first ranking stands");
         ranking.warnings.push(format!("not reranked by `{name}`, the first ranking is shown: {failure}"));
     }
 }

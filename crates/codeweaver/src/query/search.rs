@@ -25,6 +25,7 @@ use super::pipeline::Pipeline;
 use super::rank::own_weights::OwnWeights;
 use super::rank::{WEIGHTS, Weights};
 use super::read::{FileReader, FileText};
+use super::record;
 use super::request::{Ann, Mode, Request, ViewRequest};
 use super::rerank::LazyReranker;
 use super::resources::Resources;
@@ -129,7 +130,7 @@ impl Searcher {
     /// [`QueryError::Parameter`] if the request makes no sense, [`QueryError::Gated`] if there is no index,
     /// [`QueryError::NotFound`] if its revision could not be indexed, [`QueryError::Cancelled`].
     pub fn search(&self, request: &Request, update: RequestUpdate<'_>) -> Result<Response, QueryError> {
-        self.guarded(|| {
+        let response = self.guarded(|| {
             request.check()?;
 
             let narrowed = grep::narrow::narrowed(request, |grep| self.grep(grep))?;
@@ -154,7 +155,10 @@ impl Searcher {
             }
 
             Ok(response)
-        })
+        })?;
+
+        record::answered(&self.codebase, &request.query, &response);
+        Ok(response)
     }
 
     /// Ranks the files of `view` for `request` by `weights`, without limits and texts. Stops retrieving at
@@ -361,7 +365,7 @@ impl Searcher {
                 return answered;
             }
 
-            tracing::warn!(component = "query", operation = "read", store = %store.root().display(), "a file of the index was changed by another program");
+            tracing::warn!(component = "searcher", operation = "read", store = %store.root().display(), "a file of the index was changed by another program");
             self.cache.distrust(&store);
         }
 

@@ -177,7 +177,7 @@ impl ApiModel {
                 sync::lock(&self.figures).opened();
             }
             tracing::warn!(
-                component = "embed",
+                component = "embedder",
                 operation = "circuit breaker",
                 url = self.endpoint.base(),
                 state = after.name(),
@@ -213,7 +213,7 @@ impl ApiModel {
             }
 
             n_retries += 1;
-            tracing::info!(component = "embed", operation = "retry", n_retries, error = %error, "the embedding API is asked again");
+            tracing::info!(component = "embedder", operation = "retry", n_retries, error = %error, "the embedding API is asked again");
             std::thread::sleep(pause);
         }
     }

@@ -222,6 +222,8 @@ pub struct Call {
     pub deadline: OnceLock<Instant>,
     /// The repository of the answer, if it is another one than that of the server.
     pub elsewhere: Mutex<Option<PathBuf>>,
+    /// The root of the codebase, once it is found, for the log.
+    pub root: Arc<OnceLock<PathBuf>>,
 }
 
 impl Call {
@@ -295,6 +297,7 @@ impl Call {
         purpose: Purpose,
     ) -> Result<CallTarget, CallError> {
         let target = CallTarget::find(&self.codebases, path, file)?;
+        self.root.get_or_init(|| target.codebase().root());
         let trust = &self.codebases.trust;
 
         if trust.is_elsewhere(target.codebase(), target.naming) {

@@ -26,7 +26,7 @@ const PER_SECOND: f64 = 20.0;
 /// Serves one client until it leaves.
 pub fn serve(stream: TcpStream, shared: &Shared, counted: &Counted) {
     if let Err(error) = converse(stream, shared, counted) {
-        tracing::debug!(component = "serve", operation = "session", %error, "the connection has ended");
+        tracing::debug!(component = "server", operation = "session", %error, "the connection has ended");
     }
 }
 

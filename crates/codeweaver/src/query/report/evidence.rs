@@ -169,7 +169,7 @@ impl FileEvidence {
                     self.add_reason(doc, &format!("the text \"{}\"", message.text));
                 }),
                 Err(error) => {
-                    tracing::warn!(component = "query", operation = "messages", error = %error);
+                    tracing::warn!(component = "searcher", operation = "messages", error = %error);
                     return;
                 }
             }

@@ -59,7 +59,7 @@ impl Origin {
             Ok(()) => Some(vector),
             // Without the vector, the chunk at the line is compared instead.
             Err(error) => {
-                tracing::warn!(component = "query", operation = "embed", %error, "a definition has no vector");
+                tracing::warn!(component = "searcher", operation = "embed", %error, "a definition has no vector");
                 None
             }
         }
