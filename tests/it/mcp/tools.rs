@@ -485,3 +485,24 @@ fn several_places_are_read_in_one_call_with_their_line_numbers() {
         "{said}"
     );
 }
+
+/// By default an answer has 8 matches in 2,000 tokens. The setting asks for more matches and more code, as a
+/// larger limit of a call does: 50 matches in 10,000 tokens.
+#[test]
+fn the_setting_of_the_token_limit_asks_for_more_matches() {
+    let repo = large();
+    let mut client = McpClient::start(&repo);
+    let places = |client: &mut McpClient| {
+        let text = client.text("find_code", json!({ "query": "parse header", "locations_only": true }));
+        text.lines().filter(|line| line.contains("src/header_")).count()
+    };
+    assert_eq!(places(&mut client), 8);
+
+    let generous = repo.env("CODEWEAVER_MCP_TOKEN_LIMIT", "10000");
+    let mut client = McpClient::start(&generous);
+    let n = places(&mut client);
+    assert!((30..=50).contains(&n), "{n}");
+    let text = client.text("find_code", json!({ "query": "parse header" }));
+    assert!(text.matches("pub fn parse_header_").count() > 8, "{text}");
+    assert!((2_000..=10_000).contains(&tokens::count(&text)), "{text}");
+}

@@ -25,6 +25,9 @@ use crate::target::CallTarget;
 
 /// Number of matches by default.
 const DEFAULT_MATCHES: usize = 8;
+/// A larger token limit asks for more than the default, whether the call or the settings have it. It is the
+/// default of `mcp.token_limit`.
+const DEFAULT_TOKENS: u32 = 2_000;
 /// Maximum of `max_results`; larger values are reduced to it.
 const MAX_MATCHES: u32 = 1000;
 /// Maximum number of matches by default with a large token limit, and the tokens of the limit for each.
@@ -86,8 +89,8 @@ impl Limits {
     /// Limits from the arguments `max_results`, `token_limit` and `locations_only`. `default` is the default
     /// of the token limit.
     pub fn new(matches: Option<u32>, tokens: Option<u32>, default: u32, is_locations_only: bool) -> Limits {
-        let is_large = tokens.is_some_and(|tokens| tokens > default);
         let tokens = tokens.unwrap_or(default);
+        let is_large = tokens > DEFAULT_TOKENS;
         let by_tokens = (tokens / TOKENS_PER_MATCH) as usize;
         let by_default =
             if is_large { by_tokens.clamp(DEFAULT_MATCHES, MANY_MATCHES) } else { DEFAULT_MATCHES };
