@@ -67,6 +67,9 @@ fn table(out: &mut impl Write, output: &Output<'_>) -> Result<(), CliError> {
     }
 
     headline(out, response)?;
+    if response.matches.iter().any(|found| found.explanation.is_some()) {
+        explain_search(out, response, output.paint)?;
+    }
 
     for (i, found) in response.matches.iter().enumerate() {
         writeln!(out)?;
@@ -155,6 +158,19 @@ fn block(out: &mut impl Write, number: usize, found: &Match, output: &Output<'_>
         Some(explanation) => explain(out, found, explanation, output),
         None => Ok(()),
     }
+}
+
+/// Writes the kinds of evidence that found the candidates, with the method of the vector search, and the intent.
+fn explain_search(out: &mut impl Write, response: &Response, paint: Paint) -> Result<(), CliError> {
+    let names = response.search_strategy.iter().map(serde_json::to_value).collect::<Result<Vec<_>, _>>()?;
+    let names: Vec<&str> = names.iter().filter_map(serde_json::Value::as_str).collect();
+    writeln!(out, "{}", paint.dim(format!("found by: {}", names.join(", "))))?;
+
+    if let Some(intent) = response.query_intent.intent {
+        let reasoning = safe(&response.query_intent.reasoning);
+        writeln!(out, "{}", paint.dim(format!("intent: {} ({reasoning})", intent.name())))?;
+    }
+    Ok(())
 }
 
 /// Writes the parts of the score of a match, and the evidence for its relevance.

@@ -94,6 +94,53 @@ fn filters_narrow_and_tests_can_be_left_out() {
     }
 }
 
+/// The list for people names the method of the vector search and the intent, as the JSON does.
+#[test]
+fn explain_names_what_found_the_candidates() {
+    let repo = indexed();
+    let found_by = |ann: &str| {
+        let run = repo.codeweaver(["search", "--explain", "--ann", ann, "-i", "debug", "parse the header"]);
+        let text = run.success().stdout();
+        assert!(text.contains("\nintent: debug (given as debug)\n"), "{text}");
+        let line = text.lines().find(|line| line.starts_with("found by: ")).map(str::to_owned);
+        line.unwrap_or_else(|| panic!("{text}"))
+    };
+    assert!(found_by("exact").contains("lexical_bm25, dense_exact"), "{}", found_by("exact"));
+    let plain = repo.codeweaver(["search", "parse the header"]).success().stdout();
+    assert!(!plain.contains("found by"), "{plain}");
+}
+
+/// Each task of agents is an intent, which the answer names; the task `test` brings tests.
+#[test]
+fn a_task_is_an_intent_of_the_answer() {
+    let repo = indexed();
+    for (task, intent) in [
+        ("DEBUG", Some("debug")),
+        ("DEFAULT", None),
+        ("DOCUMENT", Some("document")),
+        ("IMPLEMENT", Some("implement")),
+        ("LOCAL_EDIT", Some("configure")),
+        ("REFACTOR", Some("optimize")),
+        ("REVIEW", Some("review")),
+        ("SEARCH", Some("understand")),
+        ("TEST", Some("test")),
+    ] {
+        let run = repo.codeweaver(["search", "-o", "json", "--task", task, "parse header"]);
+        let answer = run.success().json();
+        assert_eq!(answer["query_intent"]["type"].as_str(), intent, "{task}: {answer:#}");
+        assert!(answer["warnings"].as_array().unwrap().is_empty(), "{task}: {answer:#}");
+    }
+
+    repo.write(
+        "tests/test_headers.py",
+        "import parse\n\n\ndef test_parse_header_keeps_case():\n    assert parse.header('A: b') == ('A', 'b')\n",
+    );
+    repo.commit("tests");
+    let first = |args: &[&str]| repo.found(args).first().cloned();
+    assert_eq!(first(&["parse header"]).as_deref(), Some("src/parse.rs"));
+    assert_eq!(first(&["--task", "TEST", "parse header"]).as_deref(), Some("tests/test_headers.py"));
+}
+
 #[test]
 fn locations_have_no_text_and_explain_has_a_sum() {
     let repo = indexed();
