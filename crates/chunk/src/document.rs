@@ -12,6 +12,11 @@ pub fn is_document(path: &[u8]) -> bool {
     language::by_path(path.as_bstr()).is_some_and(markdown::has_headings)
 }
 
+/// Returns whether files of `language` are documents.
+pub fn is_document_language(language: LanguageId) -> bool {
+    markdown::has_headings(language)
+}
+
 /// Returns the sections and the fenced blocks of the document `text` at `path`, each in order of position. A
 /// file that is not a document is one section. Linear.
 pub fn structure(text: &str, path: &BStr) -> (Vec<DocumentSection>, Vec<DocumentCode>) {

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use codeweaver_chunk::{self as chunk, LanguageId};
+use codeweaver_chunk::{self as chunk, LanguageId, document};
 use codeweaver_config::{Loaded, Settings, Sources};
 use codeweaver_embed::{self as embed, EmbedError};
 use codeweaver_git::Repo;
@@ -216,6 +216,7 @@ impl Codebase {
 }
 
 const NO_LANGUAGE: &str = "there is no such language";
+const DOCUMENT_LANGUAGE: &str = "documents are always split at their headings";
 
 /// Warnings about languages in the settings that no file has.
 fn language_warnings(loaded: &Loaded) -> Vec<String> {
@@ -232,6 +233,9 @@ fn language_warnings(loaded: &Loaded) -> Vec<String> {
             None => NO_LANGUAGE.to_owned(),
             // The setting is compared as written, so another spelling of a name has no effect.
             Some(known) if known != name.as_str() => format!("the language is called `{known}` here"),
+            Some(_) if LanguageId::by_name(name).is_some_and(document::is_document_language) => {
+                DOCUMENT_LANGUAGE.to_owned()
+            }
             Some(_) => continue,
         };
         warnings.extend(language_warning(loaded, "chunker.force_delimiter_for_languages", name, &why));

@@ -101,10 +101,18 @@ fn changed_settings_are_not_told_as_commits_behind() {
 #[test]
 fn a_language_in_settings_that_no_file_has_is_a_warning() {
     let repo = TestRepo::with_files(FILES);
-    repo.codeweaver(["config", "set", "chunker.force_delimiter_for_languages", "rust,Python,quenya"])
-        .success();
+    repo.codeweaver([
+        "config",
+        "set",
+        "chunker.force_delimiter_for_languages",
+        "rust,Python,quenya,markdown",
+    ])
+    .success();
     let run = repo.codeweaver(["status"]);
-    run.success()
-        .says(&["no effect for 'Python': the language is called `python`", "'quenya': there is no such"]);
+    run.success().says(&[
+        "no effect for 'Python': the language is called `python`",
+        "'quenya': there is no such",
+        "'markdown': documents are always split at their headings",
+    ]);
     assert!(!run.stderr().contains("'rust'"), "{}", run.explain());
 }
