@@ -570,6 +570,7 @@ fn mined_issues_are_explored_by_history_and_judged_by_labels() {
     repo.codeweaver(["init", "--no-hooks"]).success();
     let run = repo.codeweaver(["eval", "loop", "--issues", "mine", "--limit", "100", "--learner", "none"]);
     run.fails(1).says(&["baseline", "after 3 iterations", "gestalt was not judged", "report.html"]);
+    assert!(run.stderr().starts_with("the judge `labels` gives no gestalt"), "{}", run.explain());
     let folder = repo.root().join(".codeweaver/quality");
     let evaluation = artefact(&folder, "iteration_2/evaluation.json");
     assert_eq!(evaluation["judge"], "labels");

@@ -139,6 +139,13 @@ pub fn run(args: &LoopArgs, context: &Context) -> Result<ExitCode, CliError> {
         check_whose_weights(&quality_loop, context)?;
     }
 
+    if !quality_loop.config().judge.is_external() {
+        context.note(
+            "the judge `labels` gives no gestalt, so this loop measures and learns, but does not converge; \
+             --judge COMMAND names one that does",
+        );
+    }
+
     let summary = progress::until_stopped(&quality_loop.stop(), || {
         quality_loop.run(&|line: &str| context.note(&render::safe(line)))
     })?;
