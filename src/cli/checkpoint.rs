@@ -64,6 +64,7 @@ impl Recorder {
         current_file: Option<String>,
     ) {
         self.record.last_checkpoint = time::now();
+
         self.record.files_processed = done.files;
         self.record.files_total = files_total;
         (self.record.bytes_processed, self.record.bytes_total) = (done.bytes, bytes_total);

@@ -4,8 +4,8 @@
 //! `CODEWEAVER_LOG_FORMAT=json` their format. A JSON record has `timestamp`, `level`, `component`,
 //! `operation`, `duration_ms`, `request_id`, `codebase_root`, `error`, `message`, and all other fields in
 //! `context`; absent values are omitted. Each request of a server has an id of its own, and records about a
-//! codebase have its root, also if the server runs elsewhere. Searches are logged by their hash, and with their
-//! text at the level `debug`.
+//! codebase have its root, also if the server runs elsewhere. Searches are logged by their hash, and with
+//! their text at the level `debug`.
 
 use std::fmt::{Debug, Result as FmtResult};
 use std::time::SystemTime;

@@ -160,12 +160,14 @@ fn block(out: &mut impl Write, number: usize, found: &Match, output: &Output<'_>
     }
 }
 
-/// Writes the kinds of evidence that found the candidates, with the method of the vector search, and the intent.
+/// Writes the kinds of evidence that found the candidates, with the method of the vector search, and the
+/// intent.
 fn explain_search(out: &mut impl Write, response: &Response, paint: Paint) -> Result<(), CliError> {
     let names = response.search_strategy.iter().map(serde_json::to_value).collect::<Result<Vec<_>, _>>()?;
     let names: Vec<&str> = names.iter().filter_map(serde_json::Value::as_str).collect();
     writeln!(out, "{}", paint.dim(format!("found by: {}", names.join(", "))))?;
 
+    // An intent that is only guessed is shown as well; its reason says so.
     if let Some(intent) = response.query_intent.intent {
         let reasoning = safe(&response.query_intent.reasoning);
         writeln!(out, "{}", paint.dim(format!("intent: {} ({reasoning})", intent.name())))?;

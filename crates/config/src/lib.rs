@@ -4,8 +4,8 @@
 //! the names of environment variables and `docs/settings.md` are all derived from it. Sources, from
 //! lowest to highest precedence: defaults, environment, user file, repository file, a file that was named,
 //! command line. A file is TOML or YAML; both become the same tree of values before anything is validated.
-//! Keys that load libraries or models, or that change the behaviour of hooks, are ignored in a repository file,
-//! because its author may not be the user who runs the program.
+//! Keys that load libraries or models, or that change the behaviour of hooks, are ignored in a repository
+//! file, because its author may not be the user who runs the program.
 
 mod edit;
 mod error;

@@ -134,6 +134,7 @@ pub(crate) enum KnownDoc {
 impl Plan {
     /// The first path whose contents are `blob`, which has a job. Cost: linear.
     pub fn path_of(&self, blob: &Oid) -> Option<&BStr> {
+        // Jobs have no path, since several files can have their blob.
         let job = self.jobs.iter().position(|job| job.key.blob_oid == *blob)?;
         let entry = self.added.iter().find(|entry| entry.doc == PlannedDoc::Job(job))?;
         Some(entry.path.as_bstr())

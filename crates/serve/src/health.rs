@@ -135,7 +135,8 @@ pub struct Statistics {
     pub avg_query_latency_ms: f64,
 }
 
-/// The health of the server for a client with `access`. `work` is an error if the repository cannot be opened.
+/// The health of the server for a client with `access`. `work` is an error if the repository cannot be
+/// opened.
 pub fn health(app: &App, access: &Access, work: Result<&Work, &Failure>) -> Health {
     let now = time::now();
     // The cached status is that of the whole index.

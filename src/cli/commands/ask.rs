@@ -97,6 +97,7 @@ pub fn run(args: AskArgs, context: &Context) -> Result<ExitCode, CliError> {
 /// The server that is asked where there is nothing else to ask: outside of a repository, if no documents are
 /// named. It is that of `serve --ask` on this machine.
 fn default_server(args: &AskArgs, context: &Context) -> Result<Option<String>, CliError> {
+    // A directory that is named must be in a repository, as for other commands.
     let names_documents = args.index.is_some() || !args.dir.is_empty() || context.is_explicit;
     if names_documents || args.extractive || !is_outside(context) {
         return Ok(None);

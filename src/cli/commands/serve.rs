@@ -114,8 +114,8 @@ pub fn run(args: ServeArgs, context: &Context) -> Result<ExitCode, CliError> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Makes `file` the settings file of this process and of those that it starts. For that, the program is executed
-/// again with the name of the file in its environment, unless it is there already.
+/// Makes `file` the settings file of this process and of those that it starts. For that, the program is
+/// executed again with the name of the file in its environment, unless it is there already.
 fn read_settings_from(file: &Path) -> Result<(), CliError> {
     let file = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
     if std::env::var_os(CONFIG_FILE_VARIABLE).is_some_and(|set| set == file) {

@@ -8,8 +8,8 @@ use std::ops::Range;
 
 use unicode_segmentation::UnicodeSegmentation;
 
-/// Abbreviations without their last full stop, in lower case, in alphabetical order: titles of people, parts of
-/// names, references. Left out are those that are words, options or units more often: `no.`, `col.`, `ms.`
+/// Abbreviations without their last full stop, in lower case, in alphabetical order: titles of people, parts
+/// of names, references. Left out are those that are words, options or units more often: `no.`, `col.`, `ms.`
 /// mostly end a sentence in documents about software. Letters with full stops (`e.g.`) need not be listed.
 const ABBREVIATIONS: [&str; 43] = [
     "adm", "al", "approx", "apr", "aug", "bzgl", "bzw", "capt", "cf", "chap", "corp", "dec", "dept", "dr",
@@ -52,6 +52,7 @@ fn plain(paragraph: &str) -> String {
             _ if in_code || c == '`' || begins_word && !is_blank && !c.is_alphabetic() => {
                 (0..c.len_utf8()).for_each(|_| plain.push('X'));
             }
+            // Emphasis that ends, since what begins a word is replaced above.
             '*' | '_' => plain.push(')'),
             c => plain.push(c),
         }
@@ -61,8 +62,8 @@ fn plain(paragraph: &str) -> String {
     plain
 }
 
-/// Returns whether a boundary of Unicode at `at` ends the sentence that begins at `start`. After an ASCII mark,
-/// white space must stand between the sentences; other scripts need none.
+/// Returns whether a boundary of Unicode at `at` ends the sentence that begins at `start`. After an ASCII
+/// mark, white space must stand between the sentences; other scripts need none.
 fn is_boundary(paragraph: &str, start: usize, at: usize) -> bool {
     let sentence = &paragraph[start..at];
     let before = sentence.trim_end();

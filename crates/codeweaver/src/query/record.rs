@@ -8,8 +8,8 @@ use super::response::Response;
 const HASH_DIGITS: usize = 16;
 
 /// Logs that `query` about `codebase` was answered by `response`. A query can name what a person is working
-/// on, so the record has its hash; the text is added at the level `debug`, which whoever runs the program asks
-/// for.
+/// on, so the record has its hash; the text is added at the level `debug`, which whoever runs the program
+/// asks for.
 pub fn answered(codebase: &Codebase, query: &str, response: &Response) {
     if !tracing::enabled!(target: "codeweaver::searcher", tracing::Level::INFO) {
         return;

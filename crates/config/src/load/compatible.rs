@@ -58,6 +58,7 @@ impl Loader {
             }
         }
 
+        // The file overrides the variable.
         if let Some(entry) = value(&tables, "api", "embedding_model")
             && let Some(model) = entry.value.as_text()
         {
@@ -73,6 +74,7 @@ impl Loader {
     pub(super) fn apply_compatible(&mut self) {
         let Compatible { model, key } = std::mem::take(&mut self.compatible);
 
+        // A model on this machine has another name.
         if let Some((model, origin)) = model
             && self.settings.model.is_api()
             && self.origins.get(MODEL) == Some(&Origin::Default)
@@ -81,6 +83,7 @@ impl Loader {
             self.put(spec, Value::Text(model), &origin);
         }
 
+        // Another source may have named another address.
         if let Some((key, file)) = key
             && matches!(self.origins.get(BASE_URL), Some(Origin::File { path, .. }) if *path == file)
         {

@@ -7,9 +7,9 @@ use codeweaver_store::rows::chunk_id;
 use codeweaver_store::{StoreError, StoreReader};
 
 /// The identifiers of the chunks of the documents in the snapshot of `target`, by path in the repository, in
-/// order of position. Each is the hexadecimal form of the column `chunk_id` of a shard: a hash of the contents
-/// of the document and of the range of the chunk in it. The same contents therefore have the same identifiers
-/// in every index. Empty without such a snapshot.
+/// order of position. Each is the hexadecimal form of the column `chunk_id` of a shard: a hash of the
+/// contents of the document and of the range of the chunk in it. The same contents therefore have the same
+/// identifiers in every index. Empty without such a snapshot.
 pub fn identifiers(
     codebase: &Codebase,
     target: &Target,

@@ -177,6 +177,7 @@ impl<'a> Server<'a> {
         } else if self.is_in_repository()? {
             self.load_repository(&own, is_first)?;
         } else {
+            // A collection of its own, so that those of directories keep their documents.
             let nothing = Collections::from_user()?.of_directories(&[])?;
             self.load_collection(&own, &nothing, Some(&[]), is_first)?;
         }
