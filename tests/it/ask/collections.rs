@@ -235,7 +235,7 @@ fn chunk_identifiers_are_stable_over_rebuilds() {
     assert!(matches!(&changed[..], [((path, _), _)] if path.ends_with("house.md")), "{changed:#?}");
 
     let before = chunks("notes");
-    docs(&place, &["remove", "notes"]);
+    place.codeweaver(["docs", "remove", "notes"]).success();
     docs(&place, &["add", "notes", "notes"]);
     assert_eq!(chunks("notes"), before);
 }
