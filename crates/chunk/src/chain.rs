@@ -155,6 +155,8 @@ struct Origin {
     /// The step that cut the atom out of a node; `None` for whole nodes.
     piece: Option<ChunkSource>,
     delimiter: Option<DelimiterMatch>,
+    /// Whether the atom must not share a chunk with the one before it.
+    is_separate: bool,
 }
 
 struct Chain<'a> {
@@ -318,7 +320,8 @@ impl Chain<'_> {
                 } else {
                     // Inside a node, so no such boundary is as good as one between nodes.
                     let cut = atom.cut.clamp(PIECE_CUT, PIECE_CUT * 2);
-                    out.push(Atom { start, tokens, cut, on_node: false, ..Atom::default() });
+                    let forced = origin.is_separate;
+                    out.push(Atom { start, tokens, cut, forced, ..Atom::default() });
                 }
                 origins.push(origin);
             }
@@ -353,7 +356,7 @@ impl Chain<'_> {
         let starts: Vec<u32> =
             pieces.iter().map(|piece| piece.byte_range.start.clamp(range.start, range.end)).collect();
 
-        for (n, Piece { delimiter, .. }) in pieces.into_iter().enumerate() {
+        for (n, Piece { delimiter, is_separate, .. }) in pieces.into_iter().enumerate() {
             let start = if n == 0 { range.start } else { starts[n] };
             let end = starts.get(n + 1).copied().unwrap_or(range.end);
             if start >= end || out.last().is_some_and(|last| last.1 > start) {
@@ -361,9 +364,13 @@ impl Chain<'_> {
             }
 
             if self.index.tokens(start..end) > self.bounds().soft {
+                let first = out.len();
                 out.extend(self.text_pieces(start..end));
+                if let Some((.., origin)) = out.get_mut(first) {
+                    origin.is_separate = is_separate;
+                }
             } else {
-                out.push((start, end, Origin { piece: Some(source), delimiter }));
+                out.push((start, end, Origin { piece: Some(source), delimiter, is_separate }));
             }
         }
 
@@ -389,7 +396,7 @@ impl Chain<'_> {
         }
 
         let ends = starts.iter().skip(1).copied().chain([range.end]);
-        let origin = Origin { piece: Some(ChunkSource::Text), delimiter: None };
+        let origin = Origin { piece: Some(ChunkSource::Text), ..Origin::default() };
         starts.iter().copied().zip(ends).map(|(start, end)| (start, end, origin.clone())).collect()
     }
 
@@ -546,7 +553,7 @@ fn force_definitions(atoms: &mut [Atom], symbols: &[Symbol]) {
                 symbol.class.is_definition() && (symbol.kind.is_callable() || symbol.kind.has_members());
         }
 
-        atoms[at].forced = at > 0 && (defines || after_definition);
+        atoms[at].forced |= at > 0 && (defines || after_definition);
         after_definition = defines;
     }
 }

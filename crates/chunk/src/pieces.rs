@@ -15,6 +15,8 @@ pub struct Piece {
     pub byte_range: Range<u32>,
     /// The most important delimiter in the piece, the earliest of equals; `None` without a pair.
     pub delimiter: Option<DelimiterMatch>,
+    /// Whether it must not be joined to the piece before.
+    pub is_separate: bool,
 }
 
 /// Returns `range` without blank lines at its beginning and blanks at its end; empty if all of it is blank.

@@ -471,6 +471,21 @@ fn a_function_and_a_class_are_two_chunks_in_definition_mode() {
     assert_eq!(packed.chunks.len(), 1);
 }
 
+/// A language without a grammar has the same granularity: each definition is a chunk.
+#[test]
+fn definition_mode_acts_on_delimiters_too() {
+    let text: String =
+        (0..6).map(|n| format!("sub f{n} {{\n    my $x = shift;\n    return $x + {n};\n}}\n\n")).collect();
+    let chunks = |granularity| {
+        let settings = ChunkerSettings { granularity, ..Default::default() };
+        chunk_blob(text.as_bytes(), LanguageId::by_name("perl").unwrap(), &settings).chunks
+    };
+    assert_eq!(chunks(Granularity::Packed).len(), 1);
+    let definitions = chunks(Granularity::Definition);
+    assert_eq!(definitions.len(), 6, "{definitions:#?}");
+    assert!(definitions.iter().all(|chunk| chunk.source == ChunkSource::Delimiter), "{definitions:#?}");
+}
+
 #[test]
 fn comments_and_attributes_stay_with_their_definition() {
     let mut text = String::new();

@@ -22,7 +22,7 @@ pub fn split_text(text: &str, base: u32, limit_tokens: u32, settings: &ChunkerSe
 
     for range in ranges {
         let byte_range = offset(base, range.start)..offset(base, range.end);
-        pieces.push(Piece { byte_range, delimiter: None });
+        pieces.push(Piece { byte_range, delimiter: None, is_separate: false });
     }
 
     pieces

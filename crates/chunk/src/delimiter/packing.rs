@@ -11,34 +11,39 @@ use crate::{DelimiterMatch, tokens};
 
 /// Comments and attributes of at most this many tokens are joined to the definition below them.
 const MAX_LEADING_TOKENS: u32 = 300;
+/// Share of the target, as its inverse, up to which the rest of a definition is joined to what is beside it.
+const SMALL_REST: u32 = 8;
 
 /// Packs parts, which are in order of position, into pieces. `base` is the offset of the text in its blob.
 pub(super) fn pack(source: &Source<'_>, parts: Vec<Part>, base: u32) -> Vec<Piece> {
-    let mut packer = Packer { source, ranges: Vec::new(), boundaries: Vec::new() };
+    let mut packer = Packer { source, packed: Vec::new() };
 
-    let mut current: Option<Part> = None;
+    let mut current: Option<Packed> = None;
     for part in packer.with_leading_comments(parts) {
         current = Some(match current.take() {
-            Some(current) if packer.fits(&current, &part) => packer.joined(current, part),
-            Some(done) => {
-                packer.finish(done);
-                part
+            Some(Packed { part: current, is_separate }) => {
+                let stay_apart = packer.stay_apart(&current, &part);
+                if !stay_apart && packer.fits(&current, &part) {
+                    Packed { part: packer.joined(current, part), is_separate }
+                } else {
+                    packer.push(Packed { part: current, is_separate });
+                    Packed { part, is_separate: stay_apart }
+                }
             }
-            None => part,
+            None => Packed { part, is_separate: false },
         });
     }
-    if let Some(done) = current {
-        packer.finish(done);
-    }
+    current.into_iter().for_each(|last| packer.push(last));
 
-    let Packer { ranges, boundaries, .. } = packer;
+    let (ranges, facts): (Vec<_>, Vec<_>) = packer.packed.into_iter().flat_map(|it| cut(source, it)).unzip();
     let ranges = with_overlap(source.text, ranges, source.settings.simple_overlap, source.sizes.limit);
 
     let mut pieces = Vec::with_capacity(ranges.len());
-    for (range, boundary) in ranges.into_iter().zip(boundaries) {
+    for (range, (boundary, is_separate)) in ranges.into_iter().zip(facts) {
         pieces.push(Piece {
             byte_range: offset(base, range.start)..offset(base, range.end),
             delimiter: boundary.map(|boundary| delimiter_match(source, boundary)),
+            is_separate,
         });
     }
     pieces
@@ -46,10 +51,14 @@ pub(super) fn pack(source: &Source<'_>, parts: Vec<Part>, base: u32) -> Vec<Piec
 
 struct Packer<'a> {
     source: &'a Source<'a>,
-    /// Ranges of finished pieces.
-    ranges: Vec<Range<usize>>,
-    /// The most important pair of each range.
-    boundaries: Vec<Option<usize>>,
+    packed: Vec<Packed>,
+}
+
+/// Joined parts.
+struct Packed {
+    part: Part,
+    /// Whether they must not be joined to those before.
+    is_separate: bool,
 }
 
 impl Packer<'_> {
@@ -65,6 +74,7 @@ impl Packer<'_> {
                         && !part.after_blank_line
                         && !last.is_definition
                         && last.cost <= MAX_LEADING_TOKENS
+                        && last.owner == part.owner
                         && last.cost + part.cost <= limit =>
                 {
                     *last = Part {
@@ -81,15 +91,20 @@ impl Packer<'_> {
         joined
     }
 
-    /// Returns whether `part` is joined to `current`.
-    fn fits(&self, current: &Part, part: &Part) -> bool {
-        // Each definition is a chunk of its own in this granularity.
-        if self.source.settings.granularity == Granularity::Definition
-            && (current.is_definition || part.is_definition)
-        {
-            return false;
-        }
+    /// Returns whether `part` is not joined to `current` whatever their sizes are: the end of a definition
+    /// that was taken apart has nothing to do with the next one.
+    fn stay_apart(&self, current: &Part, part: &Part) -> bool {
+        current.owner != part.owner
+            || self.is_by_definition() && (current.is_definition || part.is_definition)
+    }
 
+    /// Returns whether each definition is a chunk of its own.
+    fn is_by_definition(&self) -> bool {
+        self.source.settings.granularity == Granularity::Definition
+    }
+
+    /// Returns whether `part` and `current` are small enough to be joined.
+    fn fits(&self, current: &Part, part: &Part) -> bool {
         // Small pieces, and text without a blank line between, are joined up to the soft size.
         let sum = current.cost + part.cost;
         let sizes = &self.source.sizes;
@@ -99,7 +114,7 @@ impl Packer<'_> {
 
     /// Joins two parts; the pair of higher priority stands for both, of equals the first.
     fn joined(&self, current: Part, part: Part) -> Part {
-        let boundary = if self.priority(part.boundary) > self.priority(current.boundary) {
+        let boundary = if self.source.priority(part.boundary) > self.source.priority(current.boundary) {
             part.boundary
         } else {
             current.boundary
@@ -110,34 +125,53 @@ impl Packer<'_> {
             cost: current.cost + part.cost,
             boundary,
             is_definition: current.is_definition || part.is_definition,
+            owner: current.owner,
             after_blank_line: current.after_blank_line,
         }
     }
 
-    /// Returns the priority of a pair, 0 for none.
-    fn priority(&self, boundary: Option<usize>) -> u8 {
-        boundary.map_or(0, |boundary| self.source.delimiter(boundary).priority)
-    }
+    /// Adds joined parts, or joins them to the last ones if one of both is the rest of a definition around
+    /// the other.
+    fn push(&mut self, packed: Packed) {
+        let last = self.packed.last().filter(|_| packed.is_separate && !self.is_by_definition());
+        let is_rest = last.is_some_and(|last| self.is_rest(&last.part, &packed.part));
 
-    /// Adds a part as a piece, or as several if it exceeds the limit.
-    fn finish(&mut self, part: Part) {
-        let text = self.source.text;
-        let range = trimmed(text, part.range);
-        if range.is_empty() {
-            return;
+        match self.packed.pop() {
+            Some(last) if is_rest => {
+                let part = self.joined(last.part, packed.part);
+                self.packed.push(Packed { part, is_separate: last.is_separate });
+            }
+            last => self.packed.extend(last.into_iter().chain([packed])),
         }
-
-        // Costs of parts that are cut inside a word can be off by a few tokens.
-        let sizes = &self.source.sizes;
-        let ranges = if part.cost >= sizes.limit / 2 && tokens::count(&text[range.clone()]) > sizes.limit {
-            split_ranges(text, range, sizes.split)
-        } else {
-            vec![range]
-        };
-
-        self.boundaries.resize(self.boundaries.len() + ranges.len(), part.boundary);
-        self.ranges.extend(ranges);
     }
+
+    /// Returns whether one of two neighbours is a small rest of a definition, such as its first line or its
+    /// last bracket, around the other.
+    fn is_rest(&self, before: &Part, after: &Part) -> bool {
+        let sizes = &self.source.sizes;
+        let (small, sum) = (sizes.target / SMALL_REST, before.cost + after.cost);
+        let is_first = before.cost <= small && self.source.encloses(before.owner, after.owner);
+        let is_last = after.cost <= small && self.source.encloses(after.owner, before.owner);
+        sum <= sizes.soft && (is_first || is_last)
+    }
+}
+
+/// Returns the range of joined parts with their pair, or several if it exceeds the limit; only the first of
+/// these is separate.
+fn cut(source: &Source<'_>, packed: Packed) -> Vec<(Range<usize>, (Option<usize>, bool))> {
+    let Packed { part, is_separate } = packed;
+    let range = trimmed(source.text, part.range);
+    if range.is_empty() {
+        return Vec::new();
+    }
+
+    // Costs of parts that are cut inside a word can be off by a few tokens.
+    let sizes = &source.sizes;
+    let is_long = part.cost >= sizes.limit / 2 && tokens::count(&source.text[range.clone()]) > sizes.limit;
+    let ranges = if is_long { split_ranges(source.text, range, sizes.split) } else { vec![range] };
+
+    let numbered = ranges.into_iter().enumerate();
+    numbered.map(|(n, range)| (range, (part.boundary, is_separate && n == 0))).collect()
 }
 
 /// Returns a pair as it is shown in the metadata of a chunk.

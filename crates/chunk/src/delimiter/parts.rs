@@ -33,8 +33,8 @@ struct Splitter<'a> {
 enum Work {
     /// Text to be taken apart at the pairs in it.
     Level(Level),
-    /// Text between pairs.
-    Gap(Range<usize>),
+    /// Text between pairs, with the definition around it.
+    Gap(Range<usize>, Option<usize>),
     Done(Part),
 }
 
@@ -46,6 +46,8 @@ struct Level {
     depth: usize,
     /// The pair that was opened last.
     enclosing: Option<usize>,
+    /// The definition that was opened last.
+    owner: Option<usize>,
 }
 
 /// Pairs that share lines, and so cannot be separated by cuts between lines.
@@ -58,12 +60,12 @@ impl Splitter<'_> {
     fn run(&mut self) {
         let inside = (0..self.source.boundaries.len()).collect();
         let range = 0..self.source.text.len();
-        self.work.push(Work::Level(Level { range, inside, depth: 0, enclosing: None }));
+        self.work.push(Work::Level(Level { range, inside, depth: 0, enclosing: None, owner: None }));
 
         while let Some(next) = self.work.pop() {
             match next {
                 Work::Done(part) => self.parts.push(part),
-                Work::Gap(range) => self.cut(range, None, self.source.sizes.soft),
+                Work::Gap(range, owner) => self.cut(range, (None, owner), self.source.sizes.soft),
                 Work::Level(level) => self.open(level),
             }
         }
@@ -83,7 +85,7 @@ impl Splitter<'_> {
 
         for Group { range: group, members } in groups {
             if at < group.start {
-                self.work.push(Work::Gap(at..group.start));
+                self.work.push(Work::Gap(at..group.start, level.owner));
             }
             at = group.end;
 
@@ -93,11 +95,11 @@ impl Splitter<'_> {
 
             if cost <= whole || level.depth >= MAX_LEVELS {
                 // A pair over the limit is left without inner pairs, so that it is cut as text.
+                let (depth, owner) = (level.depth, level.owner);
                 self.work.push(if cost <= self.source.sizes.limit {
-                    Work::Done(self.part(group, cost, main))
+                    Work::Done(Part { owner, ..self.part(group, cost, main) })
                 } else {
-                    let depth = level.depth;
-                    Work::Level(Level { range: group, inside: Vec::new(), depth, enclosing: main })
+                    Work::Level(Level { range: group, inside: Vec::new(), depth, enclosing: main, owner })
                 });
                 continue;
             }
@@ -113,11 +115,13 @@ impl Splitter<'_> {
                 .filter(|&index| boundaries[index].end <= group.end && members.binary_search(&index).is_err())
                 .collect();
             let depth = level.depth + 1;
-            self.work.push(Work::Level(Level { range: group, inside, depth, enclosing: main }));
+            // Loops and conditions belong to the definition that they are in.
+            let owner = main.filter(|&main| self.is_definition(main)).or(level.owner);
+            self.work.push(Work::Level(Level { range: group, inside, depth, enclosing: main, owner }));
         }
 
         if at < level.range.end {
-            self.work.push(Work::Gap(at..level.range.end));
+            self.work.push(Work::Gap(at..level.range.end, level.owner));
         }
 
         // The stack returns the last item first.
@@ -235,49 +239,50 @@ impl Splitter<'_> {
         )
     }
 
-    /// Returns the number of tokens up to which a pair stays whole: the limit for callables and custom pairs,
-    /// else the soft size.
+    /// Returns the number of tokens up to which a pair stays whole: the limit for custom pairs, else the soft
+    /// size, beyond which a piece would be cut by its lines.
     fn whole_up_to(&self, index: usize) -> u32 {
         let is_custom = self.source.boundaries[index].delimiter < self.source.family.n_custom;
-        let kind = self.source.delimiter(index).kind;
-        let sizes = &self.source.sizes;
-        if is_custom || matches!(kind, "function" | "method" | "extension") {
-            sizes.limit
-        } else {
-            sizes.soft
-        }
+        if is_custom { self.source.sizes.limit } else { self.source.sizes.soft }
     }
 
+    fn is_definition(&self, index: usize) -> bool {
+        self.source.delimiter(index).priority >= DEFINITION
+    }
+
+    /// A part of the text that has no definition around it.
     fn part(&self, range: Range<usize>, cost: u32, main: Option<usize>) -> Part {
-        let is_definition = main.is_some_and(|main| self.source.delimiter(main).priority >= DEFINITION);
+        let is_definition = main.is_some_and(|main| self.is_definition(main));
         let after_blank_line = self.source.is_after_blank_line(range.start);
-        Part { range, cost, boundary: main, is_definition, after_blank_line }
+        Part { range, cost, boundary: main, is_definition, owner: None, after_blank_line }
     }
 
     /// Cuts a pair that is too large and holds no other pair.
     fn leaf(&mut self, level: Level) {
         let sizes = &self.source.sizes;
         let limit = if self.source.cost(&level.range) > sizes.limit { sizes.split } else { sizes.soft };
-        self.cut(level.range, level.enclosing, limit);
+        let owner = level.enclosing.filter(|&pair| self.is_definition(pair)).or(level.owner);
+        self.cut(level.range, (level.enclosing, owner), limit);
     }
 
     /// Cuts a text into paragraphs. Those that exceed the soft size are cut into lines, and lines that do so
-    /// into parts of at most `limit` tokens.
-    fn cut(&mut self, range: Range<usize>, boundary: Option<usize>, limit: u32) {
+    /// into parts of at most `limit` tokens. `around` is the pair that describes the parts, and the
+    /// definition around them.
+    fn cut(&mut self, range: Range<usize>, around: (Option<usize>, Option<usize>), limit: u32) {
         let source = self.source;
 
         for paragraph in paragraphs(source.text, range) {
             if source.cost(&paragraph) <= source.sizes.soft {
-                self.add(paragraph, boundary);
+                self.add(paragraph, around);
                 continue;
             }
 
             for line in lines(source.text, paragraph) {
                 if source.cost(&line) <= source.sizes.soft {
-                    self.add(line, boundary);
+                    self.add(line, around);
                 } else {
                     for range in split_ranges(source.text, line, limit.min(source.sizes.split)) {
-                        self.add(range, boundary);
+                        self.add(range, around);
                     }
                 }
             }
@@ -285,14 +290,14 @@ impl Splitter<'_> {
     }
 
     /// Adds a part that is no pair, unless it is blank.
-    fn add(&mut self, range: Range<usize>, boundary: Option<usize>) {
+    fn add(&mut self, range: Range<usize>, (boundary, owner): (Option<usize>, Option<usize>)) {
         if self.source.text[range.clone()].trim().is_empty() {
             return;
         }
 
         let cost = self.source.cost(&range);
         let after_blank_line = self.source.is_after_blank_line(range.start);
-        self.parts.push(Part { range, cost, boundary, is_definition: false, after_blank_line });
+        self.parts.push(Part { range, cost, boundary, is_definition: false, owner, after_blank_line });
     }
 }
 

@@ -19,6 +19,8 @@ pub(super) struct Part {
     /// Index of the most important pair in the part, if there is one.
     pub boundary: Option<usize>,
     pub is_definition: bool,
+    /// The innermost definition that was opened around the part, as the index of its pair.
+    pub owner: Option<usize>,
     /// A blank line or the beginning of the text precedes it.
     pub after_blank_line: bool,
 }
@@ -72,6 +74,18 @@ impl<'a> Source<'a> {
     /// Returns the delimiter of a pair.
     pub fn delimiter(&self, boundary: usize) -> &'a Delimiter {
         &self.family.delimiters[usize::from(self.boundaries[boundary].delimiter)]
+    }
+
+    /// Returns the priority of a pair, 0 for none.
+    pub fn priority(&self, boundary: Option<usize>) -> u8 {
+        boundary.map_or(0, |boundary| self.delimiter(boundary).priority)
+    }
+
+    /// Returns whether the pair `outer` is around the pair `inner`; no pair stands for the whole text.
+    pub fn encloses(&self, outer: Option<usize>, inner: Option<usize>) -> bool {
+        let Some(outer) = outer.map(|outer| &self.boundaries[outer]) else { return true };
+        let inner = inner.map(|inner| &self.boundaries[inner]);
+        inner.is_some_and(|inner| outer.start <= inner.start && inner.end <= outer.end)
     }
 
     /// Returns true if only white space with at least one blank line, or with the beginning of the text,

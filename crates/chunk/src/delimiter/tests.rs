@@ -290,10 +290,32 @@ fn large_pairs_are_opened_and_then_split() {
             text.matches("  }\n").count() + usize::from(text.ends_with("  }"))
         );
     }
+    // A function of more than the soft size is opened as well: no piece begins inside of a loop.
+    let loops = |n: usize| format!("  for (;;) {{\n{}  }}\n", "    call(a, b);\n".repeat(n % 7 + 20));
+    let long = format!("void f() {{\n{}}}\n", (0..12).map(loops).collect::<String>());
+    let texts = pieces_of(&long, "java", &ChunkerSettings::default());
+    assert!(texts.len() > 2, "{texts:#?}");
+    for text in &texts {
+        assert_eq!(text.matches("for (").count(), text.matches("\n  }").count(), "{text}");
+    }
+
     let flat = format!("void f() {{\n{}}}\n", "  a = a + 1;\n".repeat(3000));
     assert!(pieces_of(&flat, "java", &ChunkerSettings::default()).len() >= 5);
     let minified = format!("var a=[{}];", "{b:1,c:[1,2,3]},".repeat(20_000));
     assert!(pieces_of(&minified, "javascript", &ChunkerSettings::default()).len() > 50);
+}
+
+/// The end of a definition that was taken apart does not share a piece with the beginning of the next one.
+#[test]
+fn definitions_that_are_opened_stay_apart() {
+    let sub = |name: &str| {
+        format!("sub {name} {{\n{}}}\n\n", "    my $x = shift;\n    push @rows, $x;\n".repeat(90))
+    };
+    let text = format!("{}{}{}", sub("first"), sub("second"), sub("third"));
+    for text in pieces_of(&text, "perl", &ChunkerSettings::default()) {
+        let ends = text.matches("\n}").count();
+        assert!(ends <= 1 && (ends == 0 || text.ends_with('}')), "{text}");
+    }
 }
 
 #[test]
