@@ -39,7 +39,7 @@ pub(super) fn pack(source: &Source<'_>, parts: Vec<Part>, base: u32) -> Vec<Piec
     let ranges = with_overlap(source.text, ranges, source.settings.simple_overlap, source.sizes.limit);
 
     let mut pieces = Vec::with_capacity(ranges.len());
-    for (range, (boundary, is_separate)) in ranges.into_iter().zip(facts) {
+    for (range, Facts { boundary, is_separate }) in ranges.into_iter().zip(facts) {
         pieces.push(Piece {
             byte_range: offset(base, range.start)..offset(base, range.end),
             delimiter: boundary.map(|boundary| delimiter_match(source, boundary)),
@@ -156,9 +156,17 @@ impl Packer<'_> {
     }
 }
 
+/// Facts about a range of joined parts.
+struct Facts {
+    /// The pair around them.
+    boundary: Option<usize>,
+    /// Whether the range must not be joined to that before.
+    is_separate: bool,
+}
+
 /// Returns the range of joined parts with their pair, or several if it exceeds the limit; only the first of
 /// these is separate.
-fn cut(source: &Source<'_>, packed: Packed) -> Vec<(Range<usize>, (Option<usize>, bool))> {
+fn cut(source: &Source<'_>, packed: Packed) -> Vec<(Range<usize>, Facts)> {
     let Packed { part, is_separate } = packed;
     let range = trimmed(source.text, part.range);
     if range.is_empty() {
@@ -170,8 +178,8 @@ fn cut(source: &Source<'_>, packed: Packed) -> Vec<(Range<usize>, (Option<usize>
     let is_long = part.cost >= sizes.limit / 2 && tokens::count(&source.text[range.clone()]) > sizes.limit;
     let ranges = if is_long { split_ranges(source.text, range, sizes.split) } else { vec![range] };
 
-    let numbered = ranges.into_iter().enumerate();
-    numbered.map(|(n, range)| (range, (part.boundary, is_separate && n == 0))).collect()
+    let facts = |n| Facts { boundary: part.boundary, is_separate: is_separate && n == 0 };
+    ranges.into_iter().enumerate().map(|(n, range)| (range, facts(n))).collect()
 }
 
 /// Returns a pair as it is shown in the metadata of a chunk.
