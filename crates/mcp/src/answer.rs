@@ -39,9 +39,9 @@ impl Format {
         }
     }
 
-    /// The schema of the argument.
+    /// The schema of the argument. Models are not told of it: JSON says the same in more tokens.
     pub fn schema() -> Value {
-        json!({ "type": "string", "enum": Format::NAMES })
+        json!({ "type": "string", "enum": Format::NAMES, "unlisted": true })
     }
 }
 
@@ -205,7 +205,7 @@ fn fix_of(fix: &Fix, root: Option<&Path>) -> String {
     match (fix, root) {
         (Fix::Parameter(name), _) => format!("correct `{name}`"),
         (Fix::Pattern, _) => "correct `pattern`, or leave `regex` out to search for it as a text".to_owned(),
-        (Fix::Listing, _) => "list_files shows what there is".to_owned(),
+        (Fix::Listing, _) => "read_code of a directory lists its files".to_owned(),
         (Fix::Repository, _) => "name a repository in `path`".to_owned(),
 
         (Fix::Repair(_), Some(root)) => {

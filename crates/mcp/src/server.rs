@@ -315,7 +315,7 @@ impl ServerHandler for Server {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(tools::all().map(ToolSpec::describe).collect()))
+        Ok(ListToolsResult::with_all_items(tools::listed().map(ToolSpec::describe).collect()))
     }
 
     async fn call_tool(
@@ -326,7 +326,7 @@ impl ServerHandler for Server {
         // The name comes from the client and is truncated in the message.
         let Some(spec) = tools::by_name(&request.name) else {
             let name: String = request.name.chars().take(100).collect();
-            let known: Vec<&str> = tools::all().map(|spec| spec.name).collect();
+            let known: Vec<&str> = tools::listed().map(|spec| spec.name).collect();
             let message = format!("there is no tool {name:?}; there are {}", known.join(", "));
             return Err(ErrorData::invalid_params(message, None));
         };

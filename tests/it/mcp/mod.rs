@@ -4,6 +4,7 @@ mod call_graph;
 mod cancel;
 mod changes;
 mod docs;
+mod few_tools;
 mod find_symbol;
 mod find_text;
 mod foreign;

@@ -471,8 +471,8 @@ fn several_places_are_read_in_one_call_with_their_line_numbers() {
     assert_eq!(answer["places"][0]["span"], json!([4, 7]), "{answer:#}");
     assert_eq!(answer["places"][3]["status"], "not_found", "{answer:#}");
     for (arguments, said) in [
-        (json!({}), "`file` or `places`"),
-        (json!({ "places": [] }), "`file` or `places`"),
+        (json!({}), "the argument `places`"),
+        (json!({ "places": [] }), "the argument `places`"),
         (json!({ "places": ["src/a.rs"], "start_line": 2 }), "not `places`"),
     ] {
         let refused = client.refused("read_code", arguments);

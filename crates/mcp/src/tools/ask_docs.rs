@@ -20,12 +20,12 @@ pub struct AskDocs;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Arguments {
-    question: String,
-    paths: Option<Vec<String>>,
-    path: Option<String>,
-    rev: Option<String>,
+    pub(super) question: String,
+    pub(super) paths: Option<Vec<String>>,
+    pub(super) path: Option<String>,
+    pub(super) rev: Option<String>,
     #[schemars(range(min = 1))]
-    token_limit: Option<u32>,
+    pub(super) token_limit: Option<u32>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -39,6 +39,7 @@ pub struct Output {
 
 impl Tool for AskDocs {
     const NAME: &'static str = "ask_docs";
+    const IS_LISTED: bool = false;
     const DESCRIPTION: &'static str = "Passages of the repository's documentation (Markdown and alike) that answer a \
         question, word for word with path:lines. Says so if the documentation has no answer. For code use find_code.";
     type Arguments = Arguments;

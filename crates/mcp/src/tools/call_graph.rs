@@ -34,18 +34,17 @@ pub enum DirectionArgument {
 pub struct Arguments {
     /// A name (`parse`), `Type.name`, `FILE:LINE`, or a symbol id of an earlier answer.
     symbol: Option<String>,
-    /// Several symbols in one call.
+    /// Several at once.
     symbols: Option<Vec<String>>,
-    /// Default callers. `references`: calls and other mentions.
+    /// Default callers. `references`: calls, overrides and mentions.
     #[serde(default)]
     direction: DirectionArgument,
     /// Levels of callers or callees, 1 to 5.
     #[schemars(range(min = 1, max = 5))]
     depth: Option<u32>,
-    /// Most edges.
-    #[schemars(range(min = 1, max = 5000))]
+    #[schemars(range(min = 1, max = 5000), extend("unlisted" = true))]
     limit: Option<u32>,
-    /// Most notes about unresolved calls.
+    #[schemars(extend("unlisted" = true))]
     note_limit: Option<u32>,
     path: Option<String>,
     rev: Option<String>,
@@ -75,9 +74,9 @@ struct Limits {
 
 impl Tool for CallGraph {
     const NAME: &'static str = "call_graph";
-    const DESCRIPTION: &'static str = "Callers, callees, references or definitions of a function, each edge graded \
-        (exact, unique_name, ambiguous, unresolved). Use it before changing or removing a function and to follow control \
-        flow; unlike text search it tells methods of the same name apart. Not for names in prose or configuration.";
+    const DESCRIPTION: &'static str = "Who calls a function, what it calls, everything that refers to it, each edge \
+        graded (exact, unique_name, ambiguous, unresolved). Use it before changing or removing something and to follow \
+        control flow; unlike find_text it tells methods of the same name apart. Not for names in prose or configuration.";
     type Arguments = Arguments;
     type Output = Output;
 

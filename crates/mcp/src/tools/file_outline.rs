@@ -39,6 +39,7 @@ pub struct Output {
 
 impl Tool for FileOutline {
     const NAME: &'static str = "file_outline";
+    const IS_LISTED: bool = false;
     const DESCRIPTION: &'static str = "The definitions in a file: lines, kind and signature of functions, types and \
         members. Use it before reading a long file, then read_code for the lines you need.";
     type Arguments = Arguments;

@@ -1,15 +1,15 @@
-//! `find_code`: searches by meaning, name or words.
+//! `find_code`: searches by meaning, name or words; by a place, for code like it; or in documentation alone.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use codeweaver::query::parse::report;
 use codeweaver::query::response::Status;
-use codeweaver::query::{Condition, Intent, Request, TypedQuery};
+use codeweaver::query::{Condition, Intent, Location, Request, TypedQuery};
 use codeweaver_text as text;
 
 use super::matches::{self, Limits, Page, Shown};
-use super::{Answer, Call, CallError, Tool};
+use super::{Answer, Call, CallError, Tool, ask_docs, find_similar};
 use crate::answer::{Failure, Format, text_tokens};
 use crate::cursor::Cursor;
 use crate::target::CallTarget;
@@ -21,10 +21,14 @@ const MAX_QUERIES: usize = 8;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Arguments {
-    /// Words ("where are tokens refreshed"), a name or an issue report; may have `-word`, `path:x`.
+    /// Words ("where are tokens refreshed"), a name or an issue report.
     query: Option<String>,
     /// Several at once.
     queries: Option<Vec<String>>,
+    /// Instead of a query: `FILE:LINE` for code that resembles it, `DIR` for duplicates.
+    like: Option<String>,
+    /// Only documentation, word for word.
+    docs: Option<bool>,
     /// Directories or globs.
     paths: Option<Vec<String>>,
     focus_languages: Option<Vec<String>>,
@@ -55,6 +59,10 @@ pub enum Output {
     One(Box<matches::Output>),
     /// The answers to `queries`, in their order.
     Several { status: Status, answers: Vec<OneOfSeveral> },
+    /// The passages for `docs`.
+    Docs(Box<ask_docs::Output>),
+    /// The code for `like`.
+    Like(Box<find_similar::Output>),
 }
 
 /// The outcome of one of several queries.
@@ -75,14 +83,21 @@ impl OneOfSeveral {
 impl Tool for FindCode {
     const NAME: &'static str = "find_code";
     const ALIAS: Option<&'static str> = Some("search_codebase");
-    const DESCRIPTION: &'static str = "Search a repository by meaning or name: the functions, types and sections that \
-        answer a question, best first. Use it first when you do not know where something is. Not for every occurrence \
-        of an exact string.";
+    const DESCRIPTION: &'static str = "Search by meaning or name: the functions, types and sections of documentation that \
+        answer a question, the best with its code. Use it first when you do not know where something is. `like`: where \
+        else the same change is due. Not for every occurrence of an exact string.";
     const IS_BASIC: bool = true;
     type Arguments = Arguments;
     type Output = Output;
 
     fn run(arguments: Arguments, call: &Call) -> Result<Answer<Output>, CallError> {
+        if let Some(place) = arguments.like.clone() {
+            return like(&place, arguments, call);
+        }
+        if arguments.docs == Some(true) {
+            return passages(arguments, call);
+        }
+
         let target = call.open(arguments.path.as_deref(), None)?;
         let search = Search { arguments: &arguments, target: &target, call };
 
@@ -101,6 +116,55 @@ impl Tool for FindCode {
             (queries, _) => search.run_all(queries),
         }
     }
+}
+
+/// The code that resembles that at `place`, or the copies in the directory `place`.
+fn like(place: &str, arguments: Arguments, call: &Call) -> Result<Answer<Output>, CallError> {
+    if arguments.query.is_some() || arguments.queries.is_some() {
+        return Err(CallError::invalid("`like` takes the place of `query` and `queries`"));
+    }
+
+    let (file, line, paths) = match Location::parse(place) {
+        Location { file, lines: Some((first, _)) } => (Some(file.to_owned()), Some(first), arguments.paths),
+        // The copies in the whole repository need no filter.
+        Location { file: "." | "./" | "/", .. } => (None, None, arguments.paths),
+        Location { file, .. } => (None, None, Some(vec![file.to_owned()])),
+    };
+
+    let similar = find_similar::Arguments {
+        file,
+        line,
+        since: None,
+        paths,
+        focus_languages: arguments.focus_languages,
+        include_tests: arguments.include_tests,
+        locations_only: arguments.locations_only,
+        max_results: arguments.max_results,
+        path: arguments.path,
+        rev: arguments.rev,
+        token_limit: arguments.token_limit,
+        cursor: arguments.cursor,
+    };
+    let Answer { structured, text } = find_similar::FindSimilar::run(similar, call)?;
+    Ok(Answer { structured: Output::Like(Box::new(structured)), text })
+}
+
+/// The passages of documentation that answer the query.
+fn passages(arguments: Arguments, call: &Call) -> Result<Answer<Output>, CallError> {
+    let mut queries = arguments.query.into_iter().chain(arguments.queries.unwrap_or_default());
+    let (Some(question), None) = (queries.next(), queries.next()) else {
+        return Err(CallError::invalid("`docs` needs one `query`"));
+    };
+
+    let ask = ask_docs::Arguments {
+        question,
+        paths: arguments.paths,
+        path: arguments.path,
+        rev: arguments.rev,
+        token_limit: arguments.token_limit,
+    };
+    let Answer { structured, text } = ask_docs::AskDocs::run(ask, call)?;
+    Ok(Answer { structured: Output::Docs(Box::new(structured)), text })
 }
 
 /// A search with the arguments of a call.

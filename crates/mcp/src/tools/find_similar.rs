@@ -16,23 +16,23 @@ pub struct FindSimilar;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Arguments {
-    file: Option<String>,
+    pub(super) file: Option<String>,
     /// Any line of the code to compare with.
     #[schemars(range(min = 1))]
-    line: Option<u32>,
+    pub(super) line: Option<u32>,
     /// Only copies added or changed since this revision.
-    since: Option<String>,
-    paths: Option<Vec<String>>,
-    focus_languages: Option<Vec<String>>,
-    include_tests: Option<bool>,
-    locations_only: Option<bool>,
+    pub(super) since: Option<String>,
+    pub(super) paths: Option<Vec<String>>,
+    pub(super) focus_languages: Option<Vec<String>>,
+    pub(super) include_tests: Option<bool>,
+    pub(super) locations_only: Option<bool>,
     #[schemars(range(min = 1))]
-    max_results: Option<u32>,
-    path: Option<String>,
-    rev: Option<String>,
+    pub(super) max_results: Option<u32>,
+    pub(super) path: Option<String>,
+    pub(super) rev: Option<String>,
     #[schemars(range(min = 1))]
-    token_limit: Option<u32>,
-    cursor: Option<String>,
+    pub(super) token_limit: Option<u32>,
+    pub(super) cursor: Option<String>,
 }
 
 /// Either of the answers.
@@ -45,6 +45,7 @@ pub enum Output {
 
 impl Tool for FindSimilar {
     const NAME: &'static str = "find_similar";
+    const IS_LISTED: bool = false;
     const DESCRIPTION: &'static str = "Code that resembles the function or type at a line: duplicates, siblings, other \
         implementations. Use it to find every place that needs the same change. For words use find_code. Without \
         `file`: all groups of copies in `paths`, and what differs.";

@@ -49,8 +49,9 @@ pub struct Arguments {
     ignore_case: Option<bool>,
     /// Whole words.
     word: Option<bool>,
-    /// Files, directories or globs.
+    /// Files, directories, globs.
     paths: Option<Vec<String>>,
+    #[schemars(extend("unlisted" = true))]
     focus_languages: Option<Vec<String>>,
     /// Default true.
     include_tests: Option<bool>,

@@ -38,20 +38,20 @@ pub enum Sort {
     Changed,
 }
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 pub struct Arguments {
     /// Directories or globs: `src`, `*.{c,h}`, `:!vendor`.
-    paths: Option<Vec<String>>,
-    focus_languages: Option<Vec<String>>,
-    sort: Option<Sort>,
+    pub(super) paths: Option<Vec<String>>,
+    pub(super) focus_languages: Option<Vec<String>>,
+    pub(super) sort: Option<Sort>,
     /// Levels below `paths` before folders are summarised.
     #[schemars(range(min = 1))]
-    depth: Option<u32>,
-    rev: Option<String>,
-    path: Option<String>,
+    pub(super) depth: Option<u32>,
+    pub(super) rev: Option<String>,
+    pub(super) path: Option<String>,
     #[schemars(range(min = 1))]
-    token_limit: Option<u32>,
-    cursor: Option<String>,
+    pub(super) token_limit: Option<u32>,
+    pub(super) cursor: Option<String>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -99,6 +99,7 @@ pub struct EntryOutput {
 
 impl Tool for ListFiles {
     const NAME: &'static str = "list_files";
+    const IS_LISTED: bool = false;
     const DESCRIPTION: &'static str = "Files by folder, glob or language, with lines, uncommitted ones marked, and why a \
         file is not indexed; large folders are summarised. Instead of ls, find, tree and git ls-files.";
     type Arguments = Arguments;

@@ -71,6 +71,9 @@ trait Tool {
     const NAME: &'static str;
     /// Another name, which is not listed.
     const ALIAS: Option<&'static str> = None;
+    /// Whether the tool is in the list of tools. The others are reached through arguments of these, and
+    /// answer when they are called by name.
+    const IS_LISTED: bool = true;
     /// States what the tool does, when to use it, and when not to.
     const DESCRIPTION: &'static str;
     /// Whether the tool changes nothing, not even the index.
@@ -90,6 +93,7 @@ trait Tool {
 pub struct ToolSpec {
     pub name: &'static str,
     alias: Option<&'static str>,
+    is_listed: bool,
     description: &'static str,
     read_only: bool,
     is_basic: bool,
@@ -106,14 +110,14 @@ static TOOLS: LazyLock<Vec<ToolSpec>> = LazyLock::new(|| {
         ToolSpec::new::<find_code::FindCode>(),
         ToolSpec::new::<find_text::FindText>(),
         ToolSpec::new::<find_symbol::FindSymbol>(),
+        ToolSpec::new::<call_graph::CallGraph>(),
+        ToolSpec::new::<read_code::ReadCode>(),
+        ToolSpec::new::<manage_index::ManageIndex>(),
         ToolSpec::new::<ask_docs::AskDocs>(),
         ToolSpec::new::<find_similar::FindSimilar>(),
         ToolSpec::new::<file_outline::FileOutline>(),
-        ToolSpec::new::<call_graph::CallGraph>(),
-        ToolSpec::new::<read_code::ReadCode>(),
         ToolSpec::new::<list_files::ListFiles>(),
         ToolSpec::new::<changes::ChangesTool>(),
-        ToolSpec::new::<manage_index::ManageIndex>(),
     ]
 });
 
@@ -124,9 +128,15 @@ enum OkStatus {
     Ok,
 }
 
-/// All tools, in listing order.
+/// All tools: those of the list in its order, then the others.
 pub fn all() -> impl Iterator<Item = &'static ToolSpec> {
     TOOLS.iter()
+}
+
+/// The tools that clients are told of. Few, since every tool costs each session its description, and each
+/// choice the risk of a wrong one.
+pub fn listed() -> impl Iterator<Item = &'static ToolSpec> {
+    all().filter(|spec| spec.is_listed)
 }
 
 /// Finds a tool by its name or alias.
@@ -141,6 +151,7 @@ impl ToolSpec {
         ToolSpec {
             name: T::NAME,
             alias: T::ALIAS,
+            is_listed: T::IS_LISTED,
             description: T::DESCRIPTION,
             read_only: T::READ_ONLY,
             is_basic: T::IS_BASIC,

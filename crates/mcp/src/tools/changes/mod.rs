@@ -15,7 +15,7 @@ use super::text::no_room;
 use super::{Answer, Call, CallError, Tool};
 use crate::cursor::Cursor;
 use gather::Gathering;
-use output::Output;
+pub use output::Output;
 
 pub struct ChangesTool;
 
@@ -34,30 +34,31 @@ pub enum Show {
     Diff,
 }
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 pub struct Arguments {
     /// Older revision, or a range: `v1..v2`, `main...topic`.
-    from: Option<String>,
+    pub(super) from: Option<String>,
     /// Newer revision. Default: the working tree.
-    to: Option<String>,
-    paths: Option<Vec<String>>,
+    pub(super) to: Option<String>,
+    pub(super) paths: Option<Vec<String>>,
     /// History of one definition, also when it moves.
-    symbol: Option<String>,
+    pub(super) symbol: Option<String>,
     /// Text in commit messages.
-    message: Option<String>,
+    pub(super) message: Option<String>,
     /// `files` and `diff` without `from`: of the commit `to`, else uncommitted.
-    show: Option<Show>,
+    pub(super) show: Option<Show>,
     /// Most commits, files or hunks.
     #[schemars(range(min = 1))]
-    limit: Option<u32>,
-    path: Option<String>,
+    pub(super) limit: Option<u32>,
+    pub(super) path: Option<String>,
     #[schemars(range(min = 1))]
-    token_limit: Option<u32>,
-    cursor: Option<String>,
+    pub(super) token_limit: Option<u32>,
+    pub(super) cursor: Option<String>,
 }
 
 impl Tool for ChangesTool {
     const NAME: &'static str = "changes";
+    const IS_LISTED: bool = false;
     const DESCRIPTION: &'static str = "What changed: uncommitted files and the last commits; between two revisions the \
         commits, files and changed symbols; history of a path or `symbol`; commits by `message`; diffs. Instead of git log, \
         diff, show and status.";

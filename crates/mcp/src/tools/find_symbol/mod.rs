@@ -44,6 +44,7 @@ pub struct Arguments {
     /// `function`, `class`, …
     kinds: Option<Vec<String>>,
     paths: Option<Vec<String>>,
+    #[schemars(extend("unlisted" = true))]
     focus_languages: Option<Vec<String>>,
     #[schemars(description = "Of one definition the code, without uses and tests.")]
     code_only: Option<bool>,
@@ -66,7 +67,8 @@ struct Looked {
 impl Tool for FindSymbol {
     const NAME: &'static str = "find_symbol";
     const DESCRIPTION: &'static str = "Look up definitions by name or pattern. One definition: its code, callers, callees, \
-        tests and documentation in one answer. Several: one line each. Use it when you know a name; find_code if not.";
+        tests and documentation in one answer. Several: one line each. Use it when you know the name; read_code for the \
+        code alone.";
     const IS_BASIC: bool = true;
     type Arguments = Arguments;
     type Output = Output;

@@ -1,7 +1,9 @@
 //! `read_code`: reads places in files, from the working tree or a revision.
 //!
-//! One file has pages; several places share the limit, and what does not fit is named.
+//! One file has pages; several places share the limit, and what does not fit is named. A directory is a place,
+//! too, and so is a range of revisions ([`other`]).
 
+mod other;
 mod places;
 
 use schemars::JsonSchema;
@@ -22,14 +24,15 @@ pub struct ReadCode;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Arguments {
-    /// `PATH` or `PATH:18-21`.
-    file: Option<String>,
-    /// Any number of `PATH:18-21`, `PATH`, `name`, `Type.name`.
+    /// Any number of `PATH:18-21`, `PATH`, `Type.name`, `DIR/`, `v1..v2`.
     places: Option<Vec<String>>,
-    #[schemars(range(min = 1))]
+    /// Of files, the definitions without their code.
+    outline: Option<bool>,
+    #[schemars(extend("unlisted" = true))]
+    file: Option<String>,
+    #[schemars(range(min = 1), extend("unlisted" = true))]
     start_line: Option<u32>,
-    /// Inclusive.
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1), extend("unlisted" = true))]
     end_line: Option<u32>,
     path: Option<String>,
     rev: Option<String>,
@@ -45,6 +48,8 @@ pub enum Output {
     One(Box<OneFile>),
     /// `places`.
     Several(places::Several),
+    /// A directory, or a range of revisions, alone.
+    Other(other::Output),
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -61,24 +66,26 @@ pub struct OneFile {
 impl Tool for ReadCode {
     const NAME: &'static str = "read_code";
     const ALIAS: Option<&'static str> = Some("read_file");
-    const DESCRIPTION: &'static str = "Read any number of places in one call, with line numbers: lines of files and \
-        definitions by name, as on disk or, with `rev`, of any revision. Use it for what other tools named.";
+    const DESCRIPTION: &'static str = "Read any number of places in one call, with line numbers: lines of files, \
+        definitions by name, long files as their outline; the files of a directory; what changed between two revisions. \
+        As on disk or at `rev`. Instead of cat, sed, ls and git show.";
     const IS_BASIC: bool = true;
     type Arguments = Arguments;
     type Output = Output;
 
     fn run(arguments: Arguments, call: &Call) -> Result<Answer<Output>, CallError> {
         match (&arguments.file, &arguments.places) {
+            (Some(file), None) if arguments.outline == Some(true) => {
+                places::read(std::slice::from_ref(file), &arguments, call)
+            }
             (Some(file), None) => {
                 let answer = read_file(file, &arguments, call)?;
                 Ok(Answer { structured: Output::One(Box::new(answer.structured)), text: answer.text })
             }
 
-            (None, Some(places)) if !places.is_empty() => {
-                let answer = places::read(places, &arguments, call)?;
-                Ok(Answer { structured: Output::Several(answer.structured), text: answer.text })
-            }
-            _ => Err(CallError::invalid("read_code needs either `file` or `places`")),
+            (None, Some(places)) if !places.is_empty() => places::read(places, &arguments, call),
+
+            _ => Err(CallError::invalid("read_code needs the argument `places`, or `file`")),
         }
     }
 }

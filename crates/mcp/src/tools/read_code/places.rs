@@ -18,7 +18,8 @@ use codeweaver::query::{FileText, Filters, Location, Outline, QueryError, ViewRe
 use codeweaver_chunk::language::LanguageId;
 use codeweaver_git::quoting::printed;
 
-use super::{Arguments, headline, is_binary, not_a_text_file};
+use super::other::{self, Other};
+use super::{Arguments, Output, headline, is_binary, not_a_text_file};
 use crate::answer::{Failure, FailureStatus, Format, json_tokens, text_tokens};
 use crate::target::CallTarget;
 use crate::tools::text::{gap_before, write_numbered};
@@ -56,6 +57,7 @@ pub struct Several {
 enum Place {
     Lines(Box<Lines>),
     Outline(Box<Outline>),
+    Other(other::Output),
     Failed(Failure),
 }
 
@@ -83,20 +85,30 @@ pub(super) fn read(
     places: &[String],
     arguments: &Arguments,
     call: &Call,
-) -> Result<Answer<Several>, CallError> {
+) -> Result<Answer<Output>, CallError> {
     if places.len() > MAX_PLACES {
         return Err(CallError::parameter("places", &format!("at most {MAX_PLACES}"), places.len()));
     }
-    if arguments.cursor.is_some() || arguments.start_line.or(arguments.end_line).is_some() {
-        return Err(CallError::invalid(
-            "`cursor`, `start_line` and `end_line` are about `file`, not `places`",
-        ));
+    if arguments.start_line.or(arguments.end_line).is_some() {
+        return Err(CallError::invalid("`start_line` and `end_line` are about `file`, not `places`"));
     }
 
     let first_file = Location::parse(&places[0]).file;
     let target = call.open(arguments.path.as_deref(), Some(first_file))?;
-    let reading =
-        Reading { target: &target, call, rev: arguments.rev.as_deref(), outlines: RefCell::default() };
+    if let [place] = places
+        && let Some(other) = Other::parse(place, &target)
+    {
+        let Answer { structured, text } = other.answer(&target, arguments, call)?;
+        return Ok(Answer { structured: Output::Other(structured), text });
+    }
+    if arguments.cursor.is_some() {
+        return Err(CallError::invalid(
+            "`cursor` continues one directory or range of revisions, or a `file`",
+        ));
+    }
+
+    let rev = arguments.rev.as_deref();
+    let reading = Reading { target: &target, call, arguments, rev, outlines: RefCell::default() };
 
     let parts = reading.parts(places)?;
     if parts.iter().all(|part| matches!(part, Part::Failed { .. }))
@@ -127,13 +139,16 @@ pub(super) fn read(
         let _ = writeln!(text, "warning: {warning}");
     }
     let codebase_root = target.codebase().root();
-    Ok(Answer { structured: Several { status: OkStatus::Ok, places: shown, codebase_root, warnings }, text })
+    let several = Several { status: OkStatus::Ok, places: shown, codebase_root, warnings };
+    Ok(Answer { structured: Output::Several(several), text })
 }
 
 /// A part of the answer, before it is cut.
-enum Part {
+enum Part<'a> {
     /// Lines of a file, or all of it. `text` are these lines if they were read already.
     Range { path: String, lines: Option<(u32, u32)>, notes: Vec<String>, text: Option<Box<FileText>> },
+    /// A place that is no lines of a file.
+    Other { place: &'a str, other: Other<'a> },
     /// A place that cannot be read.
     Failed { place: String, failure: Failure },
 }
@@ -142,6 +157,7 @@ enum Part {
 struct Reading<'a> {
     target: &'a CallTarget,
     call: &'a Call,
+    arguments: &'a Arguments,
     rev: Option<&'a str>,
     /// The outlines of the files so far: each opens a view of the index.
     outlines: RefCell<HashMap<String, Option<Rc<Outline>>>>,
@@ -149,19 +165,23 @@ struct Reading<'a> {
 
 impl Reading<'_> {
     /// Finds the places, and joins those that touch. The order is that of the first place of each range.
-    fn parts(&self, places: &[String]) -> Result<Vec<Part>, CallError> {
-        let mut parts: Vec<Part> = Vec::new();
+    fn parts<'p>(&self, places: &'p [String]) -> Result<Vec<Part<'p>>, CallError> {
+        let mut parts: Vec<Part<'p>> = Vec::new();
         for place in places {
             match self.part(place)? {
                 Part::Range { path, lines, notes, text } => add(&mut parts, path, lines, notes, text),
-                failed @ Part::Failed { .. } => parts.push(failed),
+                whole @ (Part::Other { .. } | Part::Failed { .. }) => parts.push(whole),
             }
         }
         Ok(parts)
     }
 
-    /// Finds one place: a file if there is one of this name, else a definition.
-    fn part(&self, place: &str) -> Result<Part, CallError> {
+    /// Finds one place: a file or directory if there is one of this name, else a definition.
+    fn part<'p>(&self, place: &'p str) -> Result<Part<'p>, CallError> {
+        if let Some(other) = Other::parse(place, self.target) {
+            return Ok(Part::Other { place, other });
+        }
+
         let failed = |failure| Part::Failed { place: place.to_owned(), failure };
         let Location { file, lines } = Location::parse(place);
 
@@ -191,7 +211,7 @@ impl Reading<'_> {
     }
 
     /// The lines of the definition of `name`; `None` if there is none.
-    fn definition(&self, name: &str) -> Result<Option<Part>, CallError> {
+    fn definition<'p>(&self, name: &str) -> Result<Option<Part<'p>>, CallError> {
         let settings = &self.target.codebase().settings;
         let request = SymbolRequest {
             symbol: name.to_owned(),
@@ -229,9 +249,10 @@ impl Reading<'_> {
     }
 
     /// Shows a part in at most about `share` tokens.
-    fn show(&self, part: Part, share: u32) -> Result<(Place, String), CallError> {
+    fn show(&self, part: Part<'_>, share: u32) -> Result<(Place, String), CallError> {
         let (path, lines, notes, text) = match part {
             Part::Range { path, lines, notes, text } => (path, lines, notes, text),
+            Part::Other { place, other } => return self.shown_other(place, &other, share),
             Part::Failed { place, failure } => {
                 let text = format!("{place}: {}\n", failure.message);
                 return Ok((Place::Failed(failure), text));
@@ -250,7 +271,8 @@ impl Reading<'_> {
             return Ok((Place::Failed(failure), text));
         }
 
-        let is_long = lines.is_none() && file.total_lines > LONG_FILE;
+        let is_outline_wanted = self.arguments.outline == Some(true);
+        let is_long = lines.is_none() && (is_outline_wanted || file.total_lines > LONG_FILE);
         // Nothing is around the first line.
         let outline = if is_long || file.span.0 > 1 { self.outline(&path)? } else { None };
         if let Some(outline) = &outline
@@ -298,6 +320,18 @@ impl Reading<'_> {
         Ok(outline)
     }
 
+    /// The answer of the tool that a place belongs to.
+    fn shown_other(&self, place: &str, other: &Other<'_>, share: u32) -> Result<(Place, String), CallError> {
+        match other.part(self.target, self.arguments, share, self.call) {
+            Ok(Answer { structured, text }) => Ok((Place::Other(structured), text)),
+            Err(CallError::Failed(failure)) => {
+                let text = format!("{place}: {}\n", failure.message);
+                Ok((Place::Failed(failure), text))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
     /// The outline, with as many definitions as fit.
     fn shown_outline(&self, outline: &Outline, share: u32) -> (Place, String) {
         let total = outline.symbols.len();
@@ -321,7 +355,7 @@ impl Reading<'_> {
 
 /// Adds a range to `parts`, or extends the range of the same file that it touches.
 fn add(
-    parts: &mut Vec<Part>,
+    parts: &mut Vec<Part<'_>>,
     path: String,
     lines: Option<(u32, u32)>,
     notes: Vec<String>,
@@ -486,7 +520,7 @@ mod tests {
             .iter()
             .map(|part| match part {
                 Part::Range { path, lines, .. } => (path.as_str(), *lines),
-                Part::Failed { .. } => unreachable!("no place fails"),
+                Part::Other { .. } | Part::Failed { .. } => unreachable!("all places are lines"),
             })
             .collect();
         assert_eq!(ranges, [("a", Some((10, 30))), ("b", None), ("a", Some((50, 60)))]);
