@@ -506,3 +506,33 @@ fn the_setting_of_the_token_limit_asks_for_more_matches() {
     assert!(text.matches("pub fn parse_header_").count() > 8, "{text}");
     assert!((2_000..=10_000).contains(&tokens::count(&text)), "{text}");
 }
+
+#[test]
+fn a_question_about_a_flow_shows_the_short_functions_that_make_it_up() {
+    let repo = TestRepo::with_files(&[
+        (
+            "src/sign.py",
+            "def sign_request(request, key):\n    \"\"\"Signs a request.\"\"\"\n    digest = hash_request(request)\n    \
+             return attach_signature(request, digest, key)\n",
+        ),
+        (
+            "src/digest.py",
+            "def hash_request(request):\n    \"\"\"Computes the digest of a request that is signed.\"\"\"\n    \
+             return request.body\n",
+        ),
+        (
+            "src/attach.py",
+            "def attach_signature(request, digest, key):\n    \"\"\"Attaches the signature to a request.\"\"\"\n    \
+             request.headers[\"signature\"] = digest + key\n    return request\n",
+        ),
+    ]);
+    repo.codeweaver(["init", "--no-hooks"]).success();
+    let mut client = McpClient::start(&repo);
+    let n_codes = |text: &str| text.lines().filter(|line| line.starts_with("1\tdef ")).count();
+    let flow = client.text("find_code", json!({ "query": "how does a request get its signature" }));
+    assert!((2..=4).contains(&n_codes(&flow)), "{flow}");
+    let place = client.text("find_code", json!({ "query": "where does a request get its signature" }));
+    assert_eq!(n_codes(&place), 1, "{place}");
+    let only = json!({ "query": "how does a request get its signature", "locations_only": true });
+    assert_eq!(n_codes(&client.text("find_code", only)), 0);
+}

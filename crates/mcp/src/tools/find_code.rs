@@ -16,6 +16,18 @@ use crate::target::CallTarget;
 
 pub struct FindCode;
 
+/// Words of questions about a flow, which several functions make up.
+const FLOW_WORDS: [&str; 8] = [
+    "how does ",
+    "how do ",
+    "how is ",
+    "how are ",
+    "what happens ",
+    "flow of ",
+    "path from ",
+    "step by step",
+];
+
 /// Maximum number of queries in one call.
 const MAX_QUERIES: usize = 8;
 
@@ -239,6 +251,7 @@ impl Search<'_> {
         let is_locations_only = arguments.locations_only.unwrap_or(false);
         let limits =
             Limits::new(arguments.max_results, Some(tokens), settings.mcp.token_limit, is_locations_only);
+        let limits = if asks_for_flow(&typed.text) { limits.for_flow() } else { limits };
         (request.limit, request.texts, request.token_limit) = (limits.matches, limits.texts, u32::MAX);
 
         let intent = arguments.intent.as_deref().or(arguments.task.as_deref());
@@ -278,4 +291,10 @@ impl Search<'_> {
         let page = Page { offset: request.offset, limits, key: &key, format: call.format, words: &words };
         Ok(matches::answer(target, response, &page, shown))
     }
+}
+
+/// Returns whether a query asks how something comes about, and not where it is.
+fn asks_for_flow(query: &str) -> bool {
+    let query = query.to_lowercase();
+    FLOW_WORDS.iter().any(|words| query.contains(words))
 }

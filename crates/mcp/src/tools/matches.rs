@@ -37,6 +37,11 @@ const TOKENS_PER_MATCH: u32 = 200;
 /// The code of a further match hardly ever answers; its signature is enough to decide whether to read it.
 const DEFAULT_TEXTS: usize = 1;
 const DEFAULT_LINES: usize = 60;
+/// For a question about a flow, the number of matches that have code: short functions that make it up, of at most
+/// so many lines, and as relevant as this share of the best.
+const FLOW_TEXTS: usize = 4;
+const FLOW_LINES: u32 = 25;
+const FLOW_SHARE: f32 = 0.6;
 /// Number of matches from the best whose signatures are shown, except for those with code.
 const WITH_SIGNATURE: usize = 3;
 const MAX_SIGNATURE_CHARS: usize = 160;
@@ -83,6 +88,8 @@ pub struct Limits {
     pub texts: usize,
     /// Whether the token limit asks for more than the default.
     is_large: bool,
+    /// Whether code beyond that of the best match is of short functions only.
+    is_flow: bool,
 }
 
 impl Limits {
@@ -101,7 +108,14 @@ impl Limits {
             tokens,
             texts: if is_locations_only { 0 } else { texts },
             is_large,
+            is_flow: false,
         }
+    }
+
+    /// The limits of an answer to a question about a flow, unless the token limit asks for much code anyway.
+    pub fn for_flow(self) -> Limits {
+        let is_flow = self.texts == DEFAULT_TEXTS && !self.is_large;
+        Limits { texts: if is_flow { FLOW_TEXTS } else { self.texts }, is_flow, ..self }
     }
 
     /// Maximum number of lines of the code of a match.
@@ -117,7 +131,11 @@ impl Limits {
     }
 
     fn min_share(&self) -> f32 {
-        if self.is_large { MIN_SHARE_OF_MANY } else { MIN_SHARE }
+        match (self.is_large, self.is_flow) {
+            (true, _) => MIN_SHARE_OF_MANY,
+            (_, true) => FLOW_SHARE,
+            _ => MIN_SHARE,
+        }
     }
 }
 
@@ -265,10 +283,23 @@ fn fitted<K>(matches: &[Match], page: &Page<'_, K>, room: u32, shown: &Shown) ->
 /// the best match.
 fn wants_code<K>(page: &Page<'_, K>, shown: &Shown, best: f32, place: usize, found: &Match) -> bool {
     let limits = &page.limits;
+    if limits.is_flow && place > 0 && !is_step(found, best) {
+        return false;
+    }
+
     place < limits.texts
         && !found.content.text.is_empty()
         && !shown.contains(&place_of(found))
         && (place == 0 && page.offset == 0 || found.relevance_score >= best * limits.min_share())
+}
+
+/// Returns whether a match may be a step of a flow: a short function about as relevant as the best match.
+fn is_step(found: &Match, best: f32) -> bool {
+    let focus = &found.focus;
+    let is_function = ["function", "method"].contains(&focus.kind);
+    is_function
+        && focus.end_line - focus.start_line < FLOW_LINES
+        && found.relevance_score >= best * FLOW_SHARE
 }
 
 fn place_of(found: &Match) -> (String, u32) {
