@@ -134,7 +134,8 @@ fn distinct(clients: &[&'static Client]) -> Vec<&'static Client> {
     distinct
 }
 
-fn project_root(context: &Context) -> Result<PathBuf, CliError> {
+/// The root of the working tree of the repository.
+pub fn project_root(context: &Context) -> Result<PathBuf, CliError> {
     let repo = context.repo()?;
     let root = repo.work_dir().ok_or_else(|| {
         CliError::new(
@@ -177,23 +178,29 @@ fn apply(
     receipts: &mut Receipts,
 ) -> Result<(), CliError> {
     let label = if plan.receipt.is_some() { "Installed:" } else { "Removed:" };
-    let earlier = receipts.find(client.id, &plan.target).cloned();
+    write_plan(context, client.id, &plan, receipts)?;
+
+    print_step(context, label, client, &plan.file)?;
+    if plan.receipt.is_some() {
+        context.note(&format!("Next:      {}", client.next));
+    }
+    Ok(())
+}
+
+/// Writes a planned change, and its receipt under the name `id`.
+pub fn write_plan(context: &Context, id: &str, plan: &Plan, receipts: &mut Receipts) -> Result<(), CliError> {
+    let earlier = receipts.find(id, &plan.target).cloned();
 
     // The receipt is written first: without the edit it is harmless, and without it the edit could not be
     // undone exactly.
-    if let Err(error) = receipts.set(client.id, &plan.target, plan.receipt.clone()) {
+    if let Err(error) = receipts.set(id, &plan.target, plan.receipt.clone()) {
         context.warn(&format!("{error}; the entry can still be removed later, but white space may differ"));
     }
 
     if let Err(error) = plan.write() {
         // The edit was not made, so the earlier receipt is still valid.
-        let _ = receipts.set(client.id, &plan.target, earlier);
+        let _ = receipts.set(id, &plan.target, earlier);
         return Err(error.into());
-    }
-
-    print_step(context, label, client, &plan.file)?;
-    if plan.receipt.is_some() {
-        context.note(&format!("Next:      {}", client.next));
     }
     Ok(())
 }
@@ -207,7 +214,7 @@ fn print_step(context: &Context, label: &str, client: &Client, file: &Path) -> R
 }
 
 /// Prints a planned change as a diff.
-fn print_diff(context: &Context, plan: &Plan) -> Result<(), CliError> {
+pub fn print_diff(context: &Context, plan: &Plan) -> Result<(), CliError> {
     let mut out = context.out();
 
     for line in diff::unified(&shown_path(&plan.file), plan.before.as_deref(), plan.after.as_deref()).lines()

@@ -64,6 +64,7 @@ pub enum Command {
     Verify(commands::verify::VerifyArgs),
     Mcp(commands::mcp::McpArgs),
     Tool(commands::tool::ToolArgs),
+    Agent(commands::agent::AgentArgs),
     Model(commands::model::ModelArgs),
     Eval(commands::eval::EvalArgs),
     Gc(commands::gc::GcArgs),
@@ -77,7 +78,11 @@ pub enum Command {
 impl Command {
     /// Whether its output is for a person to read.
     pub fn displays(&self) -> bool {
-        !matches!(self, Command::Hook(_) | Command::Mcp(_))
+        match self {
+            Command::Hook(_) | Command::Mcp(_) => false,
+            Command::Agent(args) => !args.is_hook(),
+            _ => true,
+        }
     }
 
     /// True if the process leaves the session of its parent.

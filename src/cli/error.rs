@@ -198,6 +198,17 @@ impl From<ClientError> for CliError {
                 "the home directory is not known",
                 "set HOME, or use --print",
             ),
+            ClientError::NoUserFile { client } => CliError::new(
+                format!("{client} has no file for all repositories"),
+                "it reads only files of a project, or its settings are not in a file",
+                "omit --global, and install it in each repository",
+            ),
+            ClientError::Guide { path, source } => not_edited(
+                &path,
+                source.to_string(),
+                "correct or move the file and run this again".to_owned(),
+            ),
+
             ClientError::NoProjectFile { client } => CliError::new(
                 format!("{client} has no configuration per project"),
                 "it reads only the configuration of the user",

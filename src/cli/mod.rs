@@ -14,11 +14,13 @@
 //! * [`downloads`]: downloads of models; [`estimate`]: the cost of an index.
 //! * [`prompt`]: lines that a user types; [`once`]: warnings that are not repeated.
 //! * [`chunk_stats`]: chunking statistics of a tree.
-//! * [`client_setup`]: registration of the MCP server with its clients.
+//! * [`client_setup`]: registration of the MCP server with its clients; [`agent_files`]: files that tell agents
+//!   about this program.
 //! * [`completion`]: completion in shells; [`user_files`]: the directories of scripts and manual pages.
 //! * [`error`]: conversion of library errors into three lines and an exit code; [`usage`]: conversion of
 //!   errors of the argument parser.
 
+mod agent_files;
 mod args;
 mod arguments;
 mod checkpoint;
@@ -147,6 +149,7 @@ fn run(command: Command, context: &Context) -> Result<ExitCode, CliError> {
         Command::Verify(args) => commands::verify::run(args, context),
         Command::Mcp(args) => commands::mcp::run(args, context),
         Command::Tool(args) => commands::tool::run(args, context),
+        Command::Agent(args) => commands::agent::run(args, context),
         Command::Model(args) => commands::model::run(args, context),
         Command::Eval(args) => commands::eval::run(args, context),
         Command::Gc(args) => commands::gc::run(args, context),

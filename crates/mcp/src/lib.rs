@@ -15,11 +15,13 @@
 //! * [`resources`]: the status of an index as a resource; [`log`]: log notifications.
 //! * [`shutdown`]: signals and the exit of the parent process.
 //! * [`one_call`]: a call of a tool without a session, for the command line.
-//! * [`clients`]: registration of the server in the configuration of clients.
+//! * [`clients`]: registration of the server in the configuration of clients; [`agents`]: skills, rules and
+//!   hooks for agents.
 //!
 //! Repositories are opened, and queries run, by [`codeweaver::service`]. The handshake opens no repository.
 //! Indexing runs in a separate process ([`codeweaver_index::background`]).
 
+pub mod agents;
 pub mod answer;
 mod arguments;
 pub mod clients;

@@ -11,11 +11,12 @@ use codeweaver_index::status::hook_site;
 use codeweaver_index::updater;
 use codeweaver_store::exclude;
 
+use crate::cli::agent_files::AgentFiles;
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::cli::render::shown_path;
 
-/// Undo `init`: remove the hooks and the index
+/// Undo `init`: remove the hooks, the index, and what was told to agents
 #[derive(Debug, Args)]
 #[command(
     after_help = "With --keep-index only the hooks are removed; the index can still be searched, and `init` uses it again."
@@ -71,5 +72,10 @@ pub fn run(args: DeinitArgs, context: &Context) -> Result<ExitCode, CliError> {
     }
 
     out.flush()?;
+    drop(out);
+
+    // What `init --agent` or `agent install` wrote.
+    let root = codebase.repo.work_dir().and_then(|root| root.canonicalize().ok());
+    AgentFiles::new(root).undo(context)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -14,7 +14,9 @@ use codeweaver_index::status::hook_site;
 use codeweaver_index::{Codebase, IndexError, Target, UpdateOptions};
 
 use super::{completions, index, man};
+use crate::cli::agent_files::{AgentFiles, Consent};
 use crate::cli::checkpoint;
+use crate::cli::client_setup::project_root;
 use crate::cli::context::Context;
 use crate::cli::downloads;
 use crate::cli::error::CliError;
@@ -48,8 +50,11 @@ pub struct InitArgs {
     /// Install the hooks for all your repositories (git 2.54 or later)
     #[arg(long, conflicts_with = "no_hooks")]
     global: bool,
+    /// Also tell the coding agents that are used in this repository, as `agent install` does
+    #[arg(long)]
+    agent: bool,
     /// Print what to add to hook managers and to hook files that are not written, and change nothing
-    #[arg(long, conflicts_with_all = ["no_hooks", "no_index", "global"])]
+    #[arg(long, conflicts_with_all = ["no_hooks", "no_index", "global", "agent"])]
     print_hooks: bool,
 }
 
@@ -98,8 +103,24 @@ pub fn run(args: InitArgs, context: &Context) -> Result<ExitCode, CliError> {
         index::print(context, &codebase, &report)?;
     }
 
+    if args.agent {
+        tell_agents(context)?;
+    }
     write_next(&args, context)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Writes the files of the agents that are used in the repository. Without a terminal, the option is the
+/// consent.
+fn tell_agents(context: &Context) -> Result<(), CliError> {
+    let mut files = AgentFiles::new(Some(project_root(context)?));
+    let products = files.used();
+    if products.is_empty() {
+        context.note("Agents:  none is found; `git codeweaver agent install PRODUCT` tells one");
+    }
+
+    let consent = if context.is_interactive { Consent::Ask } else { Consent::Given };
+    files.install(&products, consent, context)
 }
 
 /// Installs the hooks according to the settings. Also called after a change of `hooks.mode`, which the hooks

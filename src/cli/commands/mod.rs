@@ -1,5 +1,6 @@
 //! One file per command: parses arguments, calls the library, prints the result.
 
+pub(super) mod agent;
 pub(super) mod ask;
 pub(super) mod ask_server;
 pub(super) mod catalogue;

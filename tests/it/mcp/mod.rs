@@ -1,5 +1,6 @@
 //! The MCP server, its tools, and its registration with clients.
 
+mod agents;
 mod call_graph;
 mod cancel;
 mod changes;

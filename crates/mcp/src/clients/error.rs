@@ -41,6 +41,11 @@ pub enum ClientError {
     YamlUninstall { path: PathBuf, client: &'static str, table: String },
     #[error("the home directory is not known, so the configuration of {client} cannot be found")]
     NoHome { client: &'static str },
+    #[error("{client} has no file for all projects")]
+    NoUserFile { client: &'static str },
+    /// What is told to agents cannot be added to a file, or removed from it, safely.
+    #[error("{} is not edited: {source}", path.display())]
+    Guide { path: PathBuf, source: EditError },
     #[error("{client} has no configuration per project")]
     NoProjectFile { client: &'static str },
     #[error("the path of this program is not known: {source}")]

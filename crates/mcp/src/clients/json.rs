@@ -13,7 +13,7 @@ use super::entry::{Entry, NAME, Value};
 use super::text::{EditError, Edited, Fields, Keys, line_end, line_start, replaced};
 
 /// Strict JSON plus what VS Code and similar programs accept. Most clients cannot read anything looser.
-const OPTIONS: ParseOptions = ParseOptions {
+pub(crate) const OPTIONS: ParseOptions = ParseOptions {
     allow_comments: true,
     allow_trailing_commas: true,
     allow_loose_object_property_names: false,
@@ -225,7 +225,7 @@ fn parse(text: &str) -> Result<CstRootNode, EditError> {
     CstRootNode::parse(text, &OPTIONS).map_err(invalid)
 }
 
-fn invalid(error: ParseError) -> EditError {
+pub(crate) fn invalid(error: ParseError) -> EditError {
     EditError(format!("it is not valid JSON: {error}"))
 }
 

@@ -19,7 +19,7 @@ pub mod edit;
 pub mod entry;
 pub mod error;
 pub mod file;
-mod json;
+pub(crate) mod json;
 pub mod places;
 pub mod plan;
 pub mod receipt;

@@ -116,7 +116,7 @@ impl Planner<'_> {
             return Err(ClientError::YamlInsert { path: file, client: client.name, id: client.id });
         };
 
-        let target = self.target(&file)?;
+        let target = target(&file, self.root)?;
         let before = file::read(&target)?;
         // The receipt of a deleted file is obsolete.
         let earlier = self.receipts.find(client.id, &target).filter(|_| before.is_some());
@@ -177,7 +177,7 @@ impl Planner<'_> {
         let mut steps = Vec::new();
 
         for file in &files {
-            let target = self.target(file)?;
+            let target = target(file, self.root)?;
             let Some(before) = file::read(&target)? else { continue };
 
             let Some(format) = client.format else {
@@ -209,7 +209,7 @@ impl Planner<'_> {
         file: &Path,
         before: String,
     ) -> Result<Option<Plan>, ClientError> {
-        let target = self.target(file)?;
+        let target = target(file, self.root)?;
         let receipt = self.receipts.find(client.id, &target);
 
         // The text before an undone installation is used only if it is still valid.
@@ -248,18 +248,19 @@ impl Planner<'_> {
             client.user.iter().map(|place| self.environment.find(place)).collect();
         files.ok_or(ClientError::NoHome { client: client.name })
     }
+}
 
-    /// Resolves symbolic links. Those of a project are untrusted and must not lead out of it.
-    fn target(&self, file: &Path) -> Result<PathBuf, ClientError> {
-        let target = file::resolve(file)?;
-        let Some(root) = self.root else { return Ok(target) };
+/// Resolves the symbolic links of `file`. Those of the project at `root` are untrusted and must not lead out of
+/// it.
+pub(crate) fn target(file: &Path, root: Option<&Path>) -> Result<PathBuf, ClientError> {
+    let target = file::resolve(file)?;
+    let Some(root) = root else { return Ok(target) };
 
-        let existing = target.ancestors().find_map(|path| path.canonicalize().ok());
-        if existing.is_some_and(|path| path.starts_with(root)) {
-            return Ok(target);
-        }
-        Err(ClientError::OutsideRepository { path: file.to_path_buf() })
+    let existing = target.ancestors().find_map(|path| path.canonicalize().ok());
+    if existing.is_some_and(|path| path.starts_with(root)) {
+        return Ok(target);
     }
+    Err(ClientError::OutsideRepository { path: file.to_path_buf() })
 }
 
 impl Plan {

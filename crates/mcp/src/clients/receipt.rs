@@ -106,6 +106,11 @@ impl Receipts {
         self.stored.edits.iter().find(|edit| edit.client == client && edit.file == file)
     }
 
+    /// Returns whether there is a receipt of a client for a file in the directory `dir`.
+    pub fn has_below(&self, client: &str, dir: &Path) -> bool {
+        self.stored.edits.iter().any(|edit| edit.client == client && edit.file.starts_with(dir))
+    }
+
     /// Replaces or removes the receipt of a client's file, and saves all receipts.
     pub fn set(&mut self, client: &str, file: &Path, receipt: Option<Receipt>) -> Result<(), ClientError> {
         self.stored.edits.retain(|edit| edit.client != client || edit.file != file);
