@@ -14,6 +14,7 @@ mod fuzz;
 mod gates;
 mod hostile;
 mod list_files;
+mod plugin;
 mod protocol;
 mod setup;
 mod setup_doctor;
