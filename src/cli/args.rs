@@ -51,9 +51,9 @@ pub enum ColorWhen {
 /// Output format of the commands that run queries.
 #[derive(Debug, Clone, Copy, Args)]
 pub struct OutputArgs {
-    /// Output format
-    #[arg(short, long, visible_alias = "format", value_enum, value_name = "FORMAT", default_value_t = Format::Table)]
-    output_format: Format,
+    /// Output format [default: table]
+    #[arg(short, long, visible_alias = "format", value_enum, value_name = "FORMAT")]
+    output_format: Option<Format>,
     /// Same as `-o json`
     #[arg(long, conflicts_with = "output_format")]
     json: bool,
@@ -61,7 +61,12 @@ pub struct OutputArgs {
 
 impl OutputArgs {
     pub fn format(self) -> Format {
-        if self.json { Format::Json } else { self.output_format }
+        if self.json { Format::Json } else { self.output_format.unwrap_or_default() }
+    }
+
+    /// Returns whether a format is given.
+    pub fn is_given(self) -> bool {
+        self.json || self.output_format.is_some()
     }
 }
 

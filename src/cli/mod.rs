@@ -13,7 +13,7 @@
 //! * [`progress`], [`checkpoint`], [`events`]: progress display, record and JSON events of an indexing run.
 //! * [`downloads`]: downloads of models; [`estimate`]: the cost of an index.
 //! * [`prompt`]: lines that a user types; [`once`]: warnings that are not repeated.
-//! * [`chunk_stats`]: chunking statistics of a tree.
+//! * [`chunk_stats`]: chunking statistics of a tree; [`for_agent`]: the text of the MCP tools.
 //! * [`client_setup`]: registration of the MCP server with its clients; [`agent_files`]: files that tell agents
 //!   about this program.
 //! * [`completion`]: completion in shells; [`user_files`]: the directories of scripts and manual pages.
@@ -34,6 +34,7 @@ mod downloads;
 mod error;
 mod estimate;
 mod events;
+mod for_agent;
 mod further;
 mod grep;
 mod highlight;

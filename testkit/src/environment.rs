@@ -6,6 +6,15 @@ use std::process::{Command, Stdio};
 
 /// Prefixes of the variables of the caller that would change the behaviour of git or git-codeweaver.
 const REMOVED_PREFIXES: [&str; 6] = ["GIT_", "CODEWEAVER_", "MARKDOWN_QA_", "XDG_", "HF_", "PIP_"];
+/// Variables of agents, in whose shells other text is printed.
+const REMOVED: [&str; 6] = [
+    "CLAUDECODE",
+    "CURSOR_AGENT",
+    "GEMINI_CLI",
+    "CODEX_SANDBOX",
+    "CODEX_SANDBOX_NETWORK_DISABLED",
+    "OPENCODE",
+];
 
 /// Returns a command in `dir` that does not depend on the settings of the machine: home directory `home`, no
 /// system or user configuration of git, fixed author, committer and dates, C locale, no standard input. The
@@ -16,6 +25,10 @@ pub fn command(program: impl AsRef<OsStr>, dir: &Path, home: &Path) -> Command {
         if REMOVED_PREFIXES.iter().any(|prefix| name.as_encoded_bytes().starts_with(prefix.as_bytes())) {
             command.env_remove(name);
         }
+    }
+
+    for name in REMOVED {
+        command.env_remove(name);
     }
 
     if let Some(bin) = crate::program::directory() {

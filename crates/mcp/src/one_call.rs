@@ -27,10 +27,21 @@ const SUBJECTS: [(&str, &str, Option<&str>); 11] = [
     ("manage_index", "action", None),
 ];
 
+/// Beginnings of the answers that have nothing: of the tools in the order of their list.
+const NOTHING: [&str; 5] = [
+    "No matches found for query",
+    "no line matches",
+    "no definition of ",
+    "No relevant information found",
+    "0 files",
+];
+
 /// The outcome of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     Answered,
+    /// There is nothing of this kind.
+    NothingFound,
     /// The index cannot answer now; the text says which call makes it.
     NotReady,
     Failed,
@@ -46,7 +57,11 @@ pub struct Said {
 /// Calls the tool `spec` in the repository at `dir`. Each of `words` is `NAME=VALUE`, or a value of the
 /// argument that the tool is about; a name that is given several times is a list.
 pub fn call(spec: &ToolSpec, words: &[String], dir: PathBuf, debug: bool) -> Said {
-    let arguments = arguments(spec, words);
+    call_with(spec, arguments(spec, words), dir, debug)
+}
+
+/// Calls the tool `spec` with `arguments` in the repository at `dir`.
+pub fn call_with(spec: &ToolSpec, arguments: JsonObject, dir: PathBuf, debug: bool) -> Said {
     let codebases = Codebases::new(dir.clone());
     // The directory is the user's own choice, as the workspace of a client is.
     codebases.trust.announce(Some(vec![dir]));
@@ -80,9 +95,27 @@ fn said(result: &CallToolResult) -> Said {
     let outcome = match (result.is_error, is_gate) {
         (Some(true), _) => Outcome::Failed,
         (_, true) => Outcome::NotReady,
+        _ if is_nothing(&text) => Outcome::NothingFound,
         _ => Outcome::Answered,
     };
     Said { text, outcome }
+}
+
+/// Returns whether the answer has none of what was asked for: its first line says so, or that of each of
+/// several answers.
+fn is_nothing(text: &str) -> bool {
+    let (headings, others): (Vec<&str>, Vec<&str>) = text.lines().partition(|line| line.starts_with("# "));
+    let n_nothing = others.iter().filter(|line| says_nothing(line)).count();
+
+    if headings.is_empty() {
+        others.first().is_some_and(|line| says_nothing(line))
+    } else {
+        n_nothing == headings.len()
+    }
+}
+
+fn says_nothing(line: &str) -> bool {
+    NOTHING.iter().any(|words| line.starts_with(words)) || line.contains(": none found")
 }
 
 /// The arguments that `words` stand for. They are checked as those of any call.

@@ -6,7 +6,10 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 
+use serde_json::json;
+
 use codeweaver::query::{Location, Searcher};
+use codeweaver_git::Prefix;
 use codeweaver_index::background;
 use codeweaver_xref::{
     self, CallGraphRequest, CallGraphResponse, CallGraphStatus, Direction, Edge, EdgeKind, Grade, Node, Xref,
@@ -17,6 +20,7 @@ use crate::cli::args::{Format, place};
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::cli::exit;
+use crate::cli::for_agent::{self, AgentTextArgs, Wish};
 use crate::cli::places::Places;
 use crate::cli::render::{self, Paint, count, plural, safe};
 use crate::cli::width;
@@ -37,6 +41,7 @@ Examples:
   git codeweaver graph callers parse_header             functions that call it
   git codeweaver graph callees Parser.next --depth 2    functions it calls, and their callees
   git codeweaver graph references src/config.rs:40      references to the symbol defined at a line
+  git codeweaver graph callers login logout             callers of several
   git codeweaver graph callers login --rev v1.2         callers as of another revision
 
 Every edge has a grade: exact (proven by scope, import, package or declared type), unique_name (the only
@@ -47,9 +52,9 @@ pub struct GraphArgs {
     /// Relation to show
     #[arg(value_enum)]
     direction: DirectionArg,
-    /// A name, Type.name, or FILE:LINE
-    #[arg(value_parser = place())]
-    symbol: String,
+    /// Names, Type.name, or FILE:LINE
+    #[arg(value_name = "SYMBOL", required = true, value_parser = place())]
+    symbols: Vec<String>,
     /// Levels of callers or callees, from 1 to 5
     #[arg(short, long, default_value_t = 1)]
     depth: u32,
@@ -68,9 +73,11 @@ pub struct GraphArgs {
     /// Same as `-o json`
     #[arg(long, conflicts_with = "output_format")]
     json: bool,
-    /// Output format
-    #[arg(short, long, value_enum, value_name = "FORMAT", default_value_t = Format::Table)]
-    output_format: Format,
+    /// Output format [default: table]
+    #[arg(short, long, value_enum, value_name = "FORMAT")]
+    output_format: Option<Format>,
+    #[command(flatten)]
+    agent: AgentTextArgs,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -95,16 +102,28 @@ impl From<DirectionArg> for Direction {
 }
 
 pub fn run(args: GraphArgs, context: &Context) -> Result<ExitCode, CliError> {
-    let codebase = context.codebase()?;
-    let format = if args.json { Format::Json } else { args.output_format };
-    let location = Location::parse(&args.symbol);
-    let symbol = match location.line() {
-        // A path is relative to the current directory; a name may contain colons too.
-        Some(line) => format!("{}:{line}", context.file(&codebase, location.file, args.rev.as_deref())?),
-        None => args.symbol.clone(),
-    };
+    let has_format = args.json || args.output_format.is_some();
+    match args.agent.wish(has_format) {
+        Wish::Explicit if args.committed => return Err(for_agent::refused("--committed")),
+        Wish::Explicit | Wish::Agent if !args.committed => return for_agent(&args, context),
+        _ => {}
+    }
 
-    let mut request = CallGraphRequest::new(&symbol, args.direction.into());
+    let codebase = context.codebase()?;
+    let format = if args.json { Format::Json } else { args.output_format.unwrap_or_default() };
+    let mut symbols = Vec::new();
+    for symbol in &args.symbols {
+        let location = Location::parse(symbol);
+        symbols.push(match location.line() {
+            // A path is relative to the current directory; a name may contain colons too.
+            Some(line) => format!("{}:{line}", context.file(&codebase, location.file, args.rev.as_deref())?),
+            None => symbol.clone(),
+        });
+    }
+    let typed = args.symbols.join(", ");
+
+    let mut request = CallGraphRequest::new("", args.direction.into());
+    request.symbols = symbols;
     request.depth = args.depth;
     request.limit = args.limit.unwrap_or(request.limit);
     request.note_limit = args.note_limit.unwrap_or(request.note_limit);
@@ -120,10 +139,8 @@ pub fn run(args: GraphArgs, context: &Context) -> Result<ExitCode, CliError> {
     let mut out = context.out();
     match format {
         Format::Json => writeln!(out, "{}", render::json(&response, true)?)?,
-        Format::Table => {
-            table(&mut out, &headline(&response, &args.symbol), &response, &places, context.paint)?
-        }
-        Format::Markdown => markdown(&mut out, &headline(&response, &args.symbol), &response)?,
+        Format::Table => table(&mut out, &headline(&response, &typed), &response, &places, context.paint)?,
+        Format::Markdown => markdown(&mut out, &headline(&response, &typed), &response)?,
     }
     out.flush()?;
     drop(out);
@@ -139,6 +156,20 @@ pub fn run(args: GraphArgs, context: &Context) -> Result<ExitCode, CliError> {
         response.edges.is_empty()
     };
     Ok(ExitCode::from(if is_empty { exit::NEGATIVE } else { 0 }))
+}
+
+/// Prints what the tool `call_graph` says.
+fn for_agent(args: &GraphArgs, context: &Context) -> Result<ExitCode, CliError> {
+    let prefix = Prefix::new(&context.repo()?, &context.dir);
+    let symbols: Vec<String> =
+        args.symbols.iter().map(|symbol| for_agent::from_root(&prefix, symbol)).collect();
+    let direction = args.direction.to_possible_value().map(|value| value.get_name().to_owned());
+
+    let arguments = json!({
+        "symbols": symbols, "direction": direction, "depth": args.depth, "limit": args.limit,
+        "note_limit": args.note_limit, "rev": args.rev,
+    });
+    for_agent::call("call_graph", arguments.as_object().cloned().unwrap_or_default(), context)
 }
 
 /// The first line of an answer, with the symbol as typed.

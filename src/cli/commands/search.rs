@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use serde_json::json;
 
 use codeweaver::query::grep::{GrepRequest, Page, Pattern};
 use codeweaver::query::parse::report;
@@ -15,6 +16,7 @@ use codeweaver::query::{
     TypedQuery, ViewRequest,
 };
 use codeweaver::service::{Caller, Patience, Progress, Requests, follow_up};
+use codeweaver_git::Prefix;
 use codeweaver_index::{Codebase, background};
 use codeweaver_mcp::envelope::Envelope;
 use codeweaver_text as text;
@@ -22,6 +24,7 @@ use codeweaver_text as text;
 use crate::cli::args::{Format, OutputArgs};
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
+use crate::cli::for_agent::{self, AgentTextArgs, Wish};
 use crate::cli::grep::{self, GrepArgs};
 use crate::cli::lines::{LineArgs, LineForm};
 use crate::cli::output::Output;
@@ -92,6 +95,8 @@ pub struct SearchArgs {
     explain: bool,
     #[command(flatten)]
     output: OutputArgs,
+    #[command(flatten)]
+    agent: AgentTextArgs,
     #[command(flatten)]
     lines: LineArgs,
     #[command(flatten)]
@@ -204,6 +209,12 @@ pub enum AnnArg {
 }
 
 pub fn run(args: SearchArgs, context: &Context) -> Result<ExitCode, CliError> {
+    match (args.agent.wish(args.output.is_given()), args.beyond_tool()) {
+        (Wish::Explicit, Some(option)) => return Err(for_agent::refused(option)),
+        (Wish::Explicit | Wish::Agent, None) => return for_agent(&args, context),
+        _ => {}
+    }
+
     let codebase = context.codebase()?;
     let include_tests = codebase.settings.search.include_tests;
     let is_pattern = matches!(args.mode, ModeArg::Exact | ModeArg::Regex);
@@ -233,6 +244,69 @@ pub fn run(args: SearchArgs, context: &Context) -> Result<ExitCode, CliError> {
         Some(pattern) => run_grep(&args, pattern, resolved, &searcher, context),
         None => run_search(&args, &query, resolved, &searcher, context),
     }
+}
+
+impl SearchArgs {
+    /// The first option that the tools of agents do not have.
+    fn beyond_tool(&self) -> Option<&'static str> {
+        let is_other_mode = matches!(self.mode, ModeArg::Semantic | ModeArg::Keyword | ModeArg::Symbol);
+        let scope = &self.scope;
+        let used = [
+            (is_other_mode, "--mode"),
+            (self.ann != AnnArg::Auto, "--ann"),
+            (self.min_score.is_some(), "--min-score"),
+            (self.offset > 0, "--offset"),
+            (self.explain, "--explain"),
+            (self.lines.form().is_some(), "a form of lines"),
+            (!scope.repos.is_empty(), "--repos"),
+            (!scope.exclude.is_empty(), "--exclude"),
+            (!scope.kind.is_empty(), "--kind"),
+            (scope.committed, "--committed"),
+        ];
+
+        used.into_iter().find_map(|(is_used, name)| is_used.then_some(name)).or(self.grep.used())
+    }
+}
+
+/// Prints what the tool `find_code` says, or `find_text` for a pattern.
+fn for_agent(args: &SearchArgs, context: &Context) -> Result<ExitCode, CliError> {
+    let prefix = Prefix::new(&context.repo()?, &context.dir);
+    let typed = typed_text(&args.query)?;
+    let query = TypedQuery::parse(&typed);
+    let pattern = match args.mode {
+        ModeArg::Exact => Some(Pattern::exact(&typed)),
+        ModeArg::Regex => Some(Pattern::regex(&typed)),
+        // Only `find_code` reads conditions.
+        _ => query.pattern().filter(|_| query.conditions.is_empty()),
+    };
+
+    let paths: Vec<String> = args.scope.path.iter().map(|path| for_agent::from_root(&prefix, path)).collect();
+    let mut arguments = json!({
+        "rev": args.scope.rev, "max_results": args.limit, "token_limit": args.token_limit,
+        "include_tests": args.scope.include_tests(),
+    });
+    if !paths.is_empty() {
+        arguments["paths"] = json!(paths);
+    }
+    if !args.scope.lang.is_empty() {
+        arguments["focus_languages"] = json!(args.scope.lang);
+    }
+
+    let tool = match pattern {
+        Some(pattern) => {
+            arguments["pattern"] = json!(pattern.text);
+            arguments["regex"] = json!(pattern.is_regex);
+            arguments["ignore_case"] = json!(args.grep.ignore_case.then_some(true));
+            "find_text"
+        }
+        None => {
+            arguments["query"] = json!(typed);
+            arguments["intent"] = json!(args.intent);
+            arguments["locations_only"] = json!(args.locations.then_some(true));
+            "find_code"
+        }
+    };
+    for_agent::call(tool, arguments.as_object().cloned().unwrap_or_default(), context)
 }
 
 /// Prints the code that answers `query`.
@@ -321,17 +395,23 @@ fn run_grep(
 
 /// The query in the arguments, or in standard input if that is `-`.
 fn typed_query(arguments: &[String], is_pattern: bool) -> Result<TypedQuery, CliError> {
-    if arguments == ["-"] {
-        let mut bytes = Vec::new();
-        std::io::stdin().lock().take(MAX_STDIN_BYTES).read_to_end(&mut bytes)?;
-        let text = String::from_utf8_lossy(&text::into_utf8(bytes)).trim_end().to_owned();
-        return Ok(if is_pattern { TypedQuery::verbatim(&text) } else { TypedQuery::parse(&text) });
-    }
-
-    Ok(match is_pattern {
-        true => TypedQuery::verbatim(&arguments.join(" ")),
+    let is_text = is_pattern || arguments == ["-"];
+    Ok(match is_text {
+        true if is_pattern => TypedQuery::verbatim(&typed_text(arguments)?),
+        true => TypedQuery::parse(&typed_text(arguments)?),
         false => TypedQuery::from_arguments(arguments),
     })
+}
+
+/// The text of the arguments, or standard input if they are `-`.
+fn typed_text(arguments: &[String]) -> Result<String, CliError> {
+    if arguments != ["-"] {
+        return Ok(arguments.join(" "));
+    }
+
+    let mut bytes = Vec::new();
+    std::io::stdin().lock().take(MAX_STDIN_BYTES).read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&text::into_utf8(bytes)).trim_end().to_owned())
 }
 
 /// The request of the arguments, for a search that ranks. What is ignored is added to `notes`.

@@ -6,19 +6,19 @@ use std::process::ExitCode;
 use clap::Args;
 
 use codeweaver_config::did_you_mean;
-use codeweaver_mcp::one_call::{self, Outcome};
+use codeweaver_mcp::one_call;
 use codeweaver_mcp::tools;
 
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
-use crate::cli::exit;
+use crate::cli::for_agent;
 
 /// Call a tool of the MCP server once, and print what an agent would read
 ///
 /// The command is for agents that work in a shell: the answers are those of the server, made for few tokens. Each argument
 /// is NAME=VALUE, several of one name are a list, and a word without a name is what the tool is about: a
-/// query, a name, a place. Exit codes: 0 answered, 1 the index cannot answer now, 2 refused. Without a tool,
-/// all are listed.
+/// query, a name, a place. Exit codes: 0 found, 1 nothing found or no index to answer from, 2 refused. Without a
+/// tool, all are listed.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -44,20 +44,7 @@ pub fn run(args: ToolArgs, context: &Context) -> Result<ExitCode, CliError> {
     })?;
 
     let said = one_call::call(spec, &args.arguments, context.dir.clone(), context.debug);
-    let text = said.text.trim_end_matches('\n');
-    match said.outcome {
-        Outcome::Failed => {
-            let (what, why) = text.split_once(": ").unwrap_or(("failed", text));
-            let what = format!("{name} has no answer: {}", what.replace('_', " "));
-            Err(CliError::new(what, why, format!("`git codeweaver tool {name}` takes what docs/mcp.md says")))
-        }
-        outcome => {
-            let mut out = context.out();
-            writeln!(out, "{text}")?;
-            out.flush()?;
-            Ok(if outcome == Outcome::Answered { ExitCode::SUCCESS } else { ExitCode::from(exit::NEGATIVE) })
-        }
-    }
+    for_agent::print(&name, &said, context)
 }
 
 /// Prints a line for each tool.

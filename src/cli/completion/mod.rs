@@ -90,7 +90,9 @@ fn with_value(arg: Arg) -> Arg {
         }),
 
         "project" | "repos" => arg.value_hint(ValueHint::DirPath),
-        "path" | "exclude" | "file" | "location" | "file_or_rev" => arg.value_hint(ValueHint::AnyPath),
+        "path" | "exclude" | "file" | "location" | "places" | "file_or_rev" => {
+            arg.value_hint(ValueHint::AnyPath)
+        }
         _ => arg,
     }
 }
@@ -181,6 +183,7 @@ mod tests {
             "exclude",
             "file",
             "location",
+            "places",
             "file_or_rev",
         ] {
             assert!(ids.iter().any(|found| found == id), "{id}");

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use codeweaver_index::{Codebase, repair, updater};
 use codeweaver_store::StoreReader;
-use codeweaver_testkit::{FILES, TestRepo};
+use codeweaver_testkit::{FILES, Run, TestRepo};
 
 use crate::support::mcp_client::McpClient;
 use crate::support::server::Server;
@@ -314,7 +314,76 @@ fn a_tool_called_in_the_shell_has_the_text_of_the_server() {
     for tool in ["find_code", "read_code", "changes"] {
         assert!(listed.success().stdout().lines().any(|line| line.starts_with(tool)), "{tool}");
     }
+    repo.codeweaver(["tool", "find_text", "nowhere_at_all"]).fails(1);
     let none = repo.codeweaver(["tool", "read_code", "no/such/file.rs"]);
     none.fails(2);
     assert!(none.stderr().contains("no/such/file.rs"), "{}", none.stderr());
+}
+
+/// In the shell of an agent, and with `--for-agent`, commands print what the tools say, with exit codes for
+/// pipelines.
+#[test]
+fn agents_in_a_shell_get_the_text_of_the_tools() {
+    let repo = TestRepo::with_files(FILES);
+    repo.codeweaver(["init", "--no-hooks"]).success();
+    let query = "hash a password";
+    let same = |command: &[&str], tool: &[&str]| {
+        let explicit = repo.codeweaver([command, &["--for-agent"][..]].concat());
+        let expected = repo.codeweaver([&["tool"][..], tool].concat());
+        assert_eq!(explicit.success().stdout(), expected.success().stdout(), "{command:?}");
+
+        let run = |extra: &[&str], value: &str| {
+            let mut program = repo.command(codeweaver_testkit::program());
+            Run::new(program.args(command).args(extra).env("CLAUDECODE", value)).success().stdout()
+        };
+        assert_eq!(run(&[], "1"), explicit.stdout(), "{command:?}");
+        let printed = repo.codeweaver(command).success().stdout();
+        assert!(run(&[], "") != explicit.stdout() && printed != explicit.stdout(), "{command:?}");
+        // A format that is given is used.
+        assert_eq!(run(&["-o", "markdown"], "1").lines().count(), {
+            repo.codeweaver([command, &["-o", "markdown"][..]].concat()).success().stdout().lines().count()
+        });
+    };
+    same(&["search", query, "-l", "2"], &["find_code", query, "max_results=2"]);
+    same(&["search", "parse_header", "--mode", "exact"], &["find_text", "parse_header", "regex=false"]);
+    same(&["read", "src/parse.rs:1-2", "parse_header"], &["read_code", "src/parse.rs:1-2", "parse_header"]);
+    same(
+        &["graph", "callees", "retry_with_backoff"],
+        &["call_graph", "symbols=retry_with_backoff", "direction=callees", "depth=1"],
+    );
+
+    repo.codeweaver(["search", "--for-agent", "--mode", "exact", "nowhere_at_all"]).fails(1);
+    repo.codeweaver(["search", "--for-agent", "--explain", "x"]).fails(2).is_an_error("--explain", "omit");
+    // An agent that asks for more than the tool has gets it in the printed form.
+    let mut program = repo.command(codeweaver_testkit::program());
+    let run = Run::new(program.args(["search", "--explain", query]).env("CLAUDECODE", "1"));
+    assert!(run.success().stdout().contains("Found "), "{}", run.stdout());
+}
+
+/// `read` takes several places, and names that are no files.
+#[test]
+fn several_places_are_read_at_once() {
+    let repo = TestRepo::with_files(&[
+        ("src/a.rs", "fn first() {}\n\nfn second() {\n    first();\n}\n"),
+        ("src/b.rs", "fn last() {}\n"),
+    ]);
+    // Lines need no index.
+    let lines = repo.codeweaver(["read", "src/a.rs:3-4", "src/b.rs"]);
+    assert_eq!(
+        lines.success().stdout(),
+        "src/a.rs:3-4\n3 │ fn second() {\n4 │     first();\n\nsrc/b.rs:1-1\n1 │ fn last() {}\n"
+    );
+    repo.codeweaver(["init", "--no-hooks"]).success();
+    let named = repo.codeweaver(["read", "second", "-o", "json"]).success().json();
+    assert_eq!((&named["path"], &named["span"]), (&json!("src/a.rs"), &json!([3, 5])), "{named:#}");
+    let several = repo.codeweaver(["read", "second", "src/b.rs:1", "--json"]).success().json();
+    assert_eq!(several.as_array().unwrap().len(), 2, "{several:#}");
+
+    let some = repo.codeweaver(["read", "second", "nowhere"]);
+    assert!(
+        some.fails(1).stdout().contains("second()") && some.stderr().contains("nowhere"),
+        "{}",
+        some.stderr()
+    );
+    repo.codeweaver(["read", "nowhere"]).fails(2);
 }
