@@ -166,7 +166,7 @@ fn the_command_line_prints_no_hidden_characters() {
 
     let found = repo.codeweaver(["search", "-o", "json", "open_gate"]).json();
     assert!(
-        found.to_string().contains(&Value::from(FEW).to_string().trim_matches('"')),
+        found.to_string().contains(Value::from(FEW).to_string().trim_matches('"')),
         "JSON is lossless: {found:#}"
     );
 }
@@ -297,7 +297,7 @@ fn pages_have_no_hidden_characters() {
         format!("similar?path={code}&line=2"),
         "skipped".to_owned(),
         "status".to_owned(),
-        format!("{few}"),
+        few.to_string(),
         "api/search?q=gate".to_owned(),
         format!("api/search?q=zzz{few}"),
         "api/search?q=gate&mode=exact".to_owned(),
