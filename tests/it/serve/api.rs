@@ -334,7 +334,7 @@ fn a_server_is_started_with_a_settings_file() {
 
     repo.codeweaver(["serve", "--port", "0", "--config", "no.toml"])
         .fails(2)
-        .is_an_error("the settings cannot be read", "no.toml");
+        .is_an_error("no.toml cannot be read", "make ");
 }
 
 /// While a run is in progress, a file that is being read is named.
