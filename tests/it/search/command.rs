@@ -99,7 +99,8 @@ fn filters_narrow_and_tests_can_be_left_out() {
 fn explain_names_what_found_the_candidates() {
     let repo = indexed();
     let found_by = |ann: &str| {
-        let run = repo.codeweaver(["search", "--explain", "--ann", ann, "-i", "debug", "parse the header"]);
+        let run =
+            repo.codeweaver(["search", "--explain", "--ann", ann, "--intent", "debug", "parse the header"]);
         let text = run.success().stdout();
         assert!(text.contains("\nintent: debug (given as debug)\n"), "{text}");
         let line = text.lines().find(|line| line.starts_with("found by: ")).map(str::to_owned);

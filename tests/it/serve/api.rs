@@ -510,7 +510,14 @@ fn logs_have_the_id_of_the_request() {
     let server = Server::new(command);
     let answer = server.get("api/search?q=retry");
     let id = answer.header("x-request-id").unwrap();
-    let line: Value = serde_json::from_str(&server.process.wait_for(id)).unwrap();
+    let searched: Value = serde_json::from_str(&server.process.wait_for(id)).unwrap();
+    assert_eq!(
+        (&searched["component"], &searched["request_id"]),
+        (&json!("searcher"), &json!(id)),
+        "{searched:#}"
+    );
+    let line: Value = serde_json::from_str(&server.process.wait_for("\"operation\":\"request\"")).unwrap();
+    assert_eq!((&line["component"], &line["request_id"]), (&json!("server"), &json!(id)), "{line:#}");
     assert_eq!((&line["component"], &line["operation"]), (&json!("server"), &json!("request")), "{line:#}");
     assert_eq!((&line["context"]["path"], &line["context"]["status"]), (&json!("/api/search"), &json!(200)));
     assert!(line["duration_ms"].is_number() && line["timestamp"].is_string(), "{line:#}");
