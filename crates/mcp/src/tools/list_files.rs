@@ -449,7 +449,8 @@ impl List<'_> {
         let mut text = format!("{n} file{}{rev}{names}{from}{unit}\n", if n == 1 { "" } else { "s" });
 
         if !self.listing.deleted.is_empty() {
-            let names: Vec<String> = self.listing.deleted.iter().map(|path| quoting::text(path)).collect();
+            let deleted = self.listing.deleted.iter().map(|path| quoting::text(path));
+            let names: Vec<String> = deleted.map(|path| quoting::printed(&path).into_owned()).collect();
             let _ = writeln!(text, "deleted, not committed: {}", names.join(", "));
         }
         text
