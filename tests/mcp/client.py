@@ -12,19 +12,7 @@ from mcp.client.stdio import stdio_client
 
 PROGRAM, REPOSITORY, OTHER = sys.argv[1:4]
 SERVER = StdioServerParameters(command=PROGRAM, args=["mcp"], cwd=REPOSITORY)
-TOOLS = [
-    "find_code",
-    "find_text",
-    "find_symbol",
-    "ask_docs",
-    "find_similar",
-    "file_outline",
-    "call_graph",
-    "read_code",
-    "list_files",
-    "changes",
-    "manage_index",
-]
+TOOLS = ["find_code", "find_text", "find_symbol", "call_graph", "read_code", "manage_index"]
 
 
 def text(result):

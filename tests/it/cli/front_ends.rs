@@ -305,7 +305,7 @@ fn a_tool_called_in_the_shell_has_the_text_of_the_server() {
 
     repo.codeweaver(["init", "--no-hooks"]).success();
     let mut client = McpClient::start(&repo);
-    let query = "hash a password";
+    let query = "retry with backoff";
     let in_shell = repo.codeweaver(["tool", "find_code", query, "max_results=2"]);
     let served = client.text("find_code", json!({ "query": query, "max_results": 2 }));
     assert_eq!(in_shell.success().stdout().trim_end(), served.trim_end());
@@ -326,7 +326,7 @@ fn a_tool_called_in_the_shell_has_the_text_of_the_server() {
 fn agents_in_a_shell_get_the_text_of_the_tools() {
     let repo = TestRepo::with_files(FILES);
     repo.codeweaver(["init", "--no-hooks"]).success();
-    let query = "hash a password";
+    let query = "retry with backoff";
     let same = |command: &[&str], tool: &[&str]| {
         let explicit = repo.codeweaver([command, &["--for-agent"][..]].concat());
         let expected = repo.codeweaver([&["tool"][..], tool].concat());

@@ -219,6 +219,8 @@ fn help_of_search() {
       -o, --output-format <FORMAT>  Output format [default: table] [alias: --format] [possible values:
                                     table, json, markdown]
           --json                    Same as `-o json`
+          --for-agent               Print what the MCP tool says, in few tokens; the default in the
+                                    shell of an agent, unless a format is given
           --vimgrep                 Print `path:line:column:text` for each match, for editors and fzf
           --files-with-matches      Print only the paths of the files with matches [alias: --name-only]
       -h, --help                    Print help

@@ -10,8 +10,25 @@ use codeweaver_testkit::TestRepo;
 
 use crate::support::mcp_client::McpClient;
 
-const CART: &str = "pub struct Cart;\n\nimpl Cart {\n    pub fn total(&self, prices: &[u32]) -> u32 {\n        \
-    let mut sum = 0;\n        for price in prices {\n            sum += price * 3;\n        }\n        sum\n    }\n}\n";
+/// Long enough for its copy to be a duplicate.
+const CART: &str = "\
+pub struct Cart;
+
+impl Cart {
+    pub fn total(&self, prices: &[u32], discount: Option<u32>) -> u32 {
+        let mut sum = 0;
+        for price in prices {
+            sum += price * 3;
+        }
+        match discount {
+            Some(percent) if percent > 100 => 0,
+            Some(percent) => sum - sum * percent / 100,
+            None if prices.len() > 10 => sum - sum / 20,
+            None => sum,
+        }
+    }
+}
+";
 
 /// Two versions, with copies, a document and a folder of many files.
 fn repository() -> TestRepo {
@@ -114,11 +131,17 @@ fn places_that_cannot_be_are_refused_with_a_reason() {
         ("find_code", json!({ "docs": true, "queries": ["a", "b"] }), "`docs` needs one `query`"),
         ("read_code", json!({ "places": ["src/cart.rs"], "cursor": "1-0" }), "`cursor` continues"),
         ("read_code", json!({ "places": ["../"] }), "../"),
-        ("read_code", json!({ "places": ["v1..nowhere"] }), "nowhere"),
     ] {
         let refused = client.refused(tool, arguments.clone());
         assert!(refused.contains(why), "{tool} {arguments}: {refused}");
     }
+
+    let unknown = client.call_plainly("read_code", json!({ "places": ["v1..nowhere"] }));
+    assert_eq!(unknown["isError"], true, "{unknown:#}");
+    assert!(
+        unknown["content"][0]["text"].as_str().unwrap().starts_with("not_found: 'nowhere'"),
+        "{unknown:#}"
+    );
 }
 
 /// The situations of the bench are met by what the list names, so that an agent can choose it.
