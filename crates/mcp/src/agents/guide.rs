@@ -4,9 +4,9 @@
 const GUIDE: &str = include_str!("guide.md");
 
 /// When the skill or rule is to be used; agents choose by it.
-const DESCRIPTION: &str = "Finds and reads code of this repository by meaning, name or text, with callers and tests, in \
-    fewer tokens than grep and sed. Use it to find where something is, to read several places at once, and before \
-    changing or removing a function.";
+const DESCRIPTION: &str = "Finds and reads code of this repository by meaning, name or text, with callers and \
+    tests. Use it to find where something is, to read several places at once, and before changing or removing a \
+    function.";
 
 /// The skill of Claude Code.
 pub fn skill() -> String {
