@@ -148,7 +148,9 @@ fn a_tree_that_repeats_its_directories_is_refused() {
         }
         commit_tree(&repo, "bush", &bush);
 
-        request_everything(&repo, "src/parse.rs", "parse_header", "header");
+        if levels == 40 {
+            request_everything(&repo, "src/parse.rs", "parse_header", "header");
+        }
         let refused = repo.codeweaver(["search", "--mode", "exact", "header"]);
         refused.is_an_error("has the same directories in too many places", "REV:dir");
         let leaf = format!("bush/{}n0.rs", "n0.rs/".repeat(levels));
