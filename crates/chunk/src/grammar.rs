@@ -75,7 +75,8 @@ grammars! {
     "zig" [], "tree-sitter-zig 1.1.2", tree_sitter_zig::LANGUAGE;
 }
 
-const COUNT: usize = GRAMMARS.len();
+/// Number of grammars.
+pub const COUNT: usize = GRAMMARS.len();
 static LOADED: [OnceLock<Loaded>; COUNT] = [const { OnceLock::new() }; COUNT];
 
 /// Returns the position in [`GRAMMARS`] of the grammar of a language.
@@ -133,6 +134,15 @@ fn names_scope(line: &str, keyword: &str) -> bool {
     })
 }
 
+/// Returns the tree-sitter language at a position in [`GRAMMARS`], without its rules.
+///
+/// # Panics
+///
+/// If there is no such position.
+pub fn language(index: usize) -> Language {
+    (GRAMMARS[index].language)()
+}
+
 /// Returns the grammar at a position in [`GRAMMARS`], compiled at the first call.
 ///
 /// # Panics
@@ -140,9 +150,8 @@ fn names_scope(line: &str, keyword: &str) -> bool {
 /// If there is no such position.
 pub fn loaded(index: usize) -> &'static Loaded {
     LOADED[index].get_or_init(|| {
-        let grammar = &GRAMMARS[index];
-        let language = (grammar.language)();
-        let rules = Rules::new(grammar.name, &language);
+        let language = language(index);
+        let rules = Rules::new(GRAMMARS[index].name, &language);
         Loaded { index, language, rules }
     })
 }

@@ -210,6 +210,7 @@ mod pieces;
 mod rules;
 pub mod semantic;
 mod symbols;
+pub mod syntax;
 mod text_split;
 mod title;
 pub mod tokens;

@@ -2,21 +2,8 @@
 
 use std::ops::Range;
 
+use codeweaver_chunk::syntax::is_common_keyword;
 use codeweaver_chunk::{LanguageId, LexemeKind, lexemes};
-
-/// Words that are syntax in most languages that have them. They are never taken for renamed names.
-const KEYWORDS: &str = " \
-    abstract alignas alignof and as assert async await auto base begin bool boolean break byte case catch \
-    char class const constexpr continue crate def default defer defun del delegate delete desc dict do done \
-    double dyn elif else elsif elseif end ensure enum esac except export extends extern false fallthrough fi \
-    final finally float fn for foreach from func function global go goto guard if implements impl import in \
-    include inline inout instanceof int interface internal is isnot it lambda let lock long loop macro match \
-    mod module move mut namespace native new next nil noexcept none not null nullptr object of open operator \
-    or out override package param pass private proc protected protocol pub public raise range readonly redo \
-    ref register repeat require rescue restrict retry return sealed select self short signed sizeof static \
-    static_cast str strictfp string struct subroutine super switch synchronized template then this throw \
-    throws trait transient true try type typedef typeof typename undefined union unless unsafe unsigned until \
-    use using val var virtual void volatile when where while with xor yield None Self True False ";
 
 /// The number of bits of a token that name its text; those above are its kind.
 const TEXT_BITS: u32 = 29;
@@ -99,7 +86,8 @@ pub struct Tokens {
 impl Tokens {
     /// The tokens of `text`, a definition called `name`.
     pub fn read(text: &str, language: LanguageId, name: &str) -> Tokens {
-        let lexemes = lexemes(text, language);
+        let mut lexemes = lexemes(text, language);
+        lexemes.retain(|lexeme| lexeme.kind != LexemeKind::Comment);
         let mut tokens = Tokens::default();
         // Further on, the name is that of what is called, which may be something else.
         let mut own_name = Some(name);
@@ -108,6 +96,7 @@ impl Tokens {
             let own = &text[lexeme.start..lexeme.end];
             let before = &text[lexemes[at.saturating_sub(2)].start..lexeme.start];
             match lexeme.kind {
+                LexemeKind::Comment => {}
                 LexemeKind::Mark => tokens.push(Kind::Fixed, own, lexeme.start),
                 LexemeKind::Number => tokens.push(Kind::Number, own, lexeme.start),
                 LexemeKind::Text if is_docstring(own, before) => {}
@@ -117,7 +106,7 @@ impl Tokens {
                     tokens.push(Kind::Own, own, lexeme.start);
                     own_name = None;
                 }
-                LexemeKind::Word if is_keyword(own) => tokens.push(Kind::Fixed, own, lexeme.start),
+                LexemeKind::Word if is_common_keyword(own) => tokens.push(Kind::Fixed, own, lexeme.start),
                 LexemeKind::Word => {
                     let kind = kind_of_name(own, before.trim_end(), text[lexeme.end..].trim_start());
                     tokens.push(kind, own, lexeme.start);
@@ -154,16 +143,6 @@ fn kind_of_name(name: &str, before: &str, after: &str) -> Kind {
     let is_called = ["(", "!(", "::"].iter().any(|mark| after.starts_with(mark));
     let is_type = name.starts_with(|first: char| first.is_ascii_uppercase());
     if is_member || is_called || is_type { Kind::Outer } else { Kind::Local }
-}
-
-fn is_keyword(word: &str) -> bool {
-    // A word of the list has a blank on both sides.
-    const LONGEST: usize = 12;
-    word.len() <= LONGEST && KEYWORD_SET.with(|set| set.contains(word))
-}
-
-thread_local! {
-    static KEYWORD_SET: rustc_hash::FxHashSet<&'static str> = KEYWORDS.split_ascii_whitespace().collect();
 }
 
 /// FNV-1a with a final mix, so that every bit depends on all bytes. The same on every machine.

@@ -1,4 +1,4 @@
-//! Lexemes: the words, numbers, literals and marks of a text, without blanks and comments.
+//! Lexemes: the words, numbers, literals, marks and comments of a text, without blanks.
 
 use super::matching::{TokenMatch, is_word, match_end};
 use super::skips::SkipFinder;
@@ -16,9 +16,11 @@ pub enum LexemeKind {
     Text,
     /// One character of punctuation.
     Mark,
+    /// A comment, with its marks.
+    Comment,
 }
 
-/// A word, number, literal or mark of a text.
+/// A word, number, literal, mark or comment of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lexeme {
     pub kind: LexemeKind,
@@ -50,7 +52,7 @@ pub fn lexemes(text: &str, language: LanguageId) -> Vec<Lexeme> {
         }
 
         let (kind, end) = lexer.next(at, is_first);
-        found.extend(kind.map(|kind| Lexeme { kind, start: at, end }));
+        found.push(Lexeme { kind, start: at, end });
         (at, is_first) = (end, false);
     }
 
@@ -66,21 +68,21 @@ struct Lexer<'a> {
 }
 
 impl Lexer<'_> {
-    /// The kind and the end of what begins at `at`, which is not blank; no kind for a comment. `is_first` is
-    /// true if only blanks precede it on its line.
-    fn next(&mut self, at: usize, is_first: bool) -> (Option<LexemeKind>, usize) {
+    /// The kind and the end of the lexeme that begins at `at`, which is not blank. `is_first` is true if only
+    /// blanks precede it on its line.
+    fn next(&mut self, at: usize, is_first: bool) -> (LexemeKind, usize) {
         if let Some((is_comment, end)) = self.skip(at, is_first) {
-            return ((!is_comment).then_some(LexemeKind::Text), end);
+            return (if is_comment { LexemeKind::Comment } else { LexemeKind::Text }, end);
         }
 
         let byte = self.bytes[at];
         if !is_word(byte) {
-            return (Some(LexemeKind::Mark), at + 1);
+            return (LexemeKind::Mark, at + 1);
         }
 
         let n = self.bytes[at..].iter().take_while(|&&byte| is_word(byte)).count();
         let kind = if byte.is_ascii_digit() { LexemeKind::Number } else { LexemeKind::Word };
-        (Some(kind), at + n)
+        (kind, at + n)
     }
 
     /// Whether the comment or literal that begins at `at` is a comment, and its end.
@@ -116,11 +118,13 @@ mod tests {
 
     fn texts<'t>(text: &'t str, language: &str) -> Vec<&'t str> {
         let language = LanguageId::by_name(language).unwrap();
-        lexemes(text, language).iter().map(|lexeme| &text[lexeme.start..lexeme.end]).collect()
+        let is_code = |lexeme: &&Lexeme| lexeme.kind != LexemeKind::Comment;
+        let lexemes = lexemes(text, language);
+        lexemes.iter().filter(is_code).map(|lexeme| &text[lexeme.start..lexeme.end]).collect()
     }
 
     #[test]
-    fn comments_are_left_out_and_literals_are_one_lexeme() {
+    fn comments_are_lexemes_of_their_own_and_literals_are_one_lexeme() {
         let rust = "fn f<'a>(x: &'a str) { /* one /* two */ */ g(\"a // b\", 'c', 1_0); } // end";
         let expected = [
             "fn",
@@ -159,10 +163,10 @@ mod tests {
 
     #[test]
     fn kinds_are_told_apart_and_the_lines_of_a_preprocessor_are_code() {
-        let c = "#if A\nint b = 0x1f;\n#endif";
+        let c = "#if A\nint b = 0x1f; // c\n#endif";
         let language = LanguageId::by_name("c").unwrap();
         let kinds: Vec<LexemeKind> = lexemes(c, language).iter().map(|lexeme| lexeme.kind).collect();
-        use LexemeKind::{Mark as M, Number as N, Word as W};
-        assert_eq!(kinds, [M, W, W, W, W, M, N, M, M, W]);
+        use LexemeKind::{Comment as C, Mark as M, Number as N, Word as W};
+        assert_eq!(kinds, [M, W, W, W, W, M, N, M, C, M, W]);
     }
 }
