@@ -317,11 +317,31 @@ await check("code begins at one column, and tabs are even", async (page) => {
       range.setEnd(text, 1);
       return Math.round(range.getBoundingClientRect().width);
     };
-    const texts = codes.map((code) => code.firstChild).filter((text) => text.data.startsWith("\t"));
+    const texts = codes.map((code) => code.firstChild).filter((node) => node.data?.startsWith("\t"));
     return [codes.map((code) => code.getBoundingClientRect().x), texts.map(width)].map((all) => [...new Set(all)]);
   });
   assert.equal(starts.length, 1, `code begins at ${starts}`);
   assert.equal(tabs.length, 1, `tabs are ${tabs} wide`);
+});
+
+await check("code is coloured, and a name in it shows its definition", async (page) => {
+  await open(page, "/file?path=src/net/fetch.rs");
+  const colours = await page.evaluate(() =>
+    [".k", ".t", ".f", ".c"].map((piece) => getComputedStyle(document.querySelector("#text " + piece) ?? document.body).color),
+  );
+  assert.ok(new Set([colours[0], colours[2], colours[3]]).size === 3, String(colours));
+  await page.locator("#text .f", { hasText: "retry_with_backoff" }).hover();
+  const card = page.locator("#card");
+  await card.locator(".code", { hasText: "let mut backoff" }).waitFor();
+  assert.match(await card.innerText(), /src\/net\/retry\.rs:4/);
+  await page.keyboard.press("Escape");
+  await card.waitFor({ state: "hidden" });
+  // A part of the name is highlighted here; the whole is looked up.
+  await open(page, PAGES.lines);
+  await page.locator(".result .f mark, .result mark .f, .result .f", { hasText: "backoff" }).first().click();
+  await card.locator("h2 a", { hasText: "retry_with_backoff" }).click();
+  await page.waitForURL("**/symbol?**");
+  assert.match(await page.locator("main h1").innerText(), /retry_with_backoff/);
 });
 
 await check("an error leads on", async (page) => {

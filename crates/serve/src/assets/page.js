@@ -1,4 +1,5 @@
-// What pages do beyond HTML: results while typing, keys, selected lines, copying, a state that stays current.
+// What pages do beyond HTML: results while typing, keys, selected lines, definitions of names, copying, a state
+// that stays current.
 // Every page works without it.
 "use strict";
 
@@ -212,6 +213,93 @@ if (text) {
   window.addEventListener("hashchange", () => showSelected(true));
   showSelected(location.hash.includes("-"));
 }
+
+/* Names in code: a card with the definition */
+
+const CARD_DELAY_MS = 300;
+const CARD_LINES = 12;
+let card = null;
+let cardTimer = 0;
+// The element whose name the card is about, or will be.
+let named = null;
+
+const pieceAt = (target) => target.closest?.(".line .f, .line .t") ?? null;
+
+// The whole name of which an element shows all or, next to a highlighted part, some.
+function nameOf(piece) {
+  const code = piece.closest("code");
+  const before = document.createRange();
+  before.setStart(code, 0);
+  before.setEndBefore(piece);
+  const at = before.toString().length;
+  const [start] = /[\w$]*$/.exec(code.textContent.slice(0, at));
+  const [end] = /^[\w$]*[?!]?/.exec(code.textContent.slice(at));
+  return (start + end).replace(/!$/, "");
+}
+
+function hideCard() {
+  clearTimeout(cardTimer);
+  card?.remove();
+  card = named = null;
+}
+
+// Shows the place and the first lines of a definition, taken from its page.
+async function showCard(piece) {
+  const search = new URLSearchParams({ symbol: nameOf(piece) });
+  const rev = new URLSearchParams(location.search).get("rev");
+  if (rev) search.set("rev", rev);
+  const response = await fetch("/symbol?" + search).catch(() => null);
+  if (!response?.ok || named !== piece || !piece.isConnected) return;
+  const page = new DOMParser().parseFromString(await response.text(), "text/html");
+  if (named !== piece) return;
+
+  const [heading, code] = [$("#main h1", page), $("section.symbol .code", page)];
+  if (!heading) return;
+  const title = document.createElement("h2");
+  const link = document.createElement("a");
+  link.href = "/symbol?" + search;
+  link.append(...heading.childNodes);
+  title.append(link);
+  for (const line of all(".line", code ?? page).slice(CARD_LINES)) line.remove();
+
+  card?.remove();
+  card = document.createElement("div");
+  card.id = "card";
+  card.role = "group";
+  card.ariaLabel = "Definition";
+  card.append(title, ...all("section.symbol > .facts, .nothing > p:first-of-type", page), ...(code ? [code] : []));
+  main.append(card);
+  const [at, room] = [piece.getBoundingClientRect(), document.documentElement.clientWidth - card.offsetWidth - 8];
+  card.style.left = Math.max(8, Math.min(at.left, room)) + scrollX + "px";
+  const fitsBelow = at.bottom + card.offsetHeight < innerHeight || at.top < card.offsetHeight;
+  card.style.top = (fitsBelow ? at.bottom : at.top - card.offsetHeight) + scrollY + "px";
+  card.addEventListener("pointerleave", hideCard);
+}
+
+function cardFor(piece, delay) {
+  clearTimeout(cardTimer);
+  named = piece;
+  cardTimer = setTimeout(showCard, delay, piece);
+}
+
+document.addEventListener("pointerover", (event) => {
+  if (event.pointerType !== "mouse" || card?.contains(event.target)) return;
+  const piece = pieceAt(event.target);
+  if (piece && piece !== named) cardFor(piece, CARD_DELAY_MS);
+  if (!piece && !card) clearTimeout(cardTimer), (named = null);
+});
+document.addEventListener("click", (event) => {
+  if (card?.contains(event.target)) return;
+  const piece = pieceAt(event.target);
+  // Text that is being selected is not asked for.
+  if (piece && String(getSelection()) === "") cardFor(piece, 0);
+  else hideCard();
+});
+document.addEventListener("keydown", (event) => {
+  if (event.key !== "Escape" || !card) return;
+  event.stopPropagation();
+  hideCard();
+}, true);
 
 /* Copying */
 

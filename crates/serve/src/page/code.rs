@@ -7,6 +7,7 @@ use std::ops::Range;
 use maud::{Markup, PreEscaped, html};
 
 use codeweaver::query::view::MatchState;
+use codeweaver_chunk::syntax::{Syntax, SyntaxKind, syntax_of_lines};
 use codeweaver_git::quoting;
 use codeweaver_text::Highlighter;
 
@@ -24,10 +25,11 @@ pub struct Line<'a> {
     pub is_focus: bool,
 }
 
-/// A block of lines, called `label` by screen readers. A line that does not follow the one before begins a
-/// new part.
-pub fn block<'a>(label: &str, lines: impl Iterator<Item = Line<'a>>) -> Markup {
+/// A block of lines of a file in `language`, called `label` by screen readers. A line that does not follow the
+/// one before begins a new part.
+pub fn block<'a>(label: &str, language: &str, lines: impl Iterator<Item = Line<'a>>) -> Markup {
     let lines: Vec<Line<'a>> = lines.collect();
+    let syntax = syntax_of_parts(&lines, language);
     let widest = lines.iter().map(|line| line.number).max().unwrap_or(1);
     let digits = format!("digits-{}", widest.to_string().len());
     let mut previous: Option<u32> = None;
@@ -35,12 +37,12 @@ pub fn block<'a>(label: &str, lines: impl Iterator<Item = Line<'a>>) -> Markup {
     html! {
         div.code.(digits) tabindex="0" role="group" aria-label=(safe(label)) {
             pre {
-                @for line in lines {
+                @for (line, syntax) in lines.iter().zip(&syntax) {
                     @let is_gap = previous.replace(line.number).is_some_and(|before| line.number != before + 1);
                     @if is_gap { span.gap aria-hidden="true" { "⋯\n" } }
                     span.line.focus[line.is_focus] {
                         a.n href=(line.href) tabindex="-1" { (line.number) }
-                        code { (marked(line.text, &line.marks)) "\n" }
+                        code { (line_of_code(line.text, &line.marks, syntax)) "\n" }
                     }
                 }
             }
@@ -48,19 +50,62 @@ pub fn block<'a>(label: &str, lines: impl Iterator<Item = Line<'a>>) -> Markup {
     }
 }
 
-/// Code with highlighted `ranges`. Tabs stay, so that copied text is the text of the file.
+/// The syntax of each line; parts of a file that do not follow each other are read separately.
+fn syntax_of_parts(lines: &[Line<'_>], language: &str) -> Vec<Vec<Syntax>> {
+    let parts = lines.chunk_by(|one, next| next.number == one.number + 1);
+    parts
+        .flat_map(|part| syntax_of_lines(&part.iter().map(|line| line.text).collect::<Vec<_>>(), language))
+        .collect()
+}
+
+/// Text with highlighted `ranges`.
 pub fn marked(text: &str, ranges: &[Range<usize>]) -> Markup {
+    line_of_code(text, ranges, &[])
+}
+
+/// Code with highlighted `ranges`, coloured by its syntax. Tabs stay, so that copied text is the text of the
+/// file.
+pub fn line_of_code(text: &str, ranges: &[Range<usize>], syntax: &[Syntax]) -> Markup {
     let mut end = 0;
 
     html! {
         @for range in ranges {
             // A range that does not fit belongs to another version of the text.
-            @if let (Some(before), Some(mark)) = (text.get(end..range.start), text.get(range.clone())) {
-                (plain(before)) mark { (plain(mark)) }
+            @if text.get(end..range.start).is_some() && text.get(range.clone()).is_some() {
+                (coloured(text, end..range.start, syntax)) mark { (coloured(text, range.clone(), syntax)) }
                 @let () = end = range.end;
             }
         }
-        (plain(text.get(end..).unwrap_or_default()))
+        (coloured(text, end..text.len(), syntax))
+    }
+}
+
+/// The part `range` of a line, each piece of its syntax in an element of its class.
+fn coloured(text: &str, range: Range<usize>, syntax: &[Syntax]) -> Markup {
+    let mut end = range.start;
+
+    html! {
+        @for piece in syntax {
+            @let inner = piece.range.start.max(range.start)..piece.range.end.min(range.end);
+            @if inner.start < inner.end {
+                (plain(&text[end..inner.start]))
+                span class=(class_of(piece.kind)) { (plain(&text[inner.clone()])) }
+                @let () = end = inner.end;
+            }
+        }
+        (plain(&text[end..range.end]))
+    }
+}
+
+/// The class in the style sheet. Short, as a page may have thousands.
+fn class_of(kind: SyntaxKind) -> &'static str {
+    match kind {
+        SyntaxKind::Comment => "c",
+        SyntaxKind::Literal => "l",
+        SyntaxKind::Number => "i",
+        SyntaxKind::Keyword => "k",
+        SyntaxKind::Type => "t",
+        SyntaxKind::Function => "f",
     }
 }
 
@@ -128,6 +173,26 @@ mod tests {
                 "<span class=\"dir\">&quot;x/<wbr>&lt;i&gt;/<wbr></span>",
                 "<span class=\"name\">a\\342\\200\\256b&quot;</span>"
             )
+        );
+    }
+
+    #[test]
+    fn syntax_is_coloured_inside_and_outside_of_marks() {
+        let line =
+            |number, text| Line { number, href: String::new(), text, marks: vec![4..6], is_focus: false };
+        let shown =
+            block("a", "rust", [line(1, "let ab = 1; // c"), line(3, "let b")].into_iter()).into_string();
+
+        assert!(shown.contains(concat!(
+            "<span class=\"k\">let</span> <mark>ab</mark> = <span class=\"i\">1</span>; ",
+            "<span class=\"c\">// c</span>"
+        )));
+        assert!(shown.contains("<span class=\"k\">let</span> b"), "{shown}");
+
+        let literal = [Syntax { kind: SyntaxKind::Literal, range: 0..4 }];
+        assert_eq!(
+            line_of_code("'ab'", &[1..3], &literal).into_string(),
+            "<span class=\"l\">'</span><mark><span class=\"l\">ab</span></mark><span class=\"l\">'</span>"
         );
     }
 

@@ -7,6 +7,7 @@ use serde_json::{Map, json};
 use codeweaver::query::outline::OutlineSymbol;
 use codeweaver::query::view::MatchState;
 use codeweaver::query::{FileText, Outline};
+use codeweaver_chunk::syntax::syntax_of_lines;
 use codeweaver_git::quoting;
 use codeweaver_text::{plural, visible};
 
@@ -124,16 +125,17 @@ impl View<'_> {
         let first = self.file.span.0;
 
         let marked = marked.map(|(first, last)| first..=last);
+        let lines: Vec<&str> = self.file.text.lines().collect();
+        let syntax = syntax_of_lines(&lines, &self.file.language);
 
         html! {
             div #text.code.whole tabindex="0" role="group" aria-label={ "Text of " (quoting::printed(&self.file.path)) } {
                 pre {
-                    @for (i, line) in self.file.text.lines().enumerate() {
-                        @let number = first + i as u32;
+                    @for ((number, line), syntax) in (first..).zip(lines).zip(&syntax) {
                         @let is_marked = marked.as_ref().is_some_and(|lines| lines.contains(&number));
                         span.line.selected[is_marked] id={ "L" (number) } {
                             a.n href={ "#L" (number) } tabindex="-1" { (number) }
-                            code { (code::marked(line, &[])) "\n" }
+                            code { (code::line_of_code(line, &[], syntax)) "\n" }
                         }
                     }
                 }

@@ -25,7 +25,8 @@ pub fn file(file: &GrepFile, rev: Option<&str>) -> Markup {
             @if file.binary {
                 p.note { "The binary file matches." }
             } @else {
-                (code::block(&format!("Lines of {}", quoting::printed(path)), file.lines.iter().map(|line| Line {
+                @let label = format!("Lines of {}", quoting::printed(path));
+                (code::block(&label, &file.language, file.lines.iter().map(|line| Line {
                     number: number(line),
                     href: links::file(path, Some((number(line), number(line))), rev),
                     text: &line.text,

@@ -150,7 +150,7 @@ fn body(shown: &Shown, found: &Match, highlighter: &Highlighter) -> Markup {
     let n_more = lines.len() - (end - first);
 
     html! {
-        (code::block(&label, shown_lines))
+        (code::block(&label, &found.file.language, shown_lines))
         @if n_more > 0 {
             p.rest {
                 a href=(links::file(path, Some((start_line, end_line)), rev)) {

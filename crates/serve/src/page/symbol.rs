@@ -176,7 +176,7 @@ fn text(one: &FoundSymbol, about: &About, rev: Option<&str>) -> Markup {
 
     let n_more = lines.len().saturating_sub(MAX_LINES);
     html! {
-        @if !lines.is_empty() { (code::block(&format!("Definition of {}", one.qualified_name), shown)) }
+        @if !lines.is_empty() { (code::block(&format!("Definition of {}", one.qualified_name), &one.language, shown)) }
         @if n_more > 0 {
             p.rest { a href=(links::file(&one.path, Some(one.lines), rev)) { (plural(n_more as u64, "more line")) } }
         }
