@@ -2,7 +2,9 @@
 
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
+use std::time::Duration;
 
+use codeweaver::service::{Caller, Patience, Progress};
 use codeweaver_git::{GitError, Prefix, Repo};
 use codeweaver_index::{Codebase, IndexError};
 
@@ -11,6 +13,10 @@ use super::error::CliError;
 use super::pager::{Output, Pager};
 use super::render::{self, Paint};
 use super::screen::{self, Screen};
+
+/// Time a search waits for a damaged index to be repaired, and for a deleted one to be rebuilt. It is then
+/// answered from the part that is complete.
+pub const PATIENCE: Patience = Patience { repair: Duration::from_secs(60), rebuild: Duration::from_secs(10) };
 
 /// Environment of a command.
 #[derive(Debug, Clone)]
@@ -186,4 +192,14 @@ fn paint(color: ColorWhen, auto: bool) -> Paint {
 fn terminal_supports_colour() -> bool {
     let is_without_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     !is_without_colour && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+}
+
+impl Caller for Context {
+    fn patience(&self, _: &Codebase) -> Patience {
+        PATIENCE
+    }
+
+    fn tell(&self, _: &Codebase, progress: Progress<'_>) {
+        self.warn(&progress.to_string());
+    }
 }

@@ -1,5 +1,8 @@
-//! Emphasis of the words of a query in a line of text.
+//! Emphasis of the words of a query in a line of text, and the colours of code.
 
+use std::ops::Range;
+
+use codeweaver_chunk::syntax::{Syntax, SyntaxKind};
 use codeweaver_text::Highlighter;
 
 use super::render::{Paint, safe};
@@ -31,14 +34,66 @@ pub fn painted(
     out
 }
 
-/// A line of code as [`painted`], in at most `columns`.
-pub fn fitted(highlighter: &Highlighter, line: &str, columns: usize, paint: Paint) -> String {
-    painted(highlighter, &width::fit(&safe(line), columns), paint, Paint::plain)
+/// A line of code in at most `columns`, with the matches of `highlighter` emphasised and the pieces of `syntax`
+/// coloured.
+pub fn code(
+    highlighter: &Highlighter,
+    line: &str,
+    syntax: &[Syntax],
+    columns: usize,
+    paint: Paint,
+) -> String {
+    let whole = safe(line);
+    let shown = width::fit(&whole, columns);
+    if !paint.is_on() {
+        return shown.into_owned();
+    }
+
+    // What is cut off is replaced by one character that belongs to no piece.
+    let end = if shown.len() == whole.len() { whole.len() } else { shown.trim_end_matches('…').len() };
+    let mut pieces = syntax.iter().filter_map(|piece| {
+        let range = safe(&line[..piece.range.start]).len()..safe(&line[..piece.range.end]).len().min(end);
+        (range.start < range.end).then_some((range, piece.kind))
+    });
+
+    let mut out = String::new();
+    let mut at = 0;
+    for matched in highlighter.ranges(&shown) {
+        coloured(&mut out, &shown, at..matched.start, &mut pieces.clone(), paint);
+        out.push_str(&paint.matched(&shown[matched.clone()]));
+        at = matched.end;
+    }
+
+    coloured(&mut out, &shown, at..shown.len(), &mut pieces, paint);
+    out
+}
+
+/// Appends the part `range` of a line with the colours of its pieces, which are in order.
+fn coloured(
+    out: &mut String,
+    line: &str,
+    range: Range<usize>,
+    pieces: &mut dyn Iterator<Item = (Range<usize>, SyntaxKind)>,
+    paint: Paint,
+) {
+    let mut at = range.start;
+
+    for (piece, kind) in pieces {
+        let inner = piece.start.max(at)..piece.end.min(range.end);
+        if inner.start < inner.end {
+            out.push_str(&line[at..inner.start]);
+            out.push_str(&paint.syntax(kind, &line[inner.clone()]));
+            at = inner.end;
+        }
+    }
+
+    out.push_str(&line[at..range.end]);
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use codeweaver_chunk::syntax::syntax_of_lines;
 
     #[test]
     fn what_is_found_is_painted_and_the_rest_is_safe() {
@@ -46,5 +101,23 @@ mod tests {
         assert_eq!(painted(&highlighter, "an evil\x1b[2J", Paint::off(), Paint::plain), "an evil\\u{1b}[2J");
         let on = painted(&highlighter, "an evil\x1b[2J", Paint::on(), Paint::plain);
         assert_eq!(on, format!("an {}\\u{{1b}}[2J", Paint::on().matched("evil")));
+    }
+
+    #[test]
+    fn code_is_coloured_around_what_is_found_and_cut_to_the_screen() {
+        let line = "\tlet evil = 'a'; // evil";
+        let [syntax] = &syntax_of_lines(&[line], "javascript")[..] else { panic!("one line") };
+        let (highlighter, paint) = (Highlighter::new("evil"), Paint::on());
+
+        let keyword = paint.syntax(SyntaxKind::Keyword, "let");
+        let literal = paint.syntax(SyntaxKind::Literal, "'a'");
+        let comment = paint.syntax(SyntaxKind::Comment, "// ");
+        let evil = paint.matched("evil");
+        let whole = format!("    {keyword} {evil} = {literal}; {comment}{evil}");
+        assert_eq!(code(&highlighter, line, syntax, 80, paint), whole);
+
+        let cut = format!("    {keyword} {evil} = {}…", paint.syntax(SyntaxKind::Literal, "'a"));
+        assert_eq!(code(&highlighter, line, syntax, 18, paint), cut);
+        assert_eq!(code(&highlighter, line, syntax, 18, Paint::off()), "    let evil = 'a…");
     }
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use clap::builder::styling::{AnsiColor, Color, Style};
 
+use codeweaver_chunk::syntax::SyntaxKind;
 use codeweaver_text::safe_json;
 
 pub use codeweaver_text::{ago, bytes, count, duration, plural, safe};
@@ -90,6 +91,19 @@ impl Paint {
     /// Emphasises a word of the query in the style of `git grep`.
     pub fn matched(self, text: impl Display) -> String {
         self.in_colour(AnsiColor::Red, text)
+    }
+
+    /// A piece of code, in one of the sixteen colours that the scheme of the terminal makes readable.
+    pub fn syntax(self, kind: SyntaxKind, text: impl Display) -> String {
+        let colour = match kind {
+            SyntaxKind::Comment => return self.dim(text),
+            SyntaxKind::Literal => AnsiColor::Green,
+            SyntaxKind::Number => AnsiColor::Cyan,
+            SyntaxKind::Keyword => AnsiColor::Magenta,
+            SyntaxKind::Type => AnsiColor::Yellow,
+            SyntaxKind::Function => AnsiColor::Blue,
+        };
+        self.in_style(Style::new().fg_color(Some(Color::Ansi(colour))), text)
     }
 
     pub fn plain(self, text: impl Display) -> String {

@@ -7,6 +7,7 @@ use codeweaver::query::rank::Explanation;
 use codeweaver::query::response::{Focus, n_of};
 use codeweaver::query::view::MatchState;
 use codeweaver::query::{Match, Response};
+use codeweaver_chunk::syntax::syntax_of_lines;
 use codeweaver_text::{self as text, Highlighter};
 
 use super::args::Format;
@@ -219,7 +220,7 @@ fn body(
         return Ok(());
     }
 
-    let lines: Vec<&str> = found.content.text.lines().collect();
+    let lines: Vec<&str> = found.content.text.lines().map(str::trim_end).collect();
     let focus = focus_in(found, lines.len());
     let first = first_line_shown(&focus, &lines, words);
     let end = (first + BODY_LINES).min(lines.len());
@@ -238,9 +239,13 @@ fn body(
         writeln!(out, "{}", gap(first - focus.start, "above"))?;
     }
 
-    for (i, line) in lines[first..end].iter().enumerate() {
-        let number = found.span.0 as usize + first + i;
-        let line = highlight::fitted(highlighter, line.trim_end(), columns, paint);
+    // From the beginning of the chunk, where no comment or literal is open.
+    let syntax =
+        if paint.is_on() { syntax_of_lines(&lines[..end], &found.file.language) } else { Vec::new() };
+    for (i, line) in lines.iter().enumerate().take(end).skip(first) {
+        let number = found.span.0 as usize + i;
+        let syntax = syntax.get(i).map_or(&[][..], Vec::as_slice);
+        let line = highlight::code(highlighter, line, syntax, columns, paint);
         writeln!(out, "   {} {line}", paint.dim(format!("{number:>width$} │")))?;
     }
 

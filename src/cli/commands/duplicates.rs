@@ -10,12 +10,13 @@ use codeweaver::duplicates::{self, Class, Duplicates, DuplicatesRequest, sarif};
 use codeweaver::query::{Searcher, TypedQuery, ViewRequest};
 use codeweaver::service::follow_up;
 
-use super::search::{ScopeArgs, run_query};
+use super::search::run_query;
 use crate::cli::args::{Format, place};
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::cli::places::Places;
 use crate::cli::render::{self, count, plural, safe};
+use crate::cli::scope::ScopeArgs;
 use crate::cli::{exit, width};
 
 /// Number of groups that are printed for people.

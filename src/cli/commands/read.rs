@@ -10,7 +10,9 @@ use serde_json::json;
 use codeweaver::query::symbol_lookup::{NameFit, SymbolRequest};
 use codeweaver::query::symbol_scan::FoundSymbol;
 use codeweaver::query::{FileText, Filters, Location, Searcher, ViewRequest};
+use codeweaver_chunk::syntax::syntax_of_lines;
 use codeweaver_git::Prefix;
+use codeweaver_text::Highlighter;
 
 use super::search::run_query;
 use crate::cli::args::{Format, OutputArgs, place};
@@ -19,7 +21,7 @@ use crate::cli::error::CliError;
 use crate::cli::exit;
 use crate::cli::for_agent::{self, AgentTextArgs, Wish};
 use crate::cli::places::Places;
-use crate::cli::{render, results};
+use crate::cli::{highlight, render, results};
 
 /// Print files, ranges of their lines, or definitions, from the working tree or any revision
 #[derive(Debug, Args)]
@@ -136,9 +138,13 @@ impl Reading<'_> {
                         writeln!(out, "{gap}{}", context.paint.title(place_of(text, &places)))?;
                     }
                     let width = text.span.1.to_string().len();
-                    for (number, line) in (text.span.0..).zip(text.text.lines()) {
+                    let lines: Vec<&str> = text.text.lines().collect();
+                    let syntax = syntax_of_lines(&lines, &text.language);
+                    for ((number, line), syntax) in (text.span.0..).zip(lines).zip(&syntax) {
                         let number = context.paint.dim(format!("{number:>width$} │"));
-                        writeln!(out, "{number} {}", render::safe(line))?;
+                        let nothing = Highlighter::default();
+                        let line = highlight::code(&nothing, line, syntax, usize::MAX, context.paint);
+                        writeln!(out, "{number} {line}")?;
                     }
                 }
             }

@@ -2,20 +2,17 @@
 
 use std::io::{Read as _, Write as _};
 use std::process::ExitCode;
-use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use serde_json::json;
 
 use codeweaver::query::grep::{GrepRequest, Page, Pattern};
 use codeweaver::query::parse::report;
-use codeweaver::query::response::MatchState;
 use codeweaver::query::view::freshness::RequestUpdate;
 use codeweaver::query::{
-    Ann, Condition, Filters, Intent, Mode, QueryError, Request, Resolved, Resolver, Response, Searcher,
-    TypedQuery, ViewRequest,
+    Ann, Intent, Mode, QueryError, Request, Resolved, Response, Searcher, TypedQuery, ViewRequest,
 };
-use codeweaver::service::{Caller, Patience, Progress, Requests, follow_up};
+use codeweaver::service::{Requests, follow_up};
 use codeweaver_git::Prefix;
 use codeweaver_index::{Codebase, background};
 use codeweaver_mcp::envelope::Envelope;
@@ -29,12 +26,8 @@ use crate::cli::grep::{self, GrepArgs};
 use crate::cli::lines::{LineArgs, LineForm};
 use crate::cli::output::Output;
 use crate::cli::places::Places;
-use crate::cli::{exit, hints, once, render, results};
-
-/// Time a search waits for a damaged index to be repaired.
-const REPAIR_TIMEOUT: Duration = Duration::from_secs(60);
-/// Time a search waits for a deleted index to be rebuilt. It is then answered from the part that is complete.
-const REBUILD_TIMEOUT: Duration = Duration::from_secs(10);
+use crate::cli::scope::ScopeArgs;
+use crate::cli::{exit, hints, once, picker, render, results};
 
 /// Name of the note of the credentials that a search has named.
 const NAMED_CREDENTIALS: &str = "named-credentials";
@@ -62,8 +55,7 @@ Exit codes: 0 matches found, 1 no match, 2 error or not indexed.";
 #[command(after_help = EXAMPLES)]
 pub struct SearchArgs {
     /// Words or a name to search for, or a text of several lines such as an issue report or a stack trace;
-    /// `-` reads it from standard input
-    #[arg(required = true)]
+    /// `-` reads it from standard input. Without it, on a terminal, results are shown while you type
     query: Vec<String>,
     /// Task the results are for: understand, implement, debug, optimize, test, configure, document or review
     /// [default: derived from the query]; before another word, -i is --ignore-case
@@ -105,90 +97,6 @@ pub struct SearchArgs {
     scope: ScopeArgs,
 }
 
-/// Filters of `search` and `similar`.
-#[derive(Debug, Clone, Default, Args)]
-#[command(next_help_heading = "Filters")]
-pub struct ScopeArgs {
-    /// In a catalogue, search only repositories whose name matches this glob or is in this group; can be
-    /// repeated
-    #[arg(long, value_name = "GLOB", alias = "repo")]
-    pub repos: Vec<String>,
-    /// Search only files in this language; can be repeated
-    #[arg(long, value_name = "LANGUAGE")]
-    pub lang: Vec<String>,
-    /// Search only this file or directory, or files matching this glob, relative to the current directory
-    /// (:/PATH: to the root); can be repeated
-    #[arg(long, value_name = "PATHSPEC")]
-    pub path: Vec<String>,
-    /// Exclude files; as --path
-    #[arg(long, value_name = "PATHSPEC")]
-    pub exclude: Vec<String>,
-    /// Search only symbols of this kind (function, class, …) or class (DEFINITION_TYPE, …); can be repeated
-    #[arg(long, value_name = "KIND")]
-    pub kind: Vec<String>,
-    /// Include tests; the default unless `search.include_tests` is false
-    #[arg(long, overrides_with = "no_tests")]
-    pub include_tests: bool,
-    /// Exclude tests
-    #[arg(long, overrides_with = "include_tests")]
-    pub no_tests: bool,
-    /// Branch, tag, commit or tree to search instead of HEAD and the working tree
-    #[arg(long)]
-    pub rev: Option<String>,
-    /// Search only committed files, not the working tree
-    #[arg(long)]
-    pub committed: bool,
-}
-
-impl ScopeArgs {
-    /// Returns whether tests are searched; `None` if the setting decides.
-    pub fn include_tests(&self) -> Option<bool> {
-        match (self.include_tests, self.no_tests) {
-            (true, _) => Some(true),
-            (_, true) => Some(false),
-            _ => None,
-        }
-    }
-
-    /// The options as conditions of a query.
-    pub fn conditions(&self) -> Vec<Condition> {
-        let named = |values: &[String], condition: fn(String) -> Condition| {
-            values.iter().cloned().map(condition).collect::<Vec<_>>()
-        };
-
-        let mut conditions = [
-            named(&self.repos, Condition::Repo),
-            named(&self.lang, Condition::Language),
-            named(&self.path, Condition::Path),
-            named(&self.exclude, Condition::ExcludedPath),
-            named(&self.kind, Condition::Kind),
-        ]
-        .concat();
-        conditions.extend(self.rev.iter().cloned().map(Condition::Rev));
-        conditions.extend(self.committed.then_some(Condition::State(MatchState::Committed)));
-
-        conditions
-    }
-
-    /// Filters and view of a request with the conditions of `query`. Paths are relative to the directory of
-    /// `context`; `include_tests` is the default.
-    pub fn resolve(
-        &self,
-        query: &TypedQuery,
-        searcher: &Searcher,
-        context: &Context,
-        include_tests: bool,
-    ) -> Result<Resolved, CliError> {
-        let codebase = &searcher.codebase;
-        let include_tests = self.include_tests().unwrap_or(include_tests);
-        let filters = Filters { include_tests, ..Filters::default() };
-
-        let prefix = &context.prefix(codebase);
-        let resolver = Resolver { searcher, prefix };
-        Ok(resolver.resolve(query, filters, ViewRequest::new(&codebase.settings))?)
-    }
-}
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ModeArg {
     Hybrid,
@@ -209,6 +117,10 @@ pub enum AnnArg {
 }
 
 pub fn run(args: SearchArgs, context: &Context) -> Result<ExitCode, CliError> {
+    if args.query.is_empty() && picker::is_possible() {
+        return picker::run(args.scope, context);
+    }
+
     match (args.agent.wish(args.output.is_given()), args.beyond_tool()) {
         (Wish::Explicit, Some(option)) => return Err(for_agent::refused(option)),
         (Wish::Explicit | Wish::Agent, None) => return for_agent(&args, context),
@@ -449,25 +361,19 @@ fn request(
     request.without_content = args.locations || args.lines.form() == Some(LineForm::Path);
 
     request.check().map_err(|e| match e {
-        QueryError::Parameter { name: "query", .. } => CliError::new(
-            "there is nothing to search for",
-            "the query is empty",
-            "git codeweaver search \"your query\"",
-        ),
+        QueryError::Parameter { name: "query", .. } => nothing_to_search_for(),
         other => other.into(),
     })?;
 
     Ok(request)
 }
 
-impl Caller for Context {
-    fn patience(&self, _: &Codebase) -> Patience {
-        Patience { repair: REPAIR_TIMEOUT, rebuild: REBUILD_TIMEOUT }
-    }
-
-    fn tell(&self, _: &Codebase, progress: Progress<'_>) {
-        self.warn(&progress.to_string());
-    }
+fn nothing_to_search_for() -> CliError {
+    CliError::new(
+        "there is nothing to search for",
+        "the query is empty",
+        "git codeweaver search \"your query\"",
+    )
 }
 
 /// Runs `query`, which may start the updater. If the index is deleted, damaged or outdated, it is rebuilt and

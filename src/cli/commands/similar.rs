@@ -7,13 +7,14 @@ use clap::Args;
 use codeweaver::query::similar::SimilarRequest;
 use codeweaver::query::{Location, Searcher, TypedQuery};
 
-use super::search::{ScopeArgs, finish, run_query};
+use super::search::{finish, run_query};
 use crate::cli::args::{Format, OutputArgs, place};
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::cli::lines::{LineArgs, LineForm};
 use crate::cli::output::Output;
 use crate::cli::places::Places;
+use crate::cli::scope::ScopeArgs;
 use crate::cli::{exit, results};
 
 /// Find code similar to the code at a line

@@ -9,6 +9,7 @@ mod front_ends;
 mod init;
 mod names;
 mod paths;
+mod picker;
 mod printed;
 mod settings;
 mod terminal;

@@ -194,11 +194,12 @@ fn help_of_search() {
     $ git codeweaver search --help
     Search code by meaning, name or words
 
-    Usage: git codeweaver search [OPTIONS] <QUERY>...
+    Usage: git codeweaver search [OPTIONS] [QUERY]...
 
     Arguments:
-      <QUERY>...  Words or a name to search for, or a text of several lines such as an issue report or a
-                  stack trace; `-` reads it from standard input
+      [QUERY]...  Words or a name to search for, or a text of several lines such as an issue report or a
+                  stack trace; `-` reads it from standard input. Without it, on a terminal, results are
+                  shown while you type
 
     Options:
       -i, --intent <INTENT>         Task the results are for: understand, implement, debug, optimize,
@@ -422,13 +423,13 @@ fn errors_have_three_lines() {
       fix: did you mean `--path`? `git codeweaver search -h` shows what there is
     [exit code 2]
     ");
-    insta::assert_snapshot!(shown(&repo, &["search"]), @r"
+    insta::assert_snapshot!(shown(&repo, &["search"]), @r#"
     $ git codeweaver search
-    error: an argument is missing: <QUERY>...
-      why: `git codeweaver search` does not run without it
-      fix: git codeweaver search <QUERY>...
+    error: there is nothing to search for
+      why: the query is empty
+      fix: git codeweaver search "your query"
     [exit code 2]
-    ");
+    "#);
     insta::assert_snapshot!(shown(&repo, &["search", "-l", "many", "x"]), @r"
     $ git codeweaver search -l many x
     error: 'many' is not a value of --limit <LIMIT>

@@ -1,0 +1,152 @@
+//! The lines of the screen: the query, what was found, and the text of the selected place.
+
+use super::item::Item;
+use super::state::Picker;
+use crate::cli::render::{Paint, safe};
+use crate::cli::{highlight, width};
+
+/// Share of the rows that the list may take, as one in so many.
+const LIST_SHARE: usize = 3;
+/// Lines shown before the one that was found, if there is room.
+const LINES_BEFORE: usize = 3;
+/// Marks the line of the query.
+const PROMPT: &str = "> ";
+
+const HELP: &str =
+    "type to search · ↑ ↓ select · Enter open in the editor · Ctrl-Y print the place · Esc quit";
+
+/// The lines of a frame, at most `rows`, each in at most `columns`; and the column of the cursor in the first.
+/// `shown_path` is how a path of the repository is displayed.
+pub fn frame(
+    picker: &Picker,
+    shown_path: &dyn Fn(&str) -> String,
+    (columns, rows): (usize, usize),
+    paint: Paint,
+) -> (Vec<String>, usize) {
+    let (prompt, cursor) = prompt(picker, columns, paint);
+    let mut lines = vec![prompt, status(picker, columns, paint)];
+
+    let room = (rows.saturating_sub(lines.len() + 1) / LIST_SHARE).max(1);
+    let n_shown = room.min(picker.answer.items.len());
+    let first = (picker.selected + 1).saturating_sub(n_shown);
+    let shown = picker.answer.items.iter().enumerate().skip(first).take(n_shown);
+    lines.extend(
+        shown.map(|(i, item)| entry(item, &shown_path(&item.path), columns, i == picker.selected, paint)),
+    );
+
+    if let Some(item) = picker.selected() {
+        lines.push(paint.dim("─".repeat(columns)));
+        let room = rows.saturating_sub(lines.len());
+        lines.extend(text(item, picker.scroll, columns, room, paint));
+    }
+
+    lines.truncate(rows);
+    (lines, cursor)
+}
+
+/// The query, moved to the left so that the cursor is visible.
+fn prompt(picker: &Picker, columns: usize, paint: Paint) -> (String, usize) {
+    let room = columns.saturating_sub(PROMPT.len() + 1).max(1);
+    let before = safe(&picker.query[..picker.cursor]).into_owned();
+
+    let mut start = 0;
+    while width::measure(&before[start..]) > room {
+        start += before[start..].chars().next().map_or(1, char::len_utf8);
+    }
+
+    let whole = format!("{before}{}", safe(&picker.query[picker.cursor..]));
+    let cursor = PROMPT.len() + width::measure(&before[start..]);
+    (format!("{}{}", paint.title(PROMPT), width::fit(&whole[start..], room + 1)), cursor)
+}
+
+fn status(picker: &Picker, columns: usize, paint: Paint) -> String {
+    let fitted = |text: &str| width::fit(&safe(text), columns).into_owned();
+    match &picker.error {
+        Some(error) => paint.warning(fitted(error)),
+        None if picker.query.trim().is_empty() => paint.dim(fitted(HELP)),
+        None if picker.is_busy && picker.answer.summary.is_empty() => paint.dim("…"),
+        None => paint.dim(fitted(&picker.answer.summary)),
+    }
+}
+
+/// A line of the list: the place and the declaration.
+fn entry(item: &Item, path: &str, columns: usize, is_selected: bool, paint: Paint) -> String {
+    let mark = if is_selected { "▌ " } else { "  " };
+    let place = format!("{path}:{}", item.line);
+    let place = width::fit(&place, columns.saturating_sub(mark.len())).into_owned();
+    let room = columns.saturating_sub(2 + width::measure(&place) + 2);
+
+    let title = width::fit(&safe(&width::excerpt(&item.title)), room).into_owned();
+    let title = highlight::painted(&item.highlighter, &title, paint, Paint::plain);
+    let place = if is_selected { paint.title(place) } else { paint.bold(place) };
+    format!("{}{place}  {title}", paint.title(mark))
+}
+
+/// The lines around the place of an item.
+fn text(item: &Item, scroll: isize, columns: usize, room: usize, paint: Paint) -> Vec<String> {
+    let at = item.line.saturating_sub(item.first_line) as usize;
+    let last = item.lines.len().saturating_sub(room);
+    // All that is left is shown rather than an empty end.
+    let first = at.saturating_sub(LINES_BEFORE).min(last).saturating_add_signed(scroll).min(last);
+    let digits = (item.first_line as usize + item.lines.len()).to_string().len();
+
+    let numbered =
+        (item.first_line as usize..).zip(item.lines.iter().zip(&item.syntax)).skip(first).take(room);
+    numbered
+        .map(|(number, (line, syntax))| {
+            let is_place = number == item.line as usize;
+            let label = format!("{number:>digits$} {}", if is_place { "▌" } else { "│" });
+            let label = if is_place { paint.title(label) } else { paint.dim(label) };
+            let room = columns.saturating_sub(digits + 3);
+            format!("{label} {}", highlight::code(&item.highlighter, line, syntax, room, paint))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::picker::searches::Answer;
+    use codeweaver_text::Highlighter;
+
+    fn item(line: u32) -> Item {
+        Item {
+            path: "src/a.rs".to_owned(),
+            line,
+            title: "fn f()".to_owned(),
+            first_line: 1,
+            lines: (1..=40).map(|number| format!("line {number}")).collect(),
+            syntax: vec![Vec::new(); 40],
+            highlighter: Highlighter::default(),
+        }
+    }
+
+    #[test]
+    fn the_selected_entry_and_its_line_are_visible() {
+        let items = (1..=20).map(item).collect();
+        let mut picker = Picker { query: "f".to_owned(), cursor: 1, selected: 19, ..Picker::default() };
+        picker.answer = Answer { items, ..Answer::default() };
+
+        let (lines, cursor) = frame(&picker, &str::to_owned, (40, 20), Paint::off());
+        assert_eq!((lines[0].as_str(), cursor), ("> f", 3));
+        assert_eq!(lines.len(), 20);
+        assert_eq!(lines[6], "▌ src/a.rs:20  fn f()");
+        assert_eq!(lines[7], "─".repeat(40));
+        assert_eq!(lines[11], "20 ▌ line 20");
+
+        picker.scroll = 100;
+        let (lines, _) = frame(&picker, &str::to_owned, (40, 20), Paint::off());
+        assert_eq!(lines[19], "40 │ line 40");
+        picker.scroll = -100;
+        let (lines, _) = frame(&picker, &str::to_owned, (40, 20), Paint::off());
+        assert_eq!(lines[8], " 1 │ line 1");
+    }
+
+    #[test]
+    fn a_long_query_is_shown_up_to_its_cursor() {
+        let query = "a long query with äöü at its end".to_owned();
+        let picker = Picker { cursor: query.len(), query, ..Picker::default() };
+        let (lines, cursor) = frame(&picker, &str::to_owned, (20, 10), Paint::off());
+        assert_eq!((lines[0].as_str(), cursor), ("> th äöü at its end", 19));
+    }
+}

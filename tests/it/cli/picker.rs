@@ -1,0 +1,154 @@
+//! The picker, on a real terminal.
+
+use std::io::{Read as _, Write as _};
+use std::process::{Child, ChildStdin, Stdio};
+use std::sync::{Arc, Mutex};
+
+use codeweaver_testkit::{FILES, TestRepo, Tool, program, wait_for};
+
+/// A picker on a terminal of 80 columns and 24 rows.
+struct Picker {
+    child: Child,
+    keys: ChildStdin,
+    printed: Arc<Mutex<Vec<u8>>>,
+}
+
+impl Picker {
+    fn start(repo: &TestRepo, arguments: &str) -> Picker {
+        let line =
+            format!("stty cols 80 rows 24; {} search {arguments}; echo \"[exit $?]\"", program().display());
+        let mut command = repo.command("script");
+        command.args(["-qfec", &line, "/dev/null"]).env("TERM", "xterm").env("SHELL", "/bin/sh");
+        command.env_remove("GIT_EDITOR").env_remove("VISUAL").env("EDITOR", repo.path("../home/vim"));
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+
+        let (keys, mut stdout) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+        let printed = Arc::new(Mutex::new(Vec::new()));
+        let sink = printed.clone();
+        std::thread::spawn(move || {
+            let mut part = [0; 4096];
+            while let Ok(n @ 1..) = stdout.read(&mut part) {
+                sink.lock().unwrap().extend_from_slice(&part[..n]);
+            }
+        });
+
+        let picker = Picker { child, keys, printed };
+        picker.shows("type to search");
+        picker
+    }
+
+    fn types(&mut self, keys: &str) {
+        self.keys.write_all(keys.as_bytes()).unwrap();
+        self.keys.flush().unwrap();
+    }
+
+    /// Waits until `wanted` was printed, without its colours.
+    fn shows(&self, wanted: &str) {
+        wait_for(&format!("the picker prints {wanted:?}"), || {
+            let text = without_escapes(&String::from_utf8_lossy(&self.printed.lock().unwrap()));
+            text.contains(wanted).then_some(()).ok_or(text)
+        });
+    }
+
+    /// Waits for the end; all that was printed.
+    fn ends(mut self) -> String {
+        self.shows("[exit ");
+        self.child.wait().unwrap();
+        without_escapes(&String::from_utf8_lossy(&self.printed.lock().unwrap()))
+    }
+}
+
+impl Drop for Picker {
+    fn drop(&mut self) {
+        // A test that has failed leaves it running.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Removes sequences such as `ESC [ 1 m`.
+fn without_escapes(text: &str) -> String {
+    let mut parts = text.split("\x1b[");
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        out.push_str(
+            part.trim_start_matches(|c: char| c.is_ascii_digit() || ";?".contains(c)).get(1..).unwrap_or(""),
+        );
+    }
+    out
+}
+
+fn repo() -> TestRepo {
+    let repo = TestRepo::with_files(FILES);
+    repo.codeweaver(["init", "--no-hooks"]).success();
+    repo.write("../home/vim", "#!/bin/sh\necho \"edited $@\"\n").executable("../home/vim");
+    repo
+}
+
+#[test]
+fn results_are_shown_while_typing_and_enter_opens_the_editor() {
+    if Tool::SCRIPT.find().is_none() {
+        return;
+    }
+    let repo = repo();
+    let mut picker = Picker::start(&repo, "");
+    picker.types("parse_head");
+    picker.shows("src/parse.rs:");
+    picker.types("er");
+    picker.shows("> parse_header");
+    picker.types("\r");
+    let text = picker.ends();
+    assert!(text.contains("edited +") && text.contains("src/parse.rs"), "{text}");
+    assert!(text.contains("[exit 0]"), "{text}");
+}
+
+#[test]
+fn a_place_is_printed_and_an_unfinished_condition_is_no_end() {
+    if Tool::SCRIPT.find().is_none() {
+        return;
+    }
+    let repo = repo();
+    let mut picker = Picker::start(&repo, "--path src");
+    picker.types("lang:pyt");
+    picker.shows("pyt");
+    picker.types("hon call again after a pause");
+    picker.shows("retry_with_backoff");
+    picker.types("\x1b[A\x1b[6~");
+    picker.types("\x19");
+    let text = picker.ends();
+    assert!(text.contains("src/retry.py:4") && text.contains("[exit 0]"), "{text}");
+}
+
+#[test]
+fn lines_are_listed_and_escape_ends_with_one() {
+    if Tool::SCRIPT.find().is_none() {
+        return;
+    }
+    let repo = repo();
+    let mut picker = Picker::start(&repo, "");
+    picker.types("\"TimeoutError\"");
+    picker.shows("src/retry.py:11");
+    picker.types("\x15no such thing in here at all\x17");
+    picker.shows("> no such thing in here at ");
+    picker.types("\x03");
+    let text = picker.ends();
+    assert!(text.contains("[exit 1]"), "{text}");
+}
+
+#[test]
+fn without_a_terminal_or_an_index_it_says_what_to_do() {
+    let repo = repo();
+    repo.codeweaver(["search"])
+        .fails(2)
+        .says(&["there is nothing to search for", "git codeweaver search \"your query\""]);
+    if Tool::SCRIPT.find().is_none() {
+        return;
+    }
+
+    let other = TestRepo::with_files(FILES);
+    let mut command = other.command("script");
+    command.args(["-qfec", &format!("{} search", program().display()), "/dev/null"]).env("SHELL", "/bin/sh");
+    let output = command.stdin(Stdio::piped()).output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(text.contains("git codeweaver init"), "{text}");
+}
