@@ -15,3 +15,4 @@ mod hostile_repository;
 mod memory;
 pub mod mounts;
 mod other_versions;
+mod upgrade;
