@@ -143,7 +143,8 @@ fn not_ready_with_reason_indexing_for_blocked_tools() {
     let generation = || StoreReader::open(&codebase.store()).unwrap().unwrap().state.generation;
     let before = generation();
     for action in ["create", "reindex", "sync", "clear"] {
-        let blocked = envelope(&mut client, "manage_index", json!({ "action": action }));
+        let arguments = json!({ "action": action, "wait_seconds": 0 });
+        let blocked = envelope(&mut client, "manage_index", arguments);
         assert_eq!(blocked["reason"], "indexing", "{action}");
         assert_hint(&blocked, "status", &repo);
     }
