@@ -20,7 +20,7 @@ fn with_ignored_case(mut arguments: Vec<OsString>) -> Vec<OsString> {
         return arguments;
     };
 
-    let finds_lines = arguments[command..end].iter().any(is_line_mode);
+    let finds_lines = (command..end).any(|at| is_line_mode(&arguments[at], arguments.get(at + 1)));
 
     for at in command..end {
         let next = arguments.get(at + 1).and_then(|next| next.to_str());
@@ -32,11 +32,15 @@ fn with_ignored_case(mut arguments: Vec<OsString>) -> Vec<OsString> {
     arguments
 }
 
-/// Returns whether an argument is the value of `--mode` for a search that looks for lines. Both names occur
-/// in queries too, where they do no harm: then a query has an `-i` that its words explain.
-fn is_line_mode(argument: &OsString) -> bool {
-    let Some(argument) = argument.to_str() else { return false };
-    LINE_MODES.contains(&argument.strip_prefix("--mode=").unwrap_or(argument))
+/// Returns whether `argument`, with the `next` one, is the option for a search that looks for lines. The names
+/// of these modes are words of queries and values of other options (`--ann exact`) too.
+fn is_line_mode(argument: &OsString, next: Option<&OsString>) -> bool {
+    let mode = match argument.to_str() {
+        Some("--mode") => next.and_then(|next| next.to_str()),
+        Some(argument) => argument.strip_prefix("--mode="),
+        None => None,
+    };
+    mode.is_some_and(|mode| LINE_MODES.contains(&mode))
 }
 
 #[cfg(test)]
@@ -58,6 +62,9 @@ mod tests {
             ("cw search -i -l 3 session", "cw search --ignore-case -l 3 session"),
             ("cw search --mode exact -i test", "cw search --mode exact --ignore-case test"),
             ("cw search --mode=regex -i test", "cw search --mode=regex --ignore-case test"),
+            ("cw search --ann exact -i test reset", "cw search --ann exact -i test reset"),
+            ("cw search --ann exact -i reset", "cw search --ann exact --ignore-case reset"),
+            ("cw search exact -i debug", "cw search exact -i debug"),
             ("cw search -- -i session", "cw search -- -i session"),
             ("cw ask -i session", "cw ask -i session"),
             ("cw complete bash 2 -- cw search -i", "cw complete bash 2 -- cw search -i"),
