@@ -53,6 +53,11 @@ const ENDINGS: &[&str] = &[
     "y",
 ];
 
+/// Endings of stems that verbs and their nouns have in turn: `subscribe` and `subscription`, `convert` and
+/// `conversion`, `extend` and `extension`, `permit` and `permission`, `receive` and `reception`.
+const ALTERNATIONS: &[(&str, &str)] =
+    &[("b", "ption"), ("t", "sion"), ("d", "sion"), ("t", "ssion"), ("iv", "ption")];
+
 /// Minimum common prefix of two words of a family.
 const FAMILY_BYTES: usize = 4;
 /// Minimum length of an abbreviation.
@@ -76,7 +81,14 @@ pub fn affinity(a: &str, b: &str) -> f32 {
     if common >= FAMILY_BYTES && is_ending(&short[common..]) && is_ending(&long[common..]) {
         return 0.9;
     }
+    if common >= FAMILY_BYTES && alternate(&a[common..], &b[common..]) {
+        return 0.9;
+    }
     if common == short.len() { 0.7 } else { 0.0 }
+}
+
+fn alternate(a: &str, b: &str) -> bool {
+    ALTERNATIONS.contains(&(a, b)) || ALTERNATIONS.contains(&(b, a))
 }
 
 fn is_ending(rest: &str) -> bool {
@@ -102,6 +114,11 @@ mod tests {
             ("authenticate", "authentication", 0.9, 0.9),
             ("connections", "connect", 0.9, 0.9),
             ("serializer", "serialization", 0.9, 0.9),
+            ("subscribe", "subscription", 0.9, 0.9),
+            ("convert", "conversion", 0.9, 0.9),
+            ("extension", "extend", 0.9, 0.9),
+            ("permission", "permit", 0.9, 0.9),
+            ("reception", "receive", 0.9, 0.9),
             ("config", "configuration", 0.7, 0.9),
             ("auth", "authentication", 0.7, 0.7),
             ("transfer", "transform", 0.0, 0.0),

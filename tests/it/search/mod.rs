@@ -17,5 +17,6 @@ mod reports;
 mod rerank;
 mod similar;
 mod spelling;
+mod subjects;
 mod translated;
 mod verbatim;

@@ -26,6 +26,10 @@ pub struct Profile {
     pub named_gain: f32,
     /// Gain of a file that is one of many in one folder whose names share a word of the query.
     pub siblings_gain: f32,
+    /// Whether the type that does what the query names comes before the functions with which it does it.
+    pub entry_points: bool,
+    /// Factor on tests, besides their prior.
+    pub tests: f32,
     /// Factor on files without the role that is asked for.
     pub others: f32,
     /// Factor on files whose names begin with a dot: settings of tools.
@@ -65,6 +69,8 @@ const NONE: Profile = Profile {
     path_gain: 0.0,
     named_gain: 0.0,
     siblings_gain: 0.0,
+    entry_points: false,
+    tests: 1.0,
     others: 1.0,
     settings: 1.0,
     docs_floor: 0.0,
@@ -74,6 +80,8 @@ const NONE: Profile = Profile {
 /// For the type that explains, and the documentation.
 static UNDERSTAND: Profile = Profile {
     named_gain: 0.5,
+    entry_points: true,
+    tests: 0.5,
     docs_floor: 0.9,
     focus: FocusProfile { types: 0.7, callables: 0.85, named_gain: 0.5, ..FocusProfile::NONE },
     ..NONE

@@ -4,6 +4,7 @@
 use rustc_hash::FxHashMap;
 
 use codeweaver_chunk::{LanguageId, SemanticClass};
+use codeweaver_index::policy::PathFlags;
 use codeweaver_text::stem;
 
 use super::context::Context;
@@ -63,6 +64,9 @@ impl<'a> IntentFactors<'a> {
         factor *= 1.0 + profile.path_gain * self.path_fit(facts);
         if profile.settings != 1.0 && facts.is_hidden {
             factor *= profile.settings;
+        }
+        if roles.flags.contains(PathFlags::TEST) {
+            factor *= profile.tests;
         }
 
         // Tests may be in the file that they test, so the class of a chunk counts as a role.

@@ -4,7 +4,7 @@
 //! * [`context`], [`ranked_file`]: the input and the output.
 //! * [`features`]: everything known about a candidate, as plain data; [`path_features`] and [`roles`] are
 //!   parts of it.
-//! * `intents`, [`intent_fit`], [`marks`]: effects of the intent of the query.
+//! * `intents`, [`intent_fit`], `entry_point`, [`marks`]: effects of the intent of the query.
 //! * [`calibration`]: from scores to relevances.
 //! * [`near_duplicates`]: files that are almost the same as a better one.
 //!
@@ -14,6 +14,7 @@
 
 pub mod calibration;
 pub mod context;
+mod entry_point;
 pub mod features;
 pub mod intent_fit;
 mod intents;
@@ -62,9 +63,14 @@ pub fn rank(context: &Context<'_>, candidates: &Candidates) -> Vec<RankedFile> {
     sort(context, &mut files);
 
     // The intent is applied to the best files only, so they are sorted before and after.
-    if context.query.acting_intent().is_some() {
+    if let Some(intent) = context.query.acting_intent() {
         intent_fit::apply(context, candidates, &mut files);
         sort(context, &mut files);
+
+        if intent.profile().entry_points {
+            entry_point::apply(context, &mut files);
+            sort(context, &mut files);
+        }
     }
 
     calibration::calibrate(context, candidates, &mut files);
