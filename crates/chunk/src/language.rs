@@ -3,8 +3,10 @@
 //! The table is `data/languages.txt`. A language is a function of the path and the first line of a blob
 //! alone. Other files have no influence, so a file has the same language in every tree. For this reason `.h`
 //! is always C.
+//!
+//! Settings may name further languages ([`register`]). Only the extensions of the settings lead to them.
 
-use std::sync::LazyLock;
+use std::sync::{LazyLock, PoisonError, RwLock};
 
 use gix::bstr::{BStr, ByteSlice};
 use rustc_hash::FxHashMap;
@@ -37,7 +39,13 @@ impl LanguageId {
     /// Returns the language of that name or alias, including those of linguist (`C++`). Case is ignored;
     /// blanks, `-` and `_` are equal.
     pub fn by_name(name: &str) -> Option<LanguageId> {
-        TABLE.names.get(normalised(name).as_str()).copied()
+        let name = normalised(name);
+        TABLE.names.get(name.as_str()).copied().or_else(|| registered(&name))
+    }
+
+    /// Returns whether it was named by settings and is not in the table.
+    pub fn is_registered(self) -> bool {
+        usize::from(self.0) >= TABLE.rows.len()
     }
 
     /// Returns the name of the delimiter family, a section of `data/families.txt`.
@@ -68,9 +76,68 @@ impl LanguageId {
     }
 
     fn row(self) -> &'static Row {
-        // The field is public: an id outside of the table reads as plain text.
-        TABLE.rows.get(usize::from(self.0)).unwrap_or(&TABLE.rows[0])
+        let at = usize::from(self.0);
+        let further = || {
+            let registered = REGISTERED.read().unwrap_or_else(PoisonError::into_inner);
+            registered.get(at.checked_sub(TABLE.rows.len())?).copied()
+        };
+
+        // The field is public: an id without a language reads as plain text.
+        TABLE.rows.get(at).or_else(further).unwrap_or(&TABLE.rows[0])
     }
+}
+
+/// Maximum number of languages that the settings of all codebases of a process can name.
+const MAX_REGISTERED: usize = 1000;
+/// Maximum length of such a name.
+const MAX_NAME_BYTES: usize = 64;
+
+/// The languages of settings, in the order in which they were named. Their rows are never freed.
+static REGISTERED: RwLock<Vec<&'static Row>> = RwLock::new(Vec::new());
+
+/// Makes the language `name` known to this process, and returns it; the one of the table if there is one.
+///
+/// Its delimiters are those of the family that is inferred from a text, and those of the settings. `None` if
+/// the name is empty, too long or has other characters than letters, digits, `_`, `+`, `#` and `.`, or if
+/// there are too many.
+pub fn register(name: &str) -> Option<LanguageId> {
+    if let Some(known) = LanguageId::by_name(name) {
+        return Some(known);
+    }
+
+    let name = normalised(name);
+    let is_valid = |c: char| c.is_alphanumeric() || "_+#.".contains(c);
+    if name.is_empty() || name.len() > MAX_NAME_BYTES || !name.chars().all(is_valid) {
+        return None;
+    }
+
+    let mut registered = REGISTERED.write().unwrap_or_else(PoisonError::into_inner);
+    // Another thread may have been faster.
+    if let Some(at) = registered.iter().position(|row| row.name == name) {
+        return id_of_registered(at);
+    }
+    if registered.len() >= MAX_REGISTERED {
+        return None;
+    }
+
+    registered.push(Box::leak(Box::new(Row {
+        name: name.leak(),
+        family: "plain_style",
+        nature: Nature::Code,
+        extensions: Vec::new(),
+        aliases: Vec::new(),
+    })));
+    id_of_registered(registered.len() - 1)
+}
+
+/// Returns the registered language of a normalised name.
+fn registered(name: &str) -> Option<LanguageId> {
+    let registered = REGISTERED.read().unwrap_or_else(PoisonError::into_inner);
+    id_of_registered(registered.iter().position(|row| row.name == name)?)
+}
+
+fn id_of_registered(at: usize) -> Option<LanguageId> {
+    u16::try_from(TABLE.rows.len() + at).ok().map(LanguageId)
 }
 
 impl serde::Serialize for LanguageId {
@@ -221,14 +288,20 @@ fn by_mode_line(line: &str) -> Option<LanguageId> {
                 key.trim().eq_ignore_ascii_case("mode").then(|| value.trim())
             })
             .unwrap_or_else(|| inside.trim());
-        return LanguageId::by_name(mode);
+        return built_in(mode);
     }
 
     let (_, rest) = line.split_once("vim:").or_else(|| line.split_once("vi:"))?;
     rest.split([' ', ':', '\t']).find_map(|word| {
         let (key, value) = word.split_once('=')?;
-        ["ft", "filetype", "syntax"].contains(&key).then(|| LanguageId::by_name(value)).flatten()
+        ["ft", "filetype", "syntax"].contains(&key).then(|| built_in(value)).flatten()
     })
+}
+
+/// Returns the language of the table with that name or alias: the languages that other codebases of this
+/// process have named have no influence on a file.
+fn built_in(name: &str) -> Option<LanguageId> {
+    LanguageId::by_name(name).filter(|language| !language.is_registered())
 }
 
 fn by_signature(line: &str) -> Option<LanguageId> {
@@ -581,6 +654,22 @@ mod tests {
         ] {
             assert_eq!(first(line), name, "{line}");
         }
+    }
+
+    #[test]
+    fn settings_name_further_languages() {
+        let quenya = register("Quenya Script").unwrap();
+        assert_eq!((quenya.name(), quenya.is_registered()), ("quenya_script", true));
+        assert_eq!(register("quenya-script"), Some(quenya));
+        assert_eq!(LanguageId::by_name("Quenya Script"), Some(quenya));
+        assert_eq!(register("C++").map(LanguageId::name), Some("cpp"));
+        assert_eq!((quenya.nature(), quenya.extensions()), (Nature::Code, &[][..]));
+        assert_eq!(first("# -*- mode: quenya_script -*-"), "-", "the lines of a file name no such language");
+
+        for name in ["", "a/b", "a\nb", &"x".repeat(65)] {
+            assert_eq!(register(name), None, "{name:?}");
+        }
+        assert_eq!(LanguageId(u16::MAX).name(), "text");
     }
 
     #[test]

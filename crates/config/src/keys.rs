@@ -70,7 +70,7 @@ static KEYS: &[KeySpec] = &[
     key!("chunker.enable_hybrid_chunking", chunker.enable_hybrid_chunking, Bool, SHARED,
         "Split oversized syntax nodes and ranges with syntax errors by delimiters."),
     key!("chunker.custom_delimiters", chunker.custom_delimiters, Delimiters, SHARED,
-        "Additional delimiters of a language: `[[chunker.custom_delimiters.LANGUAGE]]` with `starts`, `ends`, `kind`, `priority`, `inclusive`, `take_whole_lines`, `nestable`."),
+        "Additional delimiters of a language, which may be a new one with extensions in `policy.file_extensions`: `[[chunker.custom_delimiters.LANGUAGE]]` with `starts`, `ends`, `kind`, `priority`, `inclusive`, `take_whole_lines`, `nestable`."),
     key!("chunker.granularity", chunker.granularity, Choice(Granularity::NAMES), SHARED,
         "`packed`: small neighbours share a chunk up to the target size; `definition`: one chunk per definition."),
     key!("chunker.target_tokens", chunker.target_tokens, Integer { min: 32, max: 100_000 }, SHARED,

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use codeweaver_chunk::{self as chunk, LanguageId, document};
+use codeweaver_chunk::{self as chunk, LanguageId, document, language};
 use codeweaver_config::{Loaded, Settings, Sources};
 use codeweaver_embed::{self as embed, EmbedError};
 use codeweaver_git::Repo;
@@ -111,6 +111,10 @@ impl Codebase {
     }
 
     fn with(repo: Repo, mut loaded: Loaded, vector_space: String) -> Codebase {
+        for name in loaded.settings.chunker.custom_delimiters.keys() {
+            language::register(name);
+        }
+
         let warnings = language_warnings(&loaded);
         loaded.warnings.extend(warnings);
 
@@ -216,6 +220,7 @@ impl Codebase {
 }
 
 const NO_LANGUAGE: &str = "there is no such language";
+const NO_NAME: &str = "this cannot be the name of a language";
 const DOCUMENT_LANGUAGE: &str = "documents are always split at their headings";
 
 /// Warnings about languages in the settings that no file has.
@@ -224,9 +229,17 @@ fn language_warnings(loaded: &Loaded) -> Vec<String> {
     let mut warnings = Vec::new();
 
     for name in chunker.custom_delimiters.keys() {
-        if LanguageId::by_name(name).is_none() {
-            warnings.extend(language_warning(loaded, "chunker.custom_delimiters", name, NO_LANGUAGE));
-        }
+        let language = LanguageId::by_name(name);
+        let why = match language {
+            None => NO_NAME.to_owned(),
+            Some(language) if language.is_registered() && !has_extension(loaded, language) => format!(
+                "no file has it until its extensions are named: git codeweaver config set \
+                 policy.file_extensions.EXT {}",
+                language.name()
+            ),
+            Some(_) => continue,
+        };
+        warnings.extend(language_warning(loaded, "chunker.custom_delimiters", name, &why));
     }
     for name in &chunker.force_delimiter_for_languages {
         let why = match LanguageId::by_name(name).map(LanguageId::name) {
@@ -242,6 +255,12 @@ fn language_warnings(loaded: &Loaded) -> Vec<String> {
     }
 
     warnings
+}
+
+/// Returns whether the settings give an extension to `language`.
+fn has_extension(loaded: &Loaded, language: LanguageId) -> bool {
+    let mut names = loaded.settings.policy.file_extensions.values();
+    names.any(|name| LanguageId::by_name(name) == Some(language))
 }
 
 /// A warning about the language `name` in the setting `key`; `None` if the setting has its default.

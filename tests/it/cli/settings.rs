@@ -116,3 +116,41 @@ fn a_language_in_settings_that_no_file_has_is_a_warning() {
     ]);
     assert!(!run.stderr().contains("'rust'"), "{}", run.explain());
 }
+
+#[test]
+fn custom_delimiters_make_a_language_known() {
+    let story = |name: &str| format!("saga {name}\n  told once\n  told twice\nende\n\n");
+    let text = ["olwe", "elwe"].map(story).concat().repeat(40);
+    let repo = TestRepo::with_files(&[("a.qya", text.as_str()), ("b.rs", "fn main() {}\n")]);
+    let delimiters =
+        "[[chunker.custom_delimiters.quenya]]\nstarts = [\"saga\"]\nends = [\"ende\"]\nkind = \"function\"\n";
+    repo.write("codeweaver.toml", delimiters);
+    repo.codeweaver(["status"]).success().says(&["config set policy.file_extensions.EXT quenya"]);
+
+    repo.codeweaver(["config", "set", "policy.file_extensions.qya", "quenya"]).success();
+    let status = repo.codeweaver(["status"]);
+    assert!(!status.stderr().contains("quenya"), "{}", status.explain());
+
+    let listed = repo.codeweaver(["chunks", "--json", "a.qya"]).success().json();
+    assert_eq!(listed["language"], "quenya");
+    let chunks = listed["chunked"]["chunks"].as_array().unwrap();
+    assert!(chunks.len() > 1, "{listed:#}");
+    for chunk in chunks {
+        let delimiter = &chunk["delimiter"];
+        assert_eq!(
+            (&delimiter["kind"], &delimiter["start"]),
+            (&"function".into(), &"saga".into()),
+            "{chunk:#}"
+        );
+        let start = chunk["byte_range"]["start"].as_u64().unwrap() as usize;
+        assert!(text[start..].starts_with("saga"), "{chunk:#}");
+    }
+
+    repo.codeweaver(["init", "--no-hooks"]).success();
+    let found = repo.codeweaver(["search", "-o", "json", "--lang", "quenya", "told twice"]).success().json();
+    assert_eq!(found["matches"][0]["file"]["language"], "quenya", "{found:#}");
+
+    let wrong = delimiters.replace("quenya", "\"a/b\"");
+    repo.write("codeweaver.toml", wrong);
+    repo.codeweaver(["status"]).says(&["this cannot be the name of a language"]);
+}

@@ -215,9 +215,10 @@ pub fn table_fingerprint() -> &'static str {
     &FAMILIES.fingerprint
 }
 
-/// Returns the family of a language; for plain text, inferred from the text.
+/// Returns the family of a language; for plain text and languages of settings, inferred from the text.
 pub fn family_name(language: LanguageId, text: &str) -> &'static str {
-    if language == TEXT { infer::infer_family(text) } else { language.family() }
+    let is_unknown = language == TEXT || language.is_registered();
+    if is_unknown { infer::infer_family(text) } else { language.family() }
 }
 
 /// Returns the family of that name with delimiters of the settings in front, which take precedence.
