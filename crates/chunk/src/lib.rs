@@ -26,6 +26,19 @@ pub enum ChunkSource {
     Markdown = 4,
 }
 
+impl ChunkSource {
+    /// The name in output and in figures, for example `semantic`.
+    pub fn name(self) -> &'static str {
+        match self {
+            ChunkSource::Semantic => "semantic",
+            ChunkSource::Delimiter => "delimiter",
+            ChunkSource::Generic => "generic",
+            ChunkSource::Text => "text",
+            ChunkSource::Markdown => "markdown",
+        }
+    }
+}
+
 /// The kind of a symbol. Discriminants are stored in segments: append only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -193,6 +206,7 @@ pub use delimiter::{Lexeme, LexemeKind, lexemes};
 pub use doc::MAX_CHARS as MAX_EXCERPT_CHARS;
 pub use fingerprint::{fingerprint, fingerprint_of_all};
 pub use language::LanguageId;
+pub use tree_place::{TreePlace, tree_places};
 
 mod chain;
 pub mod classes;
@@ -214,6 +228,7 @@ pub mod syntax;
 mod text_split;
 mod title;
 pub mod tokens;
+mod tree_place;
 
 #[cfg(test)]
 mod tests;

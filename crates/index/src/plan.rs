@@ -418,6 +418,11 @@ impl Planner<'_> {
     }
 }
 
+/// The key of the doc of a blob in a language.
+pub fn doc_key(codebase: &Codebase, blob_oid: Oid, language: LanguageId, exempt: Exempt) -> DocKey {
+    DocKey { blob_oid, variant: doc_variant(codebase, language, exempt) }
+}
+
 /// A key of everything besides its bytes that the chunks of a blob depend on.
 pub(super) fn doc_variant(codebase: &Codebase, language: LanguageId, exempt: Exempt) -> u64 {
     let settings = &codebase.settings;

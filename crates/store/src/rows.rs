@@ -37,6 +37,11 @@ pub fn chunk_id(key: &DocKey, byte_range: &Range<u32>) -> [u8; 16] {
     id
 }
 
+/// Returns the same identity as 32 hexadecimal digits, for output.
+pub fn chunk_id_digits(key: &DocKey, byte_range: &Range<u32>) -> String {
+    chunk_id(key, byte_range).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 /// A definition as stored. Strings are at most 200 characters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SymbolMeta {

@@ -2,15 +2,18 @@
 
 use std::io::Write;
 use std::process::ExitCode;
+use std::time::UNIX_EPOCH;
 
 use clap::Args;
+use serde_json::{Value, json};
 
 use codeweaver::query::locate;
-use codeweaver_chunk::{self as chunk, ChunkedBlob};
+use codeweaver_chunk::{self as chunk, ChunkedBlob, LanguageId};
 use codeweaver_git::worktree::read_worktree_file;
-use codeweaver_git::{ByteSlice, quoting};
-use codeweaver_index::Codebase;
-use codeweaver_index::policy::Policy;
+use codeweaver_git::{BString, ByteSlice, Mode, hash_blob, quoting};
+use codeweaver_index::policy::{Exempt, PathDecision, Policy};
+use codeweaver_index::{Codebase, plan};
+use codeweaver_store::rows::{DocKey, chunk_id_digits};
 use codeweaver_text as text;
 
 use crate::cli::args::place;
@@ -66,14 +69,13 @@ pub fn run(args: ChunksArgs, context: &Context) -> Result<ExitCode, CliError> {
         }
     } else {
         let path = context.file(&codebase, args.file_or_rev.as_deref().unwrap_or_default(), None)?;
-        let (language, chunked) = chunk_file(&codebase, &path)?;
+        let file = ChunkedFile::read(&codebase, &path)?;
 
         if args.json {
-            let report = serde_json::json!({ "path": path, "language": language, "chunked": chunked });
-            writeln!(out, "{}", render::json(&report, true)?)?;
+            writeln!(out, "{}", render::json(&file.report(&codebase)?, true)?)?;
         } else {
             let shown = context.prefix(&codebase).shown(&path);
-            write_chunks(&mut out, &shown, language, &chunked, context)?;
+            write_chunks(&mut out, &shown, file.language.name(), &file.chunked, context)?;
         }
     }
 
@@ -81,26 +83,68 @@ pub fn run(args: ChunksArgs, context: &Context) -> Result<ExitCode, CliError> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Chunks a file of the working tree. Returns the name of its language with the chunks.
-fn chunk_file(codebase: &Codebase, path: &str) -> Result<(&'static str, ChunkedBlob), CliError> {
-    let path = locate::clean(path)?;
-    let path = path.as_bstr();
-    let bytes = read_worktree_file(&codebase.repo, path)?.ok_or_else(|| {
-        CliError::new(
-            format!("there is no file {path}"),
-            "paths are relative to the current directory",
-            "check the path; `chunks --stats REV` shows statistics of a tree",
-        )
-    })?;
+/// A file of the working tree with its chunks.
+struct ChunkedFile {
+    path: BString,
+    /// The bytes in UTF-8.
+    bytes: Vec<u8>,
+    key: DocKey,
+    language: LanguageId,
+    chunked: ChunkedBlob,
+}
 
-    let bytes = text::to_utf8(&bytes);
-    let tree = codebase.repo.head()?.tree;
-    let policy = Policy::for_tree(&codebase.repo, tree.as_ref(), &codebase.settings.policy)?;
-    let language = policy.language(None, path, &bytes);
-    // A language by path has precedence over the settings.
-    let language = chunk::language::by_path(path).unwrap_or(language);
+impl ChunkedFile {
+    fn read(codebase: &Codebase, path: &str) -> Result<ChunkedFile, CliError> {
+        let path = locate::clean(path)?;
+        let bytes = read_worktree_file(&codebase.repo, path.as_bstr())?.ok_or_else(|| {
+            CliError::new(
+                format!("there is no file {path}"),
+                "paths are relative to the current directory",
+                "check the path; `chunks --stats REV` shows statistics of a tree",
+            )
+        })?;
+        let blob = hash_blob(&bytes, codebase.repo.object_hash());
 
-    Ok((language.name(), chunk::chunk_blob(&bytes, language, &codebase.settings.chunker)))
+        let tree = codebase.repo.head()?.tree;
+        let policy = Policy::for_tree(&codebase.repo, tree.as_ref(), &codebase.settings.policy)?;
+        // A file that is not indexed is chunked nevertheless.
+        let (decided, exempt) = match policy.decide_path(path.as_bstr(), Mode::File) {
+            PathDecision::Index { language, exempt, .. } => (language, exempt),
+            PathDecision::Skip(_) => (None, Exempt::default()),
+        };
+
+        let bytes = text::into_utf8(bytes);
+        let language = policy.language(decided, path.as_bstr(), &bytes);
+        let chunked = chunk::chunk_blob(&bytes, language, &codebase.settings.chunker);
+        Ok(ChunkedFile {
+            path,
+            bytes,
+            key: plan::doc_key(codebase, blob, language, exempt),
+            language,
+            chunked,
+        })
+    }
+
+    /// The chunks as JSON, each with its identity, the time of the last change of the file, and its place in
+    /// the syntax tree.
+    fn report(&self, codebase: &Codebase) -> Result<Value, CliError> {
+        let (text, _) = chunk::readable(&self.bytes);
+        let places = chunk::tree_places(&text, self.language, &self.chunked.chunks);
+        let on_disk = codebase.root().join(self.path.to_path_lossy());
+        let changed = std::fs::symlink_metadata(on_disk).and_then(|metadata| metadata.modified()).ok();
+        let changed = changed.and_then(|time| Some(time.duration_since(UNIX_EPOCH).ok()?.as_secs_f64()));
+
+        let mut chunked = serde_json::to_value(&self.chunked)?;
+        let values = chunked["chunks"].as_array_mut().into_iter().flatten();
+        for ((value, chunk), place) in values.zip(&self.chunked.chunks).zip(places) {
+            value["chunk_id"] = json!(chunk_id_digits(&self.key, &chunk.byte_range));
+            value["parent_id"] = json!(self.key.blob_oid.to_string());
+            value["timestamp"] = json!(changed);
+            value["syntax"] = json!(place);
+        }
+
+        Ok(json!({ "path": quoting::text(&self.path), "language": self.language, "chunked": chunked }))
+    }
 }
 
 /// Writes the chunks of a file with their symbols, and the degradations.

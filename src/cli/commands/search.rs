@@ -356,8 +356,9 @@ fn request(
     request.token_limit = args.token_limit.unwrap_or(args.lines.token_limit(request.token_limit));
 
     request.explain = args.explain;
-    // Only JSON has a place for related code.
+    // Only JSON has a place for related code and identities.
     request.related = args.output.format() == Format::Json;
+    request.identities = request.related;
     request.without_content = args.locations || args.lines.form() == Some(LineForm::Path);
 
     request.check().map_err(|e| match e {

@@ -133,6 +133,30 @@ fn chunks_shows_the_class_of_a_chunk_with_its_category_and_importance() {
 }
 
 #[test]
+fn chunks_have_an_identity_and_a_place_in_the_syntax_tree() {
+    let repo = indexed();
+    repo.set_mtime("src/parse.rs", 1_700_000_000);
+    let listed = repo.codeweaver(["chunks", "--json", "src/parse.rs"]).success().json();
+    let chunks = listed["chunked"]["chunks"].as_array().unwrap();
+    let blob = repo.run_git(["rev-parse", "HEAD:src/parse.rs"]).stdout().trim().to_owned();
+    for chunk in chunks {
+        assert_eq!((&chunk["parent_id"], &chunk["timestamp"]), (&json!(blob), &json!(1_700_000_000.0)));
+        assert_eq!(chunk["chunk_id"].as_str().map(str::len), Some(32), "{chunk:#}");
+    }
+
+    let syntax = &chunks[0]["syntax"];
+    assert_eq!((&syntax["kind"], &syntax["parent_kind"]), (&json!("function_item"), &json!("source_file")));
+    assert_eq!((&syntax["nesting_level"], &syntax["has_explicit_rule"]), (&json!(1), &json!(true)));
+    assert!(syntax["connection_count"].as_u64() > Some(1), "{syntax:#}");
+
+    let found = repo.codeweaver(["search", "-o", "json", "parse_header"]).success().json();
+    let best = &found["matches"][0];
+    assert_eq!((&best["file"]["path"], &best["blob"]), (&json!("src/parse.rs"), &json!(blob)));
+    let identities: Vec<&Value> = chunks.iter().map(|chunk| &chunk["chunk_id"]).collect();
+    assert!(identities.contains(&&best["content"]["chunk_id"]), "the same in the index: {found:#}");
+}
+
+#[test]
 fn chunks_shows_the_definition_that_a_part_belongs_to() {
     let calls: String = (0..1_000).map(|n| format!("    call_{n}(value_{n}, other_{n});\n")).collect();
     let large = format!("fn large() {{\n{calls}}}\n");

@@ -136,6 +136,8 @@ pub struct Request {
     pub texts: usize,
     /// Whether the best matches with text name related symbols.
     pub related: bool,
+    /// Whether matches have the identities of their chunks.
+    pub identities: bool,
     /// The stages that act on the query. All but for measurements.
     pub stages: Stages,
 }
@@ -160,6 +162,7 @@ impl Request {
             without_content: false,
             texts: usize::MAX,
             related: true,
+            identities: false,
             stages: Stages::default(),
         }
     }

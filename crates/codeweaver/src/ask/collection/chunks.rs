@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use codeweaver_index::{Codebase, Target};
-use codeweaver_store::rows::chunk_id;
+use codeweaver_store::rows::chunk_id_digits;
 use codeweaver_store::{StoreError, StoreReader};
 
 /// The identifiers of the chunks of the documents in the snapshot of `target`, by path in the repository, in
@@ -31,9 +31,5 @@ fn of_doc(reader: &StoreReader, doc: u32) -> Vec<String> {
     let key = segment.key(record);
     let rows = segment.doc_rows(ordinal);
     let rows = segment.rows().get(rows.start as usize..rows.end as usize).unwrap_or(&[]);
-    rows.iter().map(|row| hexadecimal(&chunk_id(&key, &(row.start_byte..row.end_byte)))).collect()
-}
-
-fn hexadecimal(id: &[u8]) -> String {
-    id.iter().map(|byte| format!("{byte:02x}")).collect()
+    rows.iter().map(|row| chunk_id_digits(&key, &(row.start_byte..row.end_byte))).collect()
 }

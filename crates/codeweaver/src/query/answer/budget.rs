@@ -26,6 +26,7 @@ pub struct Budget<'a> {
     pub without_content: bool,
     pub texts: usize,
     pub related: bool,
+    pub identities: bool,
     /// Related symbols of other repositories are left out.
     pub repos: Option<&'a RepoSet>,
     pub cancel: &'a Cancel,
@@ -79,6 +80,7 @@ impl<'a> Budget<'a> {
             without_content: request.without_content,
             texts: request.texts,
             related: request.related,
+            identities: request.identities,
             repos: filters.repos.as_ref(),
             cancel: &view.cancel,
         }
@@ -166,6 +168,7 @@ fn token_cost(found: &Match) -> u32 {
     location_cost(found)
         + tokens::count(&content.text)
         + tokens::count(&content.doc)
+        + tokens::count(&content.chunk_id)
         + signature
         + names
         + places

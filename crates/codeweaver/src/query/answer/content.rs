@@ -7,6 +7,7 @@ use codeweaver_embed::Embedder;
 use codeweaver_git::quoting;
 use codeweaver_index::Codebase;
 use codeweaver_store::records::RowRecord;
+use codeweaver_store::rows::chunk_id_digits;
 use codeweaver_store::segment::Segment;
 use codeweaver_store::symbols::SymbolRecord;
 
@@ -217,6 +218,9 @@ fn build_draft(
         }
     };
     let doc = segment.docs().get(row.doc as usize);
+    let chunk_id = doc
+        .filter(|_| budget.identities)
+        .map_or_else(String::new, |doc| chunk_id_digits(&segment.key(doc), &(row.start_byte..row.end_byte)));
     let more_in_file = if further.is_empty() {
         nameless_spans(view, file, &chunks, chunk, &focus)
     } else {
@@ -236,6 +240,7 @@ fn build_draft(
             signature: head.map(|symbol| segment.signature(&symbol)).unwrap_or_default(),
             doc: head.map(|symbol| segment.text(symbol.doc)).unwrap_or_default(),
             elided: !depth.has_text,
+            chunk_id,
         },
         span: (row.start_line, row.end_line),
         focus,

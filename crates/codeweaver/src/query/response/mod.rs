@@ -214,8 +214,8 @@ impl Match {
 
     /// Reduces the match to its location, name and title.
     pub fn to_location(&mut self) {
-        let Content { text, signature, doc, .. } = &mut self.content;
-        for text in [text, signature, doc, &mut self.focus.signature] {
+        let Content { text, signature, doc, chunk_id, .. } = &mut self.content;
+        for text in [text, signature, doc, chunk_id, &mut self.focus.signature] {
             text.clear();
         }
 
@@ -292,6 +292,10 @@ pub struct Content {
     pub doc: String,
     /// Whether `text` is only the signature, or empty, to keep within the limits.
     pub elided: bool,
+    /// Identity of the chunk, the same in every index of these contents with these settings, if the request
+    /// asks for it.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub chunk_id: String,
 }
 
 impl Content {
