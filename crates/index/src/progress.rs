@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use codeweaver_base::sync;
 use codeweaver_git::{BStr, Oid};
+use codeweaver_store::chunking::Chunking;
 
 /// Counts of finished work.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
@@ -43,6 +44,8 @@ pub trait Progress: Sync {
     /// Announces the number of files that must be read, and about how many bytes they have.
     fn begin(&self, _n_files: u64, _n_bytes: u64) {}
     fn add(&self, _done: &Counters) {}
+    /// Receives the figures of a file that was chunked.
+    fn chunked(&self, _figures: &Chunking) {}
     /// Announces that the work on a blob begins.
     fn reads(&self, _blob: &Oid) {}
     /// Announces a file whose blob is being read. Not every file is announced.
@@ -73,6 +76,7 @@ pub struct Meter {
     degraded: AtomicU64,
     errors: AtomicU64,
     tokens: AtomicU64,
+    chunking: Mutex<Chunking>,
     /// The file that was announced last.
     file: Mutex<Option<String>>,
     pub stop: AtomicBool,
@@ -83,6 +87,11 @@ impl Meter {
     /// The path of a file that is being read, or was read last; `None` before the first one.
     pub fn file(&self) -> Option<String> {
         sync::lock(&self.file).clone()
+    }
+
+    /// The figures of all files that were chunked.
+    pub fn chunking(&self) -> Chunking {
+        sync::lock(&self.chunking).clone()
     }
 
     pub fn counters(&self) -> Counters {
@@ -117,11 +126,46 @@ impl Progress for Meter {
         self.tokens.fetch_add(done.tokens, Ordering::Relaxed);
     }
 
+    fn chunked(&self, figures: &Chunking) {
+        sync::lock(&self.chunking).add(figures);
+    }
+
     fn is_at(&self, path: &BStr) {
         *sync::lock(&self.file) = Some(path.to_string());
     }
 
     fn stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use codeweaver_chunk::{LanguageId, chunk_blob};
+    use codeweaver_config::ChunkerSettings;
+    use codeweaver_store::chunking::Step;
+
+    use super::*;
+
+    #[test]
+    fn figures_of_chunking_are_sums_over_files() {
+        let meter = Meter::default();
+        assert!(meter.chunking().is_empty());
+
+        let words = "some words of a long text\n".repeat(100);
+        for (text, language, micros) in
+            [("fn a() {}\n", "rust", 7), ("fn b() {}\n", "rust", 5), (&words, "markdown", 3)]
+        {
+            let language = LanguageId::by_name(language).unwrap();
+            let blob = chunk_blob(text.as_bytes(), language, &ChunkerSettings::default());
+            meter.chunked(&Chunking::of_blob(&blob, micros));
+        }
+
+        let all = meter.chunking();
+        assert_eq!(all.steps["semantic"], Step { chunks: 2, micros: 12 });
+        assert_eq!(all.steps["markdown"].micros, 3);
+        assert_eq!(all.sizes[0].chunks, 2, "{all:?}");
+        let n_chunks: u64 = all.sizes.iter().map(|size| size.chunks).sum();
+        assert_eq!(n_chunks, all.steps.values().map(|step| step.chunks).sum::<u64>());
     }
 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use codeweaver_embed as embed;
 use codeweaver_git::hooks::{self, Event, EventState, HookSite, Method, Scope};
 use codeweaver_git::{self as git, Head, Oid};
+use codeweaver_store::chunking::Chunking;
 use codeweaver_store::reader::OpenFiles;
 use codeweaver_store::snapshot::{Snapshot, Totals};
 use codeweaver_store::state::{RunRecord, State};
@@ -150,6 +151,9 @@ pub struct LastRun {
     pub files_changed: u64,
     pub chunks_created: u64,
     pub embedded_chunks: u64,
+    /// Times, numbers and sizes of the chunks, if any were made.
+    #[serde(skip_serializing_if = "Chunking::is_empty")]
+    pub chunking: Chunking,
 }
 
 impl From<&RunRecord> for LastRun {
@@ -161,6 +165,7 @@ impl From<&RunRecord> for LastRun {
             files_changed: run.files_changed,
             chunks_created: run.chunks_created,
             embedded_chunks: run.embedded_chunks,
+            chunking: run.chunking.clone(),
         }
     }
 }

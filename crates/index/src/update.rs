@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use codeweaver_base::random;
 use codeweaver_embed::{EmbedCost, Embedder};
 use codeweaver_git::{self as git, Oid};
+use codeweaver_store::chunking::Chunking;
 use codeweaver_store::reader::OpenFiles;
 use codeweaver_store::segment::Segment;
 use codeweaver_store::snapshot::{Snapshot, Totals};
@@ -428,13 +429,14 @@ impl Run<'_> {
         }
     }
 
-    fn run_record(&self, plan: &Plan, counters: &Counters) -> RunRecord {
+    fn run_record(&self, plan: &Plan, counters: &Counters, chunking: Chunking) -> RunRecord {
         RunRecord {
             finished_at: time::now(),
             duration_ms: self.started.elapsed().as_millis() as u64,
             files_changed: (plan.added.len().max(plan.removed.len())) as u64,
             chunks_created: counters.chunks,
             embedded_chunks: counters.embedded,
+            chunking,
         }
     }
 
@@ -518,7 +520,8 @@ impl Publisher<'_> {
                 if !self.run.target.is_head {
                     None
                 } else if is_complete {
-                    Some(self.run.head(key, totals, previous, self.run.run_record(self.plan, &counters)))
+                    let record = self.run.run_record(self.plan, &counters, self.meter.chunking());
+                    Some(self.run.head(key, totals, previous, record))
                 } else {
                     Some(self.run.growing_head(key, previous, done))
                 }
@@ -592,6 +595,11 @@ impl Progress for Tee<'_> {
     fn add(&self, done: &Counters) {
         self.meter.add(done);
         self.outer.add(done);
+    }
+
+    fn chunked(&self, figures: &Chunking) {
+        self.meter.chunked(figures);
+        self.outer.chunked(figures);
     }
 
     fn stopped(&self) -> bool {

@@ -221,7 +221,7 @@ impl Follower<'_> {
         let before = self.last_run.replace(run.finished_at);
         // The first run that is seen may have ended before the server was started.
         if before.is_some_and(|before| before != run.finished_at) {
-            self.app.metrics.indexed(run.chunks_created);
+            self.app.metrics.indexed(&run);
         }
     }
 }

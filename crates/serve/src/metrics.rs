@@ -8,8 +8,8 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use prometheus::{
-    Gauge, Histogram, HistogramOpts, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts, Registry,
-    TextEncoder,
+    CounterVec, Gauge, Histogram, HistogramOpts, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts,
+    Registry, TextEncoder,
 };
 
 use codeweaver::query::grep::Found;
@@ -17,6 +17,8 @@ use codeweaver::query::{Intent, Response};
 use codeweaver_base::sync;
 use codeweaver_embed::ApiFigures;
 use codeweaver_index::status::StatusReport;
+use codeweaver_store::chunking;
+use codeweaver_store::state::RunRecord;
 
 use super::window::{Percentiles, Window};
 
@@ -36,6 +38,9 @@ pub struct Metrics {
     shed: IntCounter,
     store: Histogram,
     chunks_created: IntCounter,
+    chunking_chunks: IntCounterVec,
+    chunking_time: CounterVec,
+    chunk_sizes: Histogram,
     index_errors: IntCounter,
     scraped: Scraped,
     recent: Mutex<Recent>,
@@ -107,6 +112,7 @@ impl Metrics {
     pub fn new() -> Result<Metrics, prometheus::Error> {
         let registry = Registry::new();
         let make = Maker(&registry);
+        let sizes = chunking::SIZES.map(f64::from);
 
         Ok(Metrics {
             queries: make.counter("search_queries_total", "Searches that were answered")?,
@@ -126,6 +132,21 @@ impl Metrics {
                 &SECONDS,
             )?,
             chunks_created: make.counter("indexing_chunks_created_total", "Chunks that runs have created")?,
+            chunking_chunks: make.counters(
+                "chunk_count_total",
+                "Chunks that runs have created, by chunker",
+                "chunker",
+            )?,
+            chunking_time: make.float_counters(
+                "chunking_seconds_total",
+                "Time of all threads in a chunker",
+                "chunker",
+            )?,
+            chunk_sizes: make.histogram(
+                "chunk_size_tokens",
+                "Tokens of the chunks that runs have created",
+                &sizes,
+            )?,
             index_errors: make.counter("indexing_errors_total", "Runs that have failed")?,
             scraped: Scraped::new(&make)?,
             recent: Mutex::default(),
@@ -172,8 +193,19 @@ impl Metrics {
     }
 
     /// Counts the chunks of a run that has ended.
-    pub fn indexed(&self, n_chunks: u64) {
-        self.chunks_created.inc_by(n_chunks);
+    pub fn indexed(&self, run: &RunRecord) {
+        self.chunks_created.inc_by(run.chunks_created);
+
+        for (chunker, step) in &run.chunking.steps {
+            self.chunking_chunks.with_label_values(&[chunker.as_str()]).inc_by(step.chunks);
+            self.chunking_time.with_label_values(&[chunker.as_str()]).inc_by(step.micros as f64 / 1e6);
+        }
+
+        // The sum of each class of sizes is exact if its chunks count with their mean.
+        for size in run.chunking.sizes.iter().filter(|size| size.chunks > 0) {
+            let mean = size.tokens as f64 / size.chunks as f64;
+            (0..size.chunks).for_each(|_| self.chunk_sizes.observe(mean));
+        }
     }
 
     /// Counts a run that has failed.
@@ -327,6 +359,10 @@ impl Maker<'_> {
 
     fn counters(&self, name: &str, help: &str, label: &str) -> Result<IntCounterVec, prometheus::Error> {
         self.registered(IntCounterVec::new(Opts::new(name, help), &[label])?)
+    }
+
+    fn float_counters(&self, name: &str, help: &str, label: &str) -> Result<CounterVec, prometheus::Error> {
+        self.registered(CounterVec::new(Opts::new(name, help), &[label])?)
     }
 
     fn gauge(&self, name: &str, help: &str) -> Result<Gauge, prometheus::Error> {

@@ -10,6 +10,7 @@
 //! stay and no snapshot changes.
 
 pub mod binary_quantisation;
+pub mod chunking;
 mod container;
 pub mod content;
 pub mod entries;

@@ -9,6 +9,7 @@ use std::path::Path;
 
 use codeweaver_base::{random, regular_file};
 
+use super::chunking::Chunking;
 use super::error::StoreError;
 use super::layout::StoreLayout;
 
@@ -127,6 +128,9 @@ pub struct RunRecord {
     pub files_changed: u64,
     pub chunks_created: u64,
     pub embedded_chunks: u64,
+    /// Empty if nothing was chunked.
+    #[serde(default, skip_serializing_if = "Chunking::is_empty")]
+    pub chunking: Chunking,
 }
 
 impl State {

@@ -10,6 +10,7 @@ use codeweaver::query::rank::own_weights::OwnWeights;
 use codeweaver_git::quoting;
 use codeweaver_index::Codebase;
 use codeweaver_index::status::{self, Place, StatusReport};
+use codeweaver_store::chunking::{self, Chunking};
 use codeweaver_store::time;
 
 use super::index::submodules;
@@ -121,6 +122,9 @@ fn write(
         );
 
         row("Last run", format!("{}, took {took}: {work}", render::ago(run.finished_seconds, time::now())))?;
+        if !run.chunking.is_empty() {
+            row("Chunking", chunks(&run.chunking))?;
+        }
     }
 
     if let Some(failure) = &report.last_failure {
@@ -242,6 +246,26 @@ fn languages(report: &StatusReport) -> String {
         parts.push(format!("others {}", count(rest)));
     }
     parts.join(", ")
+}
+
+/// The steps of the chain with their chunks and times, and the size of most chunks.
+fn chunks(figures: &Chunking) -> String {
+    let steps: Vec<String> = figures
+        .steps
+        .iter()
+        .map(|(name, step)| {
+            let time = render::duration(Duration::from_micros(step.micros));
+            format!("{} by {name} in {time}", plural(step.chunks, "chunk"))
+        })
+        .collect();
+
+    let most = figures.sizes.iter().enumerate().max_by_key(|(_, size)| size.chunks).map_or(0, |(at, _)| at);
+    let least = if most == 0 { 1 } else { chunking::SIZES.get(most - 1).map_or(1, |bound| bound + 1) };
+    let sizes = match chunking::SIZES.get(most) {
+        Some(bound) => format!("mostly {least}–{bound} tokens"),
+        None => format!("mostly over {} tokens", least - 1),
+    };
+    format!("{}; {sizes}", steps.join(", "))
 }
 
 fn skipped(report: &StatusReport) -> String {

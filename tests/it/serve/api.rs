@@ -537,6 +537,26 @@ fn prometheus_accepts_the_metrics() {
         "{}",
         metrics.body
     );
+
+    // A run while the server works is counted, in whatever process. Runs are told apart by their second.
+    std::thread::sleep(Duration::from_millis(1_100));
+    repo.write(
+        "src/added.rs",
+        "/// Adds two numbers.\npub fn added(a: u32, b: u32) -> u32 {\n    a + b\n}\n",
+    );
+    repo.commit("add");
+    repo.codeweaver(["index"]).success();
+    let counted = || server.get("metrics").body.contains("chunk_count_total{chunker=\"semantic\"} 1\n");
+    wait_until("the run is counted", counted);
+    let metrics = server.get("metrics");
+    assert!(metrics.body.contains("chunk_size_tokens_count 1\n"), "{}", metrics.body);
+    assert!(metrics.body.contains("chunking_seconds_total{chunker=\"semantic\"} 0."), "{}", metrics.body);
+
+    let status = repo.codeweaver(["status", "--json"]).success().json();
+    let chunking = &status["last_run"]["chunking"];
+    assert_eq!(chunking["steps"]["semantic"]["chunks"], 1, "{status:#}");
+    assert_eq!(chunking["sizes"][0]["chunks"], 1, "{status:#}");
+
     let mut command = repo.command(promtool);
     command.args(["check", "metrics"]);
     codeweaver_testkit::Run::with_input(&mut command, metrics.body.as_bytes()).success();

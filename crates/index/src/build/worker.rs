@@ -1,10 +1,13 @@
 //! Workers: each turns jobs into docs of a segment of its own, with the vectors of their chunks.
 
+use std::time::Instant;
+
 use rustc_hash::FxHashSet;
 
 use codeweaver_chunk::{self as chunk, tokens};
 use codeweaver_embed::{self as embed, EmbedCost};
 use codeweaver_git::BlobReader;
+use codeweaver_store::chunking::Chunking;
 use codeweaver_store::fault;
 use codeweaver_store::rows::DocMeta;
 use codeweaver_store::segment::SegmentBuilder;
@@ -211,7 +214,13 @@ impl Worker<'_> {
         let ordinal = builder.n_docs() as u32;
         let Content { size, bytes } = *content;
         let bytes = &*text::to_utf8(bytes);
+        let started = Instant::now();
         let chunked = self.chunk(job, size, bytes);
+        if let Ok(chunked) = &chunked {
+            let micros = started.elapsed().as_micros() as u64;
+            self.context.progress.chunked(&Chunking::of_blob(chunked, micros));
+        }
+
         let skipped = chunked.as_ref().err().copied();
         let doc = DocMeta {
             key: job.key,
