@@ -2,9 +2,14 @@
 //!
 //! The confidence of an area is its share of all keywords in the text, times n / (n + 1/2) for its n
 //! keywords. If it is below [`MIN_CONFIDENCE`], or two areas share the most keywords, the area is
-//! [`UNCERTAIN`].
+//! [`UNCERTAIN`]. In a table with weights, such as a [learnt](super::learnt_areas) one, the share is that of
+//! e to the sum of the weights, which is the probability of the area if terms are independent.
+
+use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
+
+use codeweaver_text as text;
 
 /// The area of an issue that the table does not decide.
 pub const UNCERTAIN: &str = "uncertain";
@@ -16,8 +21,16 @@ pub const BUILT_IN: &str = include_str!("data/areas.txt");
 const ENDINGS: [&str; 7] = ["", "s", "es", "ed", "d", "ing", "er"];
 
 /// Keywords by area, in the order of the table.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Areas(Vec<(String, Vec<Vec<String>>)>);
+#[derive(Debug, Clone, PartialEq)]
+pub struct Areas(Vec<(String, Vec<Keyword>)>);
+
+/// A keyword of an area.
+#[derive(Debug, Clone, PartialEq)]
+struct Keyword {
+    words: Vec<String>,
+    /// Of a single term; `None` in a table without weights.
+    weight: Option<f64>,
+}
 
 /// The area of an issue.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -28,12 +41,13 @@ pub struct Classification {
 }
 
 impl Areas {
-    /// Parses a table: lines `NAME: WORD, TWO WORDS`, with `#` before comments.
+    /// Parses a table: lines `NAME: WORD, TWO WORDS` or `NAME: TERM=WEIGHT, TERM=WEIGHT`, with `#` before
+    /// comments.
     ///
     /// # Errors
     /// The number of the wrong line (1-based) and what is wrong.
     pub fn parse(text: &str) -> Result<Areas, (u64, String)> {
-        let mut areas: Vec<(String, Vec<Vec<String>>)> = Vec::new();
+        let mut areas: Vec<(String, Vec<Keyword>)> = Vec::new();
         for (i, line) in text.lines().enumerate() {
             let line = line.trim();
             if line.is_empty() || line.starts_with('#') {
@@ -44,8 +58,8 @@ impl Areas {
             let (name, keywords) =
                 line.split_once(':').ok_or_else(|| (number, "expected NAME: WORD, WORD".to_owned()))?;
             let name = name.trim().to_lowercase();
-            let keywords: Vec<Vec<String>> =
-                keywords.split(',').map(words).filter(|keyword| !keyword.is_empty()).collect();
+            let keywords: Vec<Keyword> =
+                keywords.split(',').map(Keyword::parse).filter(|keyword| !keyword.words.is_empty()).collect();
             if name.is_empty() || keywords.is_empty() {
                 return Err((number, "an area needs a name and at least one word".to_owned()));
             }
@@ -68,10 +82,14 @@ impl Areas {
 
     /// Decides the area of `text`. A keyword counts once, regardless of its number of occurrences.
     pub fn classify(&self, text: &str) -> Classification {
+        if self.0.iter().flat_map(|(_, keywords)| keywords).any(|keyword| keyword.weight.is_some()) {
+            return self.classify_by_weights(text);
+        }
+
         let words = words(text);
         let mut counts = Vec::new();
         for (_, keywords) in &self.0 {
-            counts.push(keywords.iter().filter(|keyword| occurs(keyword, &words)).count());
+            counts.push(keywords.iter().filter(|keyword| occurs(&keyword.words, &words)).count());
         }
 
         let total: usize = counts.iter().sum();
@@ -86,6 +104,41 @@ impl Areas {
             }
             _ => Classification { area: UNCERTAIN.to_owned(), confidence },
         }
+    }
+
+    /// Decides the area of `text` by the weights of its terms.
+    fn classify_by_weights(&self, text: &str) -> Classification {
+        let terms = terms_of(text);
+        let mut sums = Vec::new();
+        for (_, keywords) in &self.0 {
+            let found = keywords.iter().filter(|keyword| keyword.words.iter().all(|it| terms.contains(it)));
+            let weights: Vec<f64> = found.filter_map(|keyword| keyword.weight).collect();
+            sums.push((weights.iter().sum::<f64>(), weights.len()));
+        }
+
+        let best = (0..sums.len()).max_by(|&a, &b| sums[a].0.total_cmp(&sums[b].0).then(b.cmp(&a)));
+        let Some(best) = best else { return Classification { area: UNCERTAIN.to_owned(), confidence: 0.0 } };
+        let all: f64 = sums.iter().map(|(sum, _)| sum.exp()).sum();
+        let n = sums[best].1 as f64;
+        let confidence = sums[best].0.exp() / all * (n / (n + 0.5));
+
+        let is_certain = confidence >= MIN_CONFIDENCE;
+        let area = if is_certain { self.0[best].0.as_str() } else { UNCERTAIN };
+        Classification { area: area.to_owned(), confidence }
+    }
+}
+
+impl Keyword {
+    /// Parses `TWO WORDS` or `TERM=WEIGHT`.
+    fn parse(text: &str) -> Keyword {
+        let weighted = text.rsplit_once('=').and_then(|(term, weight)| {
+            let weight: f64 = weight.trim().parse().ok()?;
+            Some(Keyword {
+                words: vec![term.trim().to_owned()],
+                weight: weight.is_finite().then_some(weight),
+            })
+        });
+        weighted.unwrap_or_else(|| Keyword { words: words(text), weight: None })
     }
 }
 
@@ -104,6 +157,17 @@ fn words(text: &str) -> Vec<String> {
     let words = text.split(|c: char| !c.is_alphanumeric() && c != '-');
     let words = words.map(|word| word.trim_matches('-').to_lowercase());
     words.filter(|word| !word.is_empty()).collect()
+}
+
+/// Returns the terms of a text, without stop words.
+pub(super) fn terms_of(text: &str) -> BTreeSet<String> {
+    let mut terms = BTreeSet::new();
+    text::for_each_term(text, &mut |term| {
+        if term.len() > 2 && !text::is_stop_word(term) {
+            terms.insert(term.to_owned());
+        }
+    });
+    terms
 }
 
 /// Returns whether the words of `keyword` occur in sequence; the last one may have an ending.

@@ -42,7 +42,7 @@ pub struct Config {
     pub explorers: [Explorer; 2],
     pub judge: Judge,
     pub learner: Learner,
-    /// The text of the table of areas.
+    /// The text of the table of areas; empty before a loop begins that is to learn one.
     pub areas: String,
     /// Environment variables that external commands get although they look like keys.
     pub pass_env: Vec<String>,

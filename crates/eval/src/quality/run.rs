@@ -28,7 +28,7 @@ use super::guard;
 use super::issue::Issue;
 use super::learner::Proposed;
 use super::subject::Subject;
-use super::{learn, report, sample, search};
+use super::{area, learn, learnt_areas, report, sample, search};
 use crate::error::EvalError;
 use crate::runner::repository_path;
 use crate::tune::features;
@@ -93,7 +93,7 @@ struct Remembered<'a> {
 
 impl Loop {
     /// Begins a loop in `folder`, which must have none. Revisions are resolved now, so that a branch that
-    /// moves changes nothing.
+    /// moves changes nothing. Without a table of areas, one is learnt from the repositories and the pool.
     ///
     /// # Errors
     /// [`EvalError::LoopExists`], [`EvalError::LoopRuns`], [`EvalError::LoopSettings`],
@@ -109,15 +109,20 @@ impl Loop {
             return Err(EvalError::TooFewIssues { n: pool.len(), least: config.least_issues() });
         }
 
-        let areas = config.areas()?;
         let repos = open_repositories(&pool, &config.repos)?;
 
-        let mut pool = pool;
+        let (mut config, mut pool) = (config, pool);
         for issue in &mut pool {
             let Some(repo) = repos.get(&issue.repository) else { continue };
             let resolved = repo.resolve(issue.rev.as_deref().unwrap_or("HEAD"))?;
             issue.rev = Some(resolved.commit.unwrap_or(resolved.tree).to_string());
         }
+
+        if config.areas.is_empty() {
+            let learnt = learnt_areas::table(&repos, &pool)?;
+            config.areas = learnt.unwrap_or_else(|| area::BUILT_IN.to_owned());
+        }
+        let areas = config.areas()?;
 
         std::fs::create_dir_all(folder.path()).map_err(EvalError::write(folder.path()))?;
         let lock = folder.lock()?;

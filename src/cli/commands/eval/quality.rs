@@ -59,8 +59,9 @@ pub struct LoopArgs {
     /// `tune`, `none`, or a command that proposes ranking weights
     #[arg(long, value_name = "LEARNER", default_value = "tune")]
     learner: String,
-    /// Table of areas: lines NAME: WORD, WORD [default: areas of software of any kind]
-    #[arg(long, value_name = "FILE")]
+    /// Table of areas: lines NAME: WORD, WORD; `built-in` for areas of software of any kind [default: learnt
+    /// from the folders, labels and terms]
+    #[arg(long, value_name = "FILE|built-in")]
     areas: Option<PathBuf>,
     /// Number of issues of the baseline, 30 to 40
     #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u16).range(in_range(&BASELINE)))]
@@ -221,10 +222,12 @@ fn begin(args: &LoopArgs, folder: &Path, context: &Context) -> Result<Loop, CliE
         args.explorer_a.clone().unwrap_or_else(|| if is_mined { "history" } else { "grep" }.to_owned());
 
     let areas = match &args.areas {
+        Some(path) if path == Path::new("built-in") => area::BUILT_IN.to_owned(),
         Some(path) => {
             std::fs::read_to_string(path).map_err(|source| EvalError::Read { path: path.clone(), source })?
         }
-        None => area::BUILT_IN.to_owned(),
+        // The loop learns them.
+        None => String::new(),
     };
 
     let config = Config {
