@@ -71,6 +71,12 @@ impl TermCounts {
         self.ends.push(self.counts.len());
     }
 
+    /// Adds a text by its different terms, numbered in a table, with their numbers of occurrences.
+    pub fn push_counted(&mut self, terms: impl Iterator<Item = (u32, u32)>) {
+        self.counts.extend(terms.map(|(term, n)| TermCount { term, uses: [n, 0, 0] }));
+        self.ends.push(self.counts.len());
+    }
+
     /// Returns the terms of the last text.
     pub fn last(&self) -> &[TermCount] {
         self.ends.len().checked_sub(1).map_or(&[], |last| self.get(last))
@@ -136,6 +142,19 @@ impl TermTable {
         &self.terms[number as usize]
     }
 
+    /// Returns the number of a term, which is added to the table if it is new.
+    pub fn number(&mut self, term: &str) -> u32 {
+        if let Some(&number) = self.numbers.get(term) {
+            return number;
+        }
+
+        let number = self.terms.len() as u32;
+        self.numbers.insert(term.into(), number);
+        self.terms.push(term.into());
+        self.uses.push([0; 3]);
+        number
+    }
+
     /// Appends the different terms of `text` to `out`, in order of their first occurrence. They are the terms
     /// of [`super::visit_terms`].
     pub fn count(&mut self, text: &str, out: &mut Vec<TermCount>) {
@@ -161,16 +180,7 @@ impl TermTable {
     fn count_new(&mut self, run: &str, classes: u8, out: &mut Vec<TermCount>) -> Run {
         let start = self.occurrences.len();
         let kind = visit_run(run, classes, &mut |term: &str, kind: TermKind| {
-            let number = match self.numbers.get(term) {
-                Some(&number) => number,
-                None => {
-                    let number = self.terms.len() as u32;
-                    self.numbers.insert(term.into(), number);
-                    self.terms.push(term.into());
-                    self.uses.push([0; 3]);
-                    number
-                }
-            };
+            let number = self.number(term);
             self.occurrences.push((number, kind.usage()));
         });
 
