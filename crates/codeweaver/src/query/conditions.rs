@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use codeweaver_git::Prefix;
+use codeweaver_git::{Members, Prefix};
 use codeweaver_index::Codebase;
 
+use super::engine::Engine;
 use super::error::QueryError;
 use super::filters::{Filters, RepoSet, matches_name};
 use super::listing::ListRequest;
@@ -64,7 +65,10 @@ impl Resolver<'_> {
         }
 
         let rev = resolved.view.revision.as_deref();
-        resolved.filters.repos = select_repos(&self.searcher.codebase, &repos, rev)?;
+        resolved.filters.repos = match self.searcher.engine() {
+            Some(engine) if !repos.is_empty() => Some(engine_repos(engine.as_ref(), &repos)?),
+            _ => select_repos(&self.searcher.codebase, &repos, rev)?,
+        };
 
         let unknown = query.unknown.iter();
         resolved.notes.extend(unknown.map(|word| format!("'{word}' is ignored: there is no such condition")));
@@ -144,13 +148,26 @@ fn select_repos(
         Some(rev) => repo.members_of(&repo.resolve(rev)?.tree)?,
         None => repo.members()?,
     };
+    matching(members, globs).map(Some)
+}
+
+/// The repositories of an engine that match one of `globs`.
+///
+/// # Errors
+/// As [`select_repos`], and if the engine does not answer.
+fn engine_repos(engine: &dyn Engine, globs: &[String]) -> Result<RepoSet, QueryError> {
+    matching(Arc::new(engine.whole()?.members()?), globs)
+}
+
+/// Those of `members` that match one of `globs`.
+fn matching(members: Arc<Members>, globs: &[String]) -> Result<RepoSet, QueryError> {
     let names: Vec<&str> = members.all().iter().map(|member| member.name.as_str()).collect();
     if let Some(glob) = unmatched(globs, &names) {
         return Err(QueryError::NoRepository { glob: Some(glob.clone()), only: None });
     }
 
     let is_wanted = |name: &str| globs.iter().any(|glob| matches_name(glob, name));
-    Ok(Some(RepoSet::new(members.clone(), is_wanted)))
+    Ok(RepoSet::new(members.clone(), is_wanted))
 }
 
 /// The first glob that matches none of `names`.

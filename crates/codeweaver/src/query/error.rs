@@ -98,6 +98,16 @@ pub enum QueryError {
         /// The reason.
         why: &'static str,
     },
+    /// The engine that has the index does not answer, or not as it should.
+    #[error("{what}: {why}")]
+    Engine {
+        /// What does not work.
+        what: String,
+        /// The reason.
+        why: String,
+        /// The remedy.
+        fix: String,
+    },
     /// The request was cancelled ([`super::Cancel`]).
     #[error("the request was cancelled")]
     Cancelled,

@@ -80,6 +80,16 @@ impl Form {
         Form::Typed { part, copied }
     }
 
+    /// The parts of the query.
+    pub fn parts(&self) -> Vec<&QueryPart> {
+        match self {
+            Form::Typed { part, .. } | Form::Translated { part, .. } | Form::Respelt { part, .. } => {
+                vec![part]
+            }
+            Form::Report(parts) => vec![&parts.title, &parts.text],
+        }
+    }
+
     /// Ranks the files of `view` for this form: `rank` ranks them for each of its parts. `kinds` are those of
     /// the filters.
     pub fn rank(&self, view: &View, kinds: &[String], rank: impl Fn(&QueryPart) -> Ranking) -> Ranking {

@@ -5,6 +5,7 @@
 //! * [`response`]: everything that is returned.
 //! * [`request`]: the query with its `filters` and limits; `stage`: the stages that act on it by name.
 //! * [`parse`]: everything derived from the text of the query.
+//! * [`engine`]: an index that is kept elsewhere; `wanted`: the candidates that a query needs of it.
 //! * [`view`]: the snapshot with its overlays that answers.
 //! * [`retrieve`]: candidates from lexical, dense, symbol and path evidence.
 //! * [`rank`]: the order of the files with candidates.
@@ -33,6 +34,8 @@ mod cancel;
 pub mod changes;
 pub mod conditions;
 pub(crate) mod definitions;
+#[allow(missing_docs, reason = "fields that say what they are by name")]
+pub mod engine;
 pub mod error;
 mod filters;
 mod form;
@@ -82,9 +85,11 @@ mod verbatim;
 mod verify;
 #[allow(missing_docs, reason = "fields and variants that say what they are by name")]
 pub mod view;
+mod wanted;
 
 pub use cancel::Cancel;
 pub use conditions::{Resolved, Resolver};
+pub use engine::Engine;
 pub use error::QueryError;
 pub use grep::GrepRequest;
 pub use intent::Intent;

@@ -10,6 +10,7 @@ use codeweaver_text as text;
 
 use super::answer::Ranking;
 use super::answer::evidence::Evidence;
+use super::engine::Wanted;
 use super::error::QueryError;
 use super::form::Form;
 use super::part::QueryPart;
@@ -20,6 +21,7 @@ use super::resources::Resources;
 use super::retrieve::Retrieval;
 use super::stage::Stage;
 use super::view::View;
+use super::wanted;
 
 /// The stages after ranking, in their order. Files that raise a message come before those that repeat it. The
 /// cross-encoder is the last, since it reads only the best files of the final order.
@@ -40,8 +42,7 @@ impl Pipeline<'_> {
     pub fn run(&self) -> Ranking {
         let Pipeline { resources, request, view, .. } = self;
 
-        let is_by_words =
-            matches!(request.mode, Mode::Hybrid | Mode::Keyword) && request.stages.has(Stage::Files);
+        let is_by_words = self.is_by_words();
         let (raised, unread) = match self.raised(is_by_words) {
             Ok(raised) => (raised, None),
             Err(error) => (Raised::default(), Some(error)),
@@ -59,6 +60,26 @@ impl Pipeline<'_> {
             }
         }
         ranking
+    }
+
+    /// What an engine has to find for the query. The view needs the counts of the engine and no files.
+    pub fn wanted(&self) -> Vec<Wanted> {
+        let Pipeline { resources, request, view, weights, .. } = self;
+        let form = Form::choose(resources, request, view, self.is_by_words(), &Raised::default());
+        let of_part = |part: &QueryPart| wanted::of_part(part, request, resources.model, weights);
+
+        let mut all: Vec<Wanted> = form.parts().into_iter().map(of_part).collect();
+        // A message that code prints is searched for as typed, which only its candidates show.
+        if matches!(form, Form::Translated { .. } | Form::Respelt { .. }) {
+            all.push(of_part(&QueryPart::new(&request.query, request)));
+        }
+        all
+    }
+
+    /// Returns whether files are searched for by words.
+    fn is_by_words(&self) -> bool {
+        let Request { mode, stages, .. } = self.request;
+        matches!(mode, Mode::Hybrid | Mode::Keyword) && stages.has(Stage::Files)
     }
 
     /// Finds the code that prints the message in the query, if files are searched for by words.

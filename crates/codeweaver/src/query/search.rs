@@ -13,6 +13,7 @@ use codeweaver_store::StoreError;
 use super::answer::budget::Budget;
 use super::answer::{self, Answer, Ranking, content};
 use super::changes::{self, Changes, ChangesRequest};
+use super::engine::{CandidateFiles, Engine};
 use super::error::{QueryError, guarded};
 use super::grep::{self, Found, GrepRequest, Pattern};
 use super::left_out;
@@ -37,6 +38,7 @@ use super::verify::answer_verified;
 use super::view::View;
 use super::view::freshness::RequestUpdate;
 use super::view::open::{ViewCache, ViewSource};
+use super::view::whole::WholeCounts;
 
 /// Maximum number of attempts at an answer while files of the store change during it.
 const MAX_CHANGES: usize = 3;
@@ -58,6 +60,7 @@ pub struct Searcher {
     weights: Arc<OwnWeights>,
     tuning: Tuning,
     is_shared: bool,
+    engine: Option<Arc<dyn Engine>>,
 }
 
 impl Searcher {
@@ -76,6 +79,7 @@ impl Searcher {
             paths: Arc::new(paths),
             tuning: Tuning::default(),
             is_shared: false,
+            engine: None,
         }
     }
 
@@ -88,8 +92,10 @@ impl Searcher {
     /// Returns this searcher for a reader who may see only those members of its catalogue that `may_see`
     /// allows. It answers as that of a catalogue without the others, and shares the caches of this one.
     pub fn limited_to(&self, may_see: Box<MaySee>) -> Searcher {
+        let may_see: Arc<MaySee> = may_see.into();
         let mut codebase = self.codebase.clone();
-        codebase.repo = codebase.repo.limited_to(may_see);
+        let of_repo = may_see.clone();
+        codebase.repo = codebase.repo.limited_to(Box::new(move |name| of_repo(name)));
 
         Searcher {
             codebase,
@@ -100,7 +106,19 @@ impl Searcher {
             weights: self.weights.clone(),
             tuning: self.tuning,
             is_shared: self.is_shared,
+            engine: self.engine.as_ref().map(|engine| engine.limited_to(may_see)),
         }
+    }
+
+    /// This searcher for the repositories of `engine`: [`Self::search`] answers about them, with texts that
+    /// the engine does not keep from the codebase. All other requests are about the codebase.
+    pub fn of_engine(self, engine: Arc<dyn Engine>) -> Searcher {
+        Searcher { engine: Some(engine), ..self }
+    }
+
+    /// The engine that [`Self::search`] answers from, if it does.
+    pub fn engine(&self) -> Option<&Arc<dyn Engine>> {
+        self.engine.as_ref()
     }
 
     /// This searcher with other thresholds.
@@ -132,6 +150,9 @@ impl Searcher {
     pub fn search(&self, request: &Request, update: RequestUpdate<'_>) -> Result<Response, QueryError> {
         let response = self.guarded(|| {
             request.check()?;
+            if let Some(engine) = &self.engine {
+                return self.search_engine(engine, request);
+            }
 
             let narrowed = grep::narrow::narrowed(request, |grep| self.grep(grep))?;
             let (request, warnings) = match &narrowed {
@@ -159,6 +180,40 @@ impl Searcher {
 
         record::answered(&self.codebase, &request.query, &response);
         Ok(response)
+    }
+
+    /// Answers `request` from the repositories of `engine`.
+    fn search_engine(&self, engine: &Arc<dyn Engine>, request: &Request) -> Result<Response, QueryError> {
+        let started = Instant::now();
+        let deadline = started + request.view.timeout;
+        check_possible(request)?;
+
+        let own = self.weights.get();
+        let whole = engine.whole()?;
+        let counts = Arc::new(WholeCounts::new(engine.clone(), &whole));
+
+        // Without files, the form of the query follows from the counts.
+        let view = View::of_engine(&self.codebase, &whole, counts.clone(), CandidateFiles::default())?;
+        let resources = self.resources();
+        let wanted = Pipeline { resources, request, view: &view, weights: &own.weights, deadline }.wanted();
+        request.view.cancel.check()?;
+
+        let found = engine.candidates(&wanted, &request.filters)?;
+        let view = View::of_engine(&self.codebase, &whole, counts.clone(), found)?;
+        // The engine has limits of its own.
+        let deadline = Instant::now() + request.view.timeout;
+        let mut ranking = self.rank(request, &view, &own.weights, deadline);
+        request.view.cancel.check()?;
+
+        let missing = counts.failure().map(|why| format!("the engine did not count all words: {why}"));
+        ranking.warnings.extend(missing.into_iter().chain(own.warning));
+
+        let budget = Budget::new(request);
+        let min_parallel_rows = self.tuning.min_parallel_rows;
+        let fitted =
+            content::matches(&self.codebase, &view, &ranking, &budget, min_parallel_rows, self.embedder())?;
+        let answer = Answer { fitted, ranking };
+        Ok(answer::respond(request, &view, answer, self.index_info(&view), started.elapsed()))
     }
 
     /// Ranks the files of `view` for `request` by `weights`, without limits and texts. Stops retrieving at
@@ -424,6 +479,29 @@ impl Searcher {
     fn files(&self) -> FileReader<'_> {
         FileReader { codebase: &self.codebase, is_shared: self.is_shared }
     }
+}
+
+/// Refuses a request that an engine cannot answer.
+fn check_possible(request: &Request) -> Result<(), QueryError> {
+    let refused = |what: &str, why: &str| QueryError::Engine {
+        what: what.to_owned(),
+        why: why.to_owned(),
+        fix: "leave the condition out, or search a catalogue of the repositories".to_owned(),
+    };
+
+    if request.view.revision.is_some() {
+        return Err(refused(
+            "the revision cannot be searched",
+            "an engine has the commits that were pushed last",
+        ));
+    }
+    if !request.filters.without.is_empty() || request.filters.lines.is_some() {
+        return Err(refused(
+            "the condition on lines cannot be met",
+            "an engine has the words of code and not its lines",
+        ));
+    }
+    Ok(())
 }
 
 /// Refuses a request for a method of searching vectors that this index does not have.

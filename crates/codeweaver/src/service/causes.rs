@@ -99,6 +99,7 @@ impl From<QueryError> for ServiceError {
                 why,
                 "read it on the machine that has it",
             ),
+            QueryError::Engine { what, why, fix } => failed(what, why, fix),
             QueryError::Cancelled => ServiceError::new(
                 ErrorKind::Cancelled,
                 "no result",

@@ -12,7 +12,7 @@ use codeweaver_index::{Codebase, IndexError};
 
 use super::checkout::checkout_of;
 use super::trust::{Naming, Purpose, Trust};
-use crate::query::Searcher;
+use crate::query::{Engine, Searcher};
 
 /// Maximum number of open codebases. The least recently used one is closed first.
 const MAX_OPEN: usize = 8;
@@ -22,6 +22,8 @@ pub struct Codebases {
     default_dir: PathBuf,
     /// Whether only the codebase in `default_dir` is served.
     is_confined: bool,
+    /// What searches of the codebase in `default_dir` are answered from, if not from its index.
+    engine: Option<Arc<dyn Engine>>,
     /// The repositories that the session may use.
     pub trust: Trust,
     /// Least recently used first.
@@ -47,7 +49,18 @@ impl Codebases {
     pub fn new(default_dir: PathBuf) -> Codebases {
         // The current directory may be deleted while the server runs.
         let default_dir = std::path::absolute(&default_dir).unwrap_or(default_dir);
-        Codebases { trust: Trust::new(&default_dir), default_dir, is_confined: false, open: Mutex::default() }
+        Codebases {
+            trust: Trust::new(&default_dir),
+            default_dir,
+            is_confined: false,
+            engine: None,
+            open: Mutex::default(),
+        }
+    }
+
+    /// Answers searches of the codebase of the server from `engine`, if there is one.
+    pub fn of_engine(self, engine: Option<Arc<dyn Engine>>) -> Codebases {
+        Codebases { engine, ..self }
     }
 
     /// Serves only the codebase in `root`, for other users over a network: a request that names another one
@@ -117,7 +130,12 @@ impl Codebases {
         };
 
         let stamps = stamps(&codebase);
-        let searcher = Searcher::new(codebase);
+        let searcher = match &self.engine {
+            Some(engine) if self.is_default(dir) || self.is_confined => {
+                Searcher::new(codebase).of_engine(engine.clone())
+            }
+            _ => Searcher::new(codebase),
+        };
         let searcher = Arc::new(if self.is_confined { searcher.shared() } else { searcher });
 
         // A concurrent call may have opened the same codebase meanwhile.

@@ -136,6 +136,7 @@ fn read_text(
     texts: &mut Texts<'_>,
     unread: &mut BTreeSet<String>,
 ) -> Result<String, QueryError> {
+    let is_elsewhere = texts.view().whole.is_some();
     let text = match draft.text.take() {
         Some(text) => text,
         None => texts.get(draft.id)?.map(<[u8]>::to_vec),
@@ -148,7 +149,10 @@ fn read_text(
         None => match &draft.found.file.in_repo {
             Some(RepoPath { name, .. }) => {
                 unread.insert(name.clone());
-                format!("(the repository {name} cannot be read)")
+                match is_elsewhere {
+                    true => format!("(the repository {name} is not at hand)"),
+                    false => format!("(the repository {name} cannot be read)"),
+                }
             }
             None => "(this blob is not in this clone)".to_owned(),
         },

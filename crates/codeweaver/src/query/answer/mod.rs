@@ -96,7 +96,8 @@ pub fn respond(request: &Request, view: &View, answer: Answer, index: IndexInfo,
     warnings.extend(view.missing_warning(Some(&request.filters)));
     warnings.extend(view.members_warnings(Some(&request.filters)));
 
-    if !unread_repos.is_empty() {
+    // An engine has repositories that are not here.
+    if !unread_repos.is_empty() && view.whole.is_none() {
         warnings.push(format!(
             "{} cannot be read, matches there have no text; `git codeweaver catalogue sync` leaves out what is gone",
             unread_repos.join(", ")
@@ -113,6 +114,9 @@ pub fn respond(request: &Request, view: &View, answer: Answer, index: IndexInfo,
     let absences = Absences::new(request, view, absent_languages, absent_paths, absent_words);
 
     warnings.extend_from_slice(&ranking.notes);
+    if !unread_repos.is_empty() && view.whole.is_some() {
+        warnings.push(format!("{} not at hand, matches there have no text", are(&unread_repos)));
+    }
     // Without matches the summary says it.
     if !matches.is_empty() {
         warnings.extend(absences.notes());
@@ -173,6 +177,11 @@ pub fn index_info(view: &View, model: &str) -> IndexInfo {
         coverage: view.coverage,
         model: model.to_owned(),
     }
+}
+
+/// Names with the verb that follows them.
+fn are(names: &[String]) -> String {
+    format!("{} {}", names.join(", "), if names.len() == 1 { "is" } else { "are" })
 }
 
 /// The sentence that says that no indexed file is at a path of the filters.

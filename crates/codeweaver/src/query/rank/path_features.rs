@@ -163,6 +163,15 @@ pub fn is_named(path: &PathFacts, name: &str) -> bool {
     path.name == names::normalised(names::last_segment(name))
 }
 
+/// Returns the paths in the same folder that would implement a header at `path`; none for other files.
+pub fn implementation_paths(path: &[u8]) -> Vec<Vec<u8>> {
+    let Some((_, extension)) = split_name(path) else { return Vec::new() };
+    let header = HEADERS.iter().find(|(header, _)| extension == header.as_bytes());
+    let stem = &path[..path.len() - extension.len()];
+    let extensions = header.into_iter().flat_map(|(_, extensions)| extensions.iter());
+    extensions.map(|extension| [stem, extension.as_bytes()].concat()).collect()
+}
+
 /// Returns the file names, without folders and extensions, of the candidates that may implement a header,
 /// with the [size](size_of) of the largest of each name.
 pub fn implementations(context: &Context<'_>, candidates: &Candidates) -> FxHashMap<Vec<u8>, f32> {

@@ -14,6 +14,7 @@ use super::parallel;
 use super::score_buffers::{self, Frequencies, RowScore, SegmentScores};
 use super::top_k::{TopK, first};
 use crate::query::cancel::IsOver;
+use crate::query::engine::TermTotals;
 use crate::query::view::scope::Scope;
 use crate::query::view::{RowId, View};
 
@@ -85,8 +86,9 @@ impl LexicalSearch<'_> {
         let mut segments =
             parallel::map(n_segments, n_rows, min_parallel_rows, |s| InSegment::new(view, s, terms));
 
+        let whole = whole_counts(view, terms);
         let idf = (0..terms.len())
-            .map(|t| max_df(&segments, t) as f32)
+            .map(|t| whole.as_ref().map_or_else(|| max_df(&segments, t), |whole| most(&whole[t].rows)) as f32)
             .map(|df| if df == 0.0 { 0.0 } else { idf(n_rows as f32, df) });
         let idf: Vec<f32> = idf.collect();
         let total: f32 =
@@ -118,8 +120,13 @@ impl LexicalSearch<'_> {
             });
 
             // The document frequencies of files need all segments.
-            let n_files: Vec<usize> = (0..block.len())
-                .map(|t| segments.iter().map(|segment| segment.scores.tf_of_docs[t].len()).sum())
+            let n_files: Vec<usize> = block
+                .iter()
+                .enumerate()
+                .map(|(t, term)| match &whole {
+                    Some(whole) => whole[usize::from(term.number)].files as usize,
+                    None => segments.iter().map(|segment| segment.scores.tf_of_docs[t].len()).sum(),
+                })
                 .collect();
             parallel::for_each(&mut segments, n_rows, min_parallel_rows, |s, segment| {
                 self.score_files(s, block, &n_files, &mut segment.scores);
@@ -267,6 +274,18 @@ fn doc_key(view: &View, s: usize, ordinal: u32) -> DocKey {
     segment.key(&segment.docs()[ordinal as usize])
 }
 
+/// The counts of `terms` in everything that is searched, if `view` has only candidates of it.
+fn whole_counts(view: &View, terms: &[QueryTerm]) -> Option<Vec<TermTotals>> {
+    let whole = view.whole.as_ref()?;
+    let terms: Vec<&str> = terms.iter().map(|term| term.term.as_str()).collect();
+    Some(whole.counts(&terms))
+}
+
+/// The largest of the counts of a term by field.
+fn most(counts: &[u64; N_FIELDS]) -> u64 {
+    counts.iter().copied().max().unwrap_or(0)
+}
+
 /// The largest number of live rows that have term `t` in one field.
 fn max_df(segments: &[InSegment<'_>], t: usize) -> u64 {
     (0..N_FIELDS)
@@ -382,6 +401,18 @@ pub fn idf_of(view: &View, terms: &[QueryTerm]) -> Vec<f32> {
     let n_rows = view.snapshot.totals.n_rows.max(1) as f32;
     let mut df = vec![[0u64; N_FIELDS]; terms.len()];
 
+    if let Some(whole) = whole_counts(view, terms) {
+        df = whole.iter().map(|counts| counts.rows).collect();
+    } else {
+        count(view, terms, &mut df);
+    }
+
+    let largest = df.iter().map(|fields| most(fields) as f32);
+    largest.map(|df| if df == 0.0 { 0.0 } else { idf(n_rows, df) }).collect()
+}
+
+/// Counts the live rows of `view` that have each of `terms`, by field.
+fn count(view: &View, terms: &[QueryTerm], df: &mut [[u64; N_FIELDS]]) {
     for (segment, live) in view.reader.segments.iter().zip(view.live()) {
         let Some(postings) = segment.postings().filter(|_| live.n_live() > 0) else { continue };
         for (df, term) in df.iter_mut().zip(terms) {
@@ -391,9 +422,6 @@ pub fn idf_of(view: &View, terms: &[QueryTerm]) -> Vec<f32> {
             }
         }
     }
-
-    let most = df.iter().map(|fields| fields.iter().copied().max().unwrap_or(0) as f32);
-    most.map(|df| if df == 0.0 { 0.0 } else { idf(n_rows, df) }).collect()
 }
 
 /// Returns the inverse document frequency of a term that `df` of `n` documents have.

@@ -56,6 +56,11 @@ pub fn by_terms(view: &View, scope: &Scope, terms: &[QueryTerm]) -> PathMatches 
         }
     }
 
+    if let Some(whole) = &view.whole {
+        let terms: Vec<&str> = terms.iter().map(|term| term.term.as_str()).collect();
+        n_paths = whole.counts(&terms).iter().map(|counts| counts.paths as u32).collect();
+    }
+
     let n_all = view.snapshot.totals.n_paths.max(1) as f32;
     PathMatches {
         rows: best.docs().flat_map(|doc| first_rows(view, scope, doc)).collect(),
@@ -114,6 +119,10 @@ impl<'a> LiveEntries<'a> {
 
 /// Returns whether the path of an indexed file has `term`.
 pub fn is_in_any(view: &View, term: &str) -> bool {
+    if let Some(whole) = &view.whole {
+        return whole.counts(&[term])[0].paths > 0;
+    }
+
     let live = LiveEntries::new(view);
 
     view.reader.state.entries.iter().zip(&view.reader.entries).any(|(reference, entries)| {
@@ -131,15 +140,24 @@ pub fn is_in_any(view: &View, term: &str) -> bool {
 /// Returns the share of all paths that have `term`, 0–1. Unlike [`PathMatches::term_shares`], it counts paths
 /// that are skipped.
 pub fn share_with(view: &View, term: &str) -> f32 {
-    let live = LiveEntries::new(view);
-    let mut n = 0u32;
-    for (reference, entries) in view.reader.state.entries.iter().zip(&view.reader.entries) {
-        let Some(list) = entries.list(term) else { continue };
-        list.for_each(|local, _| n += u32::from(live.has(reference.entry_base + local)));
-    }
+    let n = match &view.whole {
+        Some(whole) => whole.counts(&[term])[0].paths,
+        None => n_with(view, term),
+    };
 
     let share = n as f32 / view.snapshot.totals.n_paths.max(1) as f32;
     share.min(1.0)
+}
+
+/// Counts the live paths that have `term`.
+fn n_with(view: &View, term: &str) -> u64 {
+    let live = LiveEntries::new(view);
+    let mut n = 0u64;
+    for (reference, entries) in view.reader.state.entries.iter().zip(&view.reader.entries) {
+        let Some(list) = entries.list(term) else { continue };
+        list.for_each(|local, _| n += u64::from(live.has(reference.entry_base + local)));
+    }
+    n
 }
 
 /// Returns rows of the files that `mentions` name best, ties by path: the first rows, and those at the lines

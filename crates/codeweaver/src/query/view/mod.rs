@@ -3,6 +3,7 @@
 //! * [`open`]: from a [`ViewRequest`](super::request::ViewRequest) to a view.
 //! * `members`: the rows and entries of a view. `limits`: those that the reader of a catalogue may see.
 //! * [`scope`]: the rows of a view that pass the filters of a request.
+//! * [`whole`], `of_engine`: views of the candidates that an engine has found.
 //! * `warnings`: sentences about the revision that is shown.
 //! * [`freshness`]: the age of the index, and the update of an index that is behind.
 
@@ -10,10 +11,12 @@ pub mod blob_cache;
 pub mod freshness;
 mod limits;
 pub(super) mod members;
+mod of_engine;
 pub mod open;
 mod parts;
 pub mod scope;
 pub(super) mod warnings;
+pub mod whole;
 
 use std::sync::{Arc, Mutex};
 
@@ -38,8 +41,10 @@ use crate::query::response::RepoPath;
 use blob_cache::BlobCache;
 use members::Members;
 use scope::{Scope, passes_path};
+use whole::WholeCounts;
 
 pub use super::response::{Freshness, MatchState};
+pub use parts::Parts;
 
 /// A chunk of a view: a row of one of its segments.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
@@ -86,6 +91,8 @@ pub struct View {
     pub catalogue: Arc<git::Members>,
     /// The members of a catalogue that this tree has an older commit of.
     pub behind: Behind,
+    /// Counts of everything that is searched, if the view has only candidates of it.
+    pub whole: Option<Arc<WholeCounts>>,
     members: Arc<Members>,
     /// The files that come from the working tree.
     worktree: OverlaidFiles,
@@ -107,7 +114,10 @@ impl View {
 
     /// The share of the repository's source files in the part that `path` is in, see [`parts::Parts::share`].
     pub fn part_share(&self, path: &[u8]) -> f32 {
-        self.members.parts(&self.reader, &self.snapshot.entries).share(path)
+        match &self.whole {
+            Some(whole) => whole.parts.share(path),
+            None => self.members.parts(&self.reader, &self.snapshot.entries).share(path),
+        }
     }
 
     /// The rows that pass `filters`.

@@ -571,6 +571,7 @@ impl<'a> Builder<'a> {
 
         View {
             catalogue: catalogue.unwrap_or_default(),
+            whole: None,
             members: source.cache.members.get(&reader, &snapshot.entries),
             blobs: source.cache.blobs.clone(),
             freshness: match is_applied || !worktree.pending.is_empty() {

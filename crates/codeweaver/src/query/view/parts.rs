@@ -58,6 +58,18 @@ impl Parts {
         parts
     }
 
+    /// The parts with these numbers of source files.
+    pub fn from_counts(counts: &[(Vec<u8>, u32)]) -> Parts {
+        let mut parts = Parts::default();
+        counts.iter().for_each(|(part, n)| parts.add(part, *n));
+        parts
+    }
+
+    /// The number of source files of each part, by the beginning of its paths.
+    pub fn counts(&self) -> impl Iterator<Item = (&[u8], u32)> {
+        self.n_files.iter().map(|(part, n)| (&**part, *n))
+    }
+
     /// Adds `n` source files to a part.
     fn add(&mut self, part: &[u8], n: u32) {
         if n == 0 {
