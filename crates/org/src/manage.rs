@@ -1,0 +1,251 @@
+//! Everything that changes an index besides pushes.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::error::OrgError;
+use super::http::{Method, checked};
+use super::members::{OrgMember, PushState};
+use super::org::Org;
+use super::schema::{self, Kind, Layout};
+
+pub use super::members::{Numbers, OrgMember as Repository, PushState as RepositoryState};
+
+/// Time between two looks at a task of the engine.
+const POLL: Duration = Duration::from_millis(200);
+/// Number of files that leave a repository at once.
+const PAGE: usize = 500;
+/// Number of times that documents which changed meanwhile are looked at again.
+const MAX_ROUNDS: usize = 20;
+
+/// The state of an index.
+#[derive(Debug, Clone, serde::Serialize)]
+pub struct OrgStatus {
+    /// `green`, `yellow` or `red`, in the engine's words: all copies, all shards, or not all shards.
+    pub health: String,
+    /// Number of nodes.
+    pub nodes: u64,
+    /// Number of rows and of files, dead ones included.
+    pub rows: u64,
+    /// See `rows`.
+    pub files: u64,
+    /// Bytes on the disks of all nodes.
+    pub bytes: u64,
+    /// Whether the texts of files are kept.
+    pub texts: bool,
+    /// The repositories.
+    pub repositories: Vec<OrgMember>,
+}
+
+impl Org {
+    /// The state of the index.
+    ///
+    /// # Errors
+    /// Those of the connection.
+    pub fn status(&self) -> Result<OrgStatus, OrgError> {
+        let indices = Kind::ALL.map(|kind| self.alias(kind)).join(",");
+        let health = self.connection.ask(Method::Get, &format!("_cluster/health/{indices}"), None)?;
+        let stats = self.connection.ask(Method::Get, &format!("{indices}/_stats/docs,store"), None)?;
+
+        let of = |kind: Kind, what: &str| -> u64 {
+            let start = format!("{}-", self.alias(kind));
+            let indices = stats["indices"].as_object().into_iter().flatten();
+            let own = indices.filter(|(name, _)| name.starts_with(&start));
+            own.filter_map(|(_, index)| index.pointer(what)?.as_u64()).sum()
+        };
+        Ok(OrgStatus {
+            health: health["status"].as_str().unwrap_or("unknown").to_owned(),
+            nodes: health["number_of_nodes"].as_u64().unwrap_or(0),
+            rows: of(Kind::Rows, "/primaries/docs/count"),
+            files: of(Kind::Files, "/primaries/docs/count"),
+            bytes: Kind::ALL.iter().map(|kind| of(*kind, "/total/store/size_in_bytes")).sum(),
+            texts: self.meta.texts,
+            repositories: self.members()?,
+        })
+    }
+
+    /// Removes a repository. Its rows stay until they are collected.
+    ///
+    /// # Errors
+    /// [`OrgError::NoMember`], and those of the connection.
+    pub fn remove(&self, name: &str) -> Result<usize, OrgError> {
+        let Some((member, version)) = self.member(name)? else {
+            return Err(OrgError::NoMember { member: name.to_owned() });
+        };
+        // A push that runs loses its lease.
+        let removing = OrgMember { state: PushState::Removing, beat: member.beat + 1, ..member };
+        if self.put_member(&removing, Some(version))?.is_none() {
+            return Err(OrgError::Busy { member: name.to_owned() });
+        }
+
+        self.refresh()?;
+        let mut ids = Vec::new();
+        self.scan_files(&json!({ "term": { "repo": name } }), &["file"], |source| {
+            ids.extend(source["file"].as_str().map(str::to_owned));
+            Ok(())
+        })?;
+
+        self.take_out(name, &ids, &mut || Ok(()))?;
+        self.refresh()?;
+        self.delete_member(name)?;
+        Ok(ids.len())
+    }
+
+    /// Takes a repository out of the documents of files. `beat` is called now and then.
+    pub(super) fn take_out(
+        &self,
+        name: &str,
+        files: &[String],
+        beat: &mut dyn FnMut() -> Result<(), OrgError>,
+    ) -> Result<(), OrgError> {
+        if files.is_empty() {
+            return Ok(());
+        }
+        // Searches by which documents are updated see only what is refreshed.
+        self.refresh()?;
+
+        for ids in files.chunks(PAGE) {
+            for kind in [Kind::Rows, Kind::Files] {
+                let body = json!({
+                    "query": { "bool": { "filter": [{ "terms": { "file": ids } }, { "term": { "repo": name } }] } },
+                    "script": { "id": self.script(), "params": self.place_params(name, json!([]), kind) },
+                });
+                self.repeat_until_whole(&format!("{}/_update_by_query", self.alias(kind)), &body)?;
+            }
+            beat()?;
+        }
+        Ok(())
+    }
+
+    /// Deletes documents that no repository has. Returns the numbers of rows and of files.
+    ///
+    /// # Errors
+    /// Those of the connection.
+    pub fn collect(&self) -> Result<(u64, u64), OrgError> {
+        self.refresh()?;
+        let body = json!({ "query": { "bool": { "must_not": { "exists": { "field": "repo" } } } } });
+        // Files first: a push takes rows for complete whose file is there.
+        let files = self.task(&format!("{}/_delete_by_query", self.alias(Kind::Files)), &body)?;
+        let rows = self.task(&format!("{}/_delete_by_query", self.alias(Kind::Rows)), &body)?;
+        self.refresh()?;
+        let deleted = |answer: &Value| answer["deleted"].as_u64().unwrap_or(0);
+        Ok((deleted(&rows), deleted(&files)))
+    }
+
+    /// Copies the index into a new one with the present fields and `layout`, and switches. Searches are
+    /// answered all the time; pushes wait at the end.
+    ///
+    /// # Errors
+    /// Those of the connection. The old index stays in use until the new one is whole.
+    pub fn reindex(&self, layout: Layout) -> Result<(), OrgError> {
+        for kind in Kind::ALL {
+            self.reindex_one(kind, layout)?;
+        }
+        Ok(())
+    }
+
+    fn reindex_one(&self, kind: Kind, layout: Layout) -> Result<(), OrgError> {
+        let prefix = &self.address().prefix;
+        let old = self.index_of(kind)?;
+        let generation: u64 = old.rsplit('-').next().and_then(|n| n.parse().ok()).unwrap_or(0);
+        let new = kind.index(prefix, generation + 1);
+
+        // What an earlier attempt has left is begun anew.
+        self.connection.send(Method::Delete, &new, None)?;
+        self.connection.ask(Method::Put, &new, Some(&schema::definition(kind, &self.meta, layout)))?;
+
+        // Versions are kept, so a second copy takes only what has changed since the first.
+        let copy = json!({
+            "conflicts": "proceed",
+            "source": { "index": old, "size": 1000 },
+            "dest": { "index": new, "version_type": "external" },
+        });
+        let copied = self.task("_reindex", &copy).and_then(|_| {
+            self.refresh()?;
+            self.connection.ask(Method::Put, &format!("{old}/_block/write"), None)?;
+            self.connection.ask(Method::Post, &format!("{old}/_refresh"), None)?;
+            self.task("_reindex", &copy)?;
+            self.connection.ask(Method::Post, &format!("{new}/_refresh"), None)?;
+            self.check_copy(&old, &new)
+        });
+
+        if let Err(error) = copied {
+            let unblock = json!({ "index.blocks.write": null });
+            self.connection.ask(Method::Put, &format!("{old}/_settings"), Some(&unblock))?;
+            return Err(error);
+        }
+
+        let alias = self.alias(kind);
+        let switch = json!({ "actions": [
+            { "remove": { "index": old, "alias": alias } },
+            { "add": { "index": new, "alias": alias, "is_write_index": true } },
+        ] });
+        self.connection.ask(Method::Post, "_aliases", Some(&switch))?;
+        self.connection.ask(Method::Delete, &old, None).map(drop)
+    }
+
+    /// Checks that a copy has as many documents as the original.
+    fn check_copy(&self, old: &str, new: &str) -> Result<(), OrgError> {
+        let count = |index: &str| -> Result<u64, OrgError> {
+            let answer = self.connection.ask(Method::Get, &format!("{index}/_count"), None)?;
+            super::org::all_shards(&answer)?;
+            Ok(answer["count"].as_u64().unwrap_or(0))
+        };
+
+        // Documents that were deleted meanwhile may be in the copy: nobody finds them.
+        let (n_old, n_new) = (count(old)?, count(new)?);
+        match n_old <= n_new {
+            true => Ok(()),
+            false => Err(OrgError::Degraded { why: format!("{n_new} of {n_old} documents were copied") }),
+        }
+    }
+
+    /// The index behind an alias.
+    fn index_of(&self, kind: Kind) -> Result<String, OrgError> {
+        let answer = self.connection.ask(Method::Get, &format!("_alias/{}", self.alias(kind)), None)?;
+        let name = answer.as_object().and_then(|indices| indices.keys().next().cloned());
+        name.ok_or_else(|| OrgError::Answer { status: 200, why: "an alias has no index".to_owned() })
+    }
+
+    /// Runs a task that changes documents until none has met another change.
+    fn repeat_until_whole(&self, path: &str, body: &Value) -> Result<(), OrgError> {
+        for _ in 0..MAX_ROUNDS {
+            let answer = self.task(path, body)?;
+            if answer["version_conflicts"].as_u64().unwrap_or(0) == 0 {
+                return Ok(());
+            }
+            self.refresh()?;
+        }
+        Err(OrgError::Degraded { why: "documents change again and again".to_owned() })
+    }
+
+    /// Runs a task of the engine and waits for its end. Conflicts are counted and do not stop it.
+    fn task(&self, path: &str, body: &Value) -> Result<Value, OrgError> {
+        let conflicts = if path == "_reindex" { "" } else { "&conflicts=proceed" };
+        let path = format!("{path}?wait_for_completion=false{conflicts}");
+        let started = self.connection.ask(Method::Post, &path, Some(body))?;
+        let Some(task) = started["task"].as_str() else {
+            return Err(OrgError::Answer { status: 200, why: "a task has no name".to_owned() });
+        };
+
+        loop {
+            let answer = checked(self.connection.send(Method::Get, &format!("_tasks/{task}"), None)?)?;
+            if answer["completed"] == json!(true) {
+                if answer["error"].is_object() {
+                    return Err(super::http::error_of(500, &answer["error"]));
+                }
+                let response = &answer["response"];
+                let failure = response["failures"].as_array().and_then(|failures| failures.first());
+                return match failure {
+                    Some(failure) => Err(super::http::error_of(
+                        failure["status"].as_u64().unwrap_or(500) as u16,
+                        &failure["cause"],
+                    )),
+                    None => Ok(response.clone()),
+                };
+            }
+            std::thread::sleep(POLL);
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! An opened index.
+
+use serde_json::{Value, json};
+
+use super::address::Address;
+use super::error::OrgError;
+use super::http::{Connection, Method, PATIENT, QUICK, checked};
+use super::schema::{self, Kind, Layout, Meta};
+
+/// An index of an organisation.
+pub struct Org {
+    pub(super) connection: Connection,
+    /// What its rows have in common.
+    pub meta: Meta,
+}
+
+impl std::fmt::Debug for Org {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Org({})", self.connection.address)
+    }
+}
+
+impl Org {
+    /// Opens an index to change it: waits for an engine that is busy.
+    ///
+    /// # Errors
+    /// [`OrgError::Missing`], [`OrgError::Unfit`] for another version, and those of the connection.
+    pub fn open(address: Address) -> Result<Org, OrgError> {
+        Org::open_with(Connection::new(address, PATIENT))
+    }
+
+    /// As [`Self::open`], for requests that somebody waits for.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn open_to_search(address: Address) -> Result<Org, OrgError> {
+        Org::open_with(Connection::new(address, QUICK))
+    }
+
+    fn open_with(connection: Connection) -> Result<Org, OrgError> {
+        let Address { url, prefix, .. } = &connection.address;
+        let alias = Kind::Rows.alias(prefix);
+
+        let answer = connection.send(Method::Get, &format!("{alias}/_mapping"), None)?;
+        if answer.status == 404 {
+            return Err(OrgError::Missing { url: url.clone(), prefix: prefix.clone() });
+        }
+        let mappings = checked(answer)?;
+
+        // Behind the alias is one index.
+        let meta = mappings.as_object().and_then(|indices| indices.values().next());
+        let meta = meta.map(|index| index["mappings"]["_meta"].clone()).unwrap_or_default();
+        let unfit = |why: String| OrgError::Unfit { prefix: prefix.clone(), why };
+        let meta: Meta = serde_json::from_value(meta)
+            .map_err(|error| unfit(format!("its description cannot be read: {error}")))?;
+
+        let wanted = Meta::new(&meta.space, meta.dim, meta.texts);
+        if meta != wanted {
+            let (found, own) = ((meta.version, meta.terms), (wanted.version, wanted.terms));
+            return Err(unfit(format!("it has version {found:?}, this program reads {own:?}")));
+        }
+        Ok(Org { connection, meta })
+    }
+
+    /// Creates an index.
+    ///
+    /// # Errors
+    /// [`OrgError::Exists`], and those of the connection.
+    pub fn create(address: Address, meta: Meta, layout: Layout) -> Result<Org, OrgError> {
+        let connection = Connection::new(address, PATIENT);
+        let prefix = &connection.address.prefix;
+
+        for kind in Kind::ALL {
+            let mut definition = schema::definition(kind, &meta, layout);
+            definition["aliases"] = json!({ kind.alias(prefix): { "is_write_index": true } });
+            let body = definition.to_string();
+            let answer = connection.send(Method::Put, &kind.index(prefix, 1), Some(body.as_bytes()))?;
+
+            if answer.body["error"]["type"] == "resource_already_exists_exception" {
+                return Err(OrgError::Exists { prefix: prefix.clone() });
+            }
+            checked(answer)?;
+        }
+
+        let org = Org { connection, meta };
+        let script = json!({ "script": { "lang": "painless", "source": schema::PLACE } });
+        org.connection.ask(Method::Put, &format!("_scripts/{}", org.script()), Some(&script))?;
+        Ok(org)
+    }
+
+    /// The name of the script that sets places.
+    pub(super) fn script(&self) -> String {
+        format!("{}-place-{}", self.connection.address.prefix, schema::VERSION)
+    }
+
+    /// Where it is.
+    pub fn address(&self) -> &Address {
+        &self.connection.address
+    }
+
+    /// Number of bytes that were sent so far.
+    pub fn n_sent(&self) -> u64 {
+        self.connection.n_sent()
+    }
+
+    /// Checks that its vectors are of the model `space`.
+    ///
+    /// # Errors
+    /// [`OrgError::Unfit`].
+    pub fn check_space(&self, space: &str) -> Result<(), OrgError> {
+        if self.meta.space == space {
+            return Ok(());
+        }
+        Err(OrgError::Unfit {
+            prefix: self.connection.address.prefix.clone(),
+            why: "its vectors are of another model than that of the settings".to_owned(),
+        })
+    }
+
+    pub(super) fn alias(&self, kind: Kind) -> String {
+        kind.alias(&self.connection.address.prefix)
+    }
+
+    /// Makes everything that was sent visible to searches.
+    pub(super) fn refresh(&self) -> Result<(), OrgError> {
+        let indices = Kind::ALL.map(|kind| self.alias(kind)).join(",");
+        let answer = self.connection.ask(Method::Post, &format!("{indices}/_refresh"), None)?;
+        all_shards(&answer)
+    }
+}
+
+/// Checks that no shard failed.
+pub(super) fn all_shards(answer: &Value) -> Result<(), OrgError> {
+    let n_failed = answer["_shards"]["failed"].as_u64().unwrap_or(0);
+    match n_failed {
+        0 => Ok(()),
+        n => Err(OrgError::Degraded { why: format!("{n} shards failed") }),
+    }
+}

@@ -1,0 +1,737 @@
+//! Push: from the local index to the engine.
+//!
+//! Only documents that the engine lacks are sent, and of the others only the places that have changed. Rows
+//! are sent before their files, so a file that is there has all its rows. A push holds a lease on the
+//! document of its repository; one that was killed is resumed by the next, which compares everything.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+use roaring::RoaringBitmap;
+use rustc_hash::{FxHashMap, FxHashSet};
+use serde_json::{Value, json};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+use codeweaver_base::random;
+use codeweaver_base::sync;
+use codeweaver_git::BlobReader;
+use codeweaver_store::postings::N_FIELDS;
+use codeweaver_store::rows::{RowMeta, chunk_id};
+use codeweaver_store::time;
+use codeweaver_text as text;
+
+use super::bulk::{Change, Places};
+use super::error::OrgError;
+use super::http::Method;
+use super::local::{Files, Local, LocalFile, LocalMember, docs_of, read_blob};
+use super::members::{OrgMember, PushState, Version};
+use super::org::Org;
+use super::record::{Counts, Doc, Record, compressed};
+use super::schema::{Kind, LENGTH_FIELDS, TERM_FIELDS, TEST_FLAG, file_id, row_id};
+
+/// Number of rows that one thread prepares and sends at once.
+const BATCH_ROWS: usize = 400;
+/// Number of documents that are looked up at once.
+const LOOK_UP: usize = 2_000;
+/// Maximum number of times that one term of a field is written. BM25 saturates far below.
+const MAX_FREQUENCY: u32 = 255;
+/// Time between two signs of life of a push.
+const BEAT: Duration = Duration::from_secs(1);
+/// Time between two looks at the lease of another push.
+const POLL: Duration = Duration::from_millis(250);
+
+/// How a push proceeds.
+#[derive(Debug, Clone)]
+pub struct PushOptions {
+    /// Whether the repository is compared as a whole even if nothing seems to have changed.
+    pub all: bool,
+    /// The time without a sign of life after which another push counts as dead. Measured here, so clocks need
+    /// not agree.
+    pub stall: Duration,
+    /// The time to wait for another push.
+    pub patience: Duration,
+    /// Number of threads that prepare and send.
+    pub threads: usize,
+}
+
+impl Default for PushOptions {
+    fn default() -> PushOptions {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        PushOptions {
+            all: false,
+            stall: Duration::from_secs(15),
+            patience: Duration::from_secs(120),
+            // One more than cores, as each waits for the engine now and then.
+            threads: cores + 1,
+        }
+    }
+}
+
+/// What a push did for one repository.
+#[derive(Debug, Clone, Default, serde::Serialize)]
+pub struct PushReport {
+    /// The name of the repository.
+    pub name: String,
+    /// The commit that is there now.
+    pub commit: Option<String>,
+    /// Number of its files.
+    pub files: u64,
+    /// Files and rows that were sent.
+    pub sent_files: usize,
+    /// See `sent_files`.
+    pub sent_rows: usize,
+    /// Files that were there and are in other places now.
+    pub placed_files: usize,
+    /// Files that are no longer in the repository.
+    pub removed_files: usize,
+    /// Files whose blobs are not in this clone.
+    pub missing_blobs: usize,
+    /// Bytes of all requests.
+    pub sent_bytes: u64,
+    /// Whether an earlier push was interrupted and everything was compared.
+    pub resumed: bool,
+}
+
+/// Pushes all repositories of `local`. `told` is called for each that is done.
+///
+/// # Errors
+/// [`OrgError::Busy`] if another process pushes one of them; those of the connection.
+pub fn push(
+    org: &Org,
+    local: &Local<'_>,
+    options: &PushOptions,
+    told: &dyn Fn(&PushReport),
+) -> Result<Vec<PushReport>, OrgError> {
+    org.check_space(&local.codebase.vector_space)?;
+    let mut reports = Vec::with_capacity(local.members.len());
+
+    for member in &local.members {
+        let report = Push { org, local, member, options }.run()?;
+        told(&report);
+        reports.push(report);
+    }
+    Ok(reports)
+}
+
+/// The push of one repository.
+struct Push<'a> {
+    org: &'a Org,
+    local: &'a Local<'a>,
+    member: &'a LocalMember,
+    options: &'a PushOptions,
+}
+
+/// The right to change a repository.
+struct Lease<'a> {
+    org: &'a Org,
+    held: Mutex<(OrgMember, Version, Instant)>,
+}
+
+/// The files of a repository whose documents are to be changed.
+#[derive(Default)]
+struct Changes {
+    /// Files with other places than the engine has.
+    put: Files,
+    /// Names of files that are gone.
+    removed: BTreeSet<String>,
+}
+
+impl Push<'_> {
+    fn run(&self) -> Result<PushReport, OrgError> {
+        let Push { org, local, member, options } = *self;
+        let n_sent_before = org.n_sent();
+        let settings = &local.codebase.settings_fingerprint;
+        let known = org.member(&member.name)?;
+
+        if let Some((known, version)) = &known
+            && known.state == PushState::Complete
+            && known.tree == member.tree
+            && known.settings == *settings
+            && !options.all
+        {
+            self.rename(known, *version)?;
+            return Ok(PushReport { files: known.files, ..self.report(n_sent_before) });
+        }
+
+        let (lease, before) = Lease::take(org, &member.name, options)?;
+        // A push that has not ended may have left anything behind.
+        let before = before.filter(|before| before.state == PushState::Complete);
+        let changes = match &before {
+            Some(before) if !options.all => self.changes_since(before)?,
+            _ => None,
+        };
+        let resumed = known.is_some() && before.is_none();
+        let changes = match changes {
+            Some(changes) => changes,
+            None => self.changes_by_comparison()?,
+        };
+
+        let mut report = self.report(n_sent_before);
+        report.resumed = resumed;
+        self.send(&changes, &lease, &mut report)?;
+        self.remove(&changes, &lease, &mut report)?;
+        // Everything is found before the repository counts as complete.
+        org.refresh()?;
+
+        let numbers = local.numbers(member);
+        report.files = numbers.totals.n_paths;
+        lease.finish(OrgMember {
+            commit: member.commit.clone(),
+            tree: member.tree.clone(),
+            root: local.root.clone(),
+            reference: member.reference.clone(),
+            settings: settings.clone(),
+            state: PushState::Complete,
+            pushed: time::now(),
+            files: report.files,
+            numbers,
+            ..OrgMember::new(&member.name)
+        })?;
+        report.sent_bytes = org.n_sent() - n_sent_before;
+        Ok(report)
+    }
+
+    fn report(&self, n_sent_before: u64) -> PushReport {
+        PushReport {
+            name: self.member.name.clone(),
+            commit: self.member.commit.clone(),
+            sent_bytes: self.org.n_sent() - n_sent_before,
+            ..PushReport::default()
+        }
+    }
+
+    /// Records the commit of a repository whose tree is there.
+    fn rename(&self, known: &OrgMember, version: Version) -> Result<(), OrgError> {
+        let LocalMember { commit, reference, .. } = self.member;
+        if known.commit == *commit && known.reference == *reference {
+            return Ok(());
+        }
+
+        let renamed = OrgMember {
+            commit: commit.clone(),
+            reference: reference.clone(),
+            pushed: time::now(),
+            ..known.clone()
+        };
+        // If another process was faster, it has recorded a commit too.
+        self.org.put_member(&renamed, Some(version)).map(drop)
+    }
+
+    /// The changes since the push that `before` records; `None` if the index of its tree is no longer here.
+    fn changes_since(&self, before: &OrgMember) -> Result<Option<Changes>, OrgError> {
+        let Push { local, member, .. } = *self;
+        let Some(old) = local.earlier(&before.root, &before.settings)? else { return Ok(None) };
+
+        let new = &local.snapshot.entries;
+        let (gone, come) = (&old.entries - new, new - &old.entries);
+        let mut docs: FxHashSet<u32> = FxHashSet::default();
+        for entries in [&gone, &come] {
+            docs.extend(local.reader.live_entries(entries).map(|(_, record, _)| record.doc));
+        }
+
+        let of_docs = |live: &RoaringBitmap| -> RoaringBitmap {
+            let entries = local.reader.live_entries(live);
+            entries.filter(|(_, record, _)| docs.contains(&record.doc)).map(|(id, ..)| id).collect()
+        };
+        let (before, now) = (local.files(member, &of_docs(&old.entries)), local.files(member, &of_docs(new)));
+        let there = |id: &str| before.get(id).map(|file| file.to_json(&member.name, true));
+        Ok(Some(compared(now, there, before.keys(), &member.name)))
+    }
+
+    /// The changes against everything that the engine has.
+    fn changes_by_comparison(&self) -> Result<Changes, OrgError> {
+        let Push { org, local, member, .. } = *self;
+        let mut there: BTreeMap<String, Value> = BTreeMap::new();
+
+        org.refresh()?;
+        let query = json!({ "term": { "repo": member.name } });
+        org.scan_files(&query, &["file", "at"], |source| {
+            let places = source["at"].as_array().map(Vec::as_slice).unwrap_or_default();
+            let own: Value =
+                places.iter().filter(|place| place["r"] == member.name.as_str()).cloned().collect();
+            if let Some(id) = source["file"].as_str() {
+                there.insert(id.to_owned(), own);
+            }
+            Ok(())
+        })?;
+
+        let now = local.files(member, &local.snapshot.entries);
+        Ok(compared(now, |id| there.get(id).cloned(), there.keys(), &member.name))
+    }
+
+    /// Sends the files with changed places: whole, or only the places of those that are there.
+    fn send(&self, changes: &Changes, lease: &Lease<'_>, report: &mut PushReport) -> Result<(), OrgError> {
+        // By name, since another repository may have the same content.
+        let there = self.look_up(&changes.put)?;
+        let mut placed = Vec::new();
+        let mut new: Vec<(&String, &LocalFile)> = Vec::new();
+        for (id, file) in &changes.put {
+            if there.contains(id) { placed.push((id, file)) } else { new.push((id, file)) }
+        }
+
+        for batch in placed.chunks(BATCH_ROWS / 8) {
+            let files: Vec<(String, u32)> =
+                batch.iter().map(|(id, file)| ((*id).clone(), file.doc)).collect();
+            let missing = self.place(&files, changes)?;
+            report.placed_files += batch.len() - missing.len();
+            // Collected meanwhile.
+            new.extend(batch.iter().filter(|(id, _)| missing.contains(*id)));
+            lease.beat()?;
+        }
+        self.send_new(&new, changes, lease, report)
+    }
+
+    /// Returns which of `files` the engine has.
+    fn look_up(&self, files: &Files) -> Result<FxHashSet<String>, OrgError> {
+        let path = format!("{}/_mget?_source=false", self.org.alias(Kind::Files));
+        let ids: Vec<&String> = files.keys().collect();
+        let mut there = FxHashSet::default();
+
+        for ids in ids.chunks(LOOK_UP) {
+            let answer = self.org.connection.ask(Method::Post, &path, Some(&json!({ "ids": ids })))?;
+            for doc in answer["docs"].as_array().map(Vec::as_slice).unwrap_or_default() {
+                if doc["error"].is_object() {
+                    return Err(super::http::error_of(503, &doc["error"]));
+                }
+                if doc["found"] == json!(true)
+                    && let Some(id) = doc["_id"].as_str()
+                {
+                    there.insert(id.to_owned());
+                }
+            }
+        }
+        Ok(there)
+    }
+
+    /// Sets the places of documents that are there, of files with their local docs. Returns the names of
+    /// files that are not there.
+    fn place(&self, files: &[(String, u32)], changes: &Changes) -> Result<BTreeSet<String>, OrgError> {
+        let name = &self.member.name;
+        let places_of = |id: &str| changes.put.get(id).map_or(json!([]), |file| file.to_json(name, true));
+        let places = Places { repo: name, of: &places_of };
+
+        let mut rows = Vec::new();
+        for (id, doc) in files {
+            for row in self.rows_of(*doc) {
+                rows.push((id.clone(), Change::Place { kind: Kind::Rows, id: row }));
+            }
+        }
+        let mut missing: BTreeSet<String> =
+            self.org.apply(rows, &places)?.into_iter().map(|(file, _)| file).collect();
+
+        // A file is sent again as a whole if a row of it is gone.
+        let whole = files.iter().filter(|(id, _)| !missing.contains(id));
+        let whole = whole.map(|(id, _)| (id.clone(), Change::Place { kind: Kind::Files, id: id.clone() }));
+        missing.extend(self.org.apply(whole.collect(), &places)?.into_iter().map(|(file, _)| file));
+        Ok(missing)
+    }
+
+    /// The names of the documents of the rows of a local doc.
+    fn rows_of(&self, doc: u32) -> Vec<String> {
+        let Some((s, ordinal)) = self.local.reader.locate_doc(doc) else { return Vec::new() };
+        let segment = &self.local.reader.segments[s];
+        let Some(key) = self.local.key_of(doc) else { return Vec::new() };
+
+        let rows = segment.doc_rows(ordinal).filter_map(|row| segment.rows().get(row as usize));
+        rows.map(|row| row_id(&chunk_id(&key, &(row.start_byte..row.end_byte)))).collect()
+    }
+
+    /// Sends files that the engine does not have, on several threads.
+    fn send_new(
+        &self,
+        new: &[(&String, &LocalFile)],
+        changes: &Changes,
+        lease: &Lease<'_>,
+        report: &mut PushReport,
+    ) -> Result<(), OrgError> {
+        if new.is_empty() {
+            return Ok(());
+        }
+        self.local.find_blobs()?;
+
+        // A shard is decoded once, for all of its files.
+        let mut by_segment: BTreeMap<usize, FxHashSet<u32>> = BTreeMap::new();
+        for (_, file) in new {
+            if let Some((segment, ordinal)) = self.local.reader.locate_doc(file.doc) {
+                by_segment.entry(segment).or_default().insert(ordinal);
+            }
+        }
+
+        for (segment, ordinals) in by_segment {
+            let docs = docs_of(self.local.shard(segment)?).zip(0u32..);
+            let docs = docs.filter(|(_, ordinal)| ordinals.contains(ordinal)).map(|(doc, _)| doc);
+            let batches = batches(docs);
+            let sent = self.send_batches(&batches, changes, lease)?;
+            report.sent_files += sent.files;
+            report.sent_rows += sent.rows;
+            report.missing_blobs += sent.missing;
+        }
+        Ok(())
+    }
+
+    /// Sends batches of docs, each by one thread.
+    fn send_batches(
+        &self,
+        batches: &[Vec<Doc>],
+        changes: &Changes,
+        lease: &Lease<'_>,
+    ) -> Result<Sent, OrgError> {
+        let (next, is_over) = (AtomicUsize::new(0), AtomicBool::new(false));
+        let total = Mutex::new(Sent::default());
+        let failure: Mutex<Option<OrgError>> = Mutex::new(None);
+
+        std::thread::scope(|scope| {
+            for _ in 0..self.options.threads.clamp(1, batches.len().max(1)) {
+                scope.spawn(|| {
+                    let mut blobs = self.local.codebase.repo.blobs();
+                    while !is_over.load(Relaxed)
+                        && let Some(batch) = batches.get(next.fetch_add(1, Relaxed))
+                    {
+                        let sent = self.send_batch(batch, changes, &mut blobs);
+                        match sent.and_then(|sent| lease.beat().map(|()| sent)) {
+                            Ok(sent) => sync::lock(&total).add(&sent),
+                            Err(error) => {
+                                is_over.store(true, Relaxed);
+                                sync::lock(&failure).get_or_insert(error);
+                            }
+                        }
+                    }
+                });
+            }
+        });
+
+        match failure.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner) {
+            Some(error) => Err(error),
+            None => Ok(total.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)),
+        }
+    }
+
+    /// Sends the rows of some docs, then their files.
+    fn send_batch(&self, batch: &[Doc], changes: &Changes, blobs: &mut BlobReader) -> Result<Sent, OrgError> {
+        let name = &self.member.name;
+        let places_of = |id: &str| changes.put.get(id).map_or(json!([]), |file| file.to_json(name, true));
+        let (mut rows, mut files) = (Vec::new(), Vec::new());
+        let mut sent = Sent::default();
+
+        for doc in batch {
+            let id = file_id(&doc.meta.key);
+            let Some(file) = changes.put.get(&id) else { continue };
+            let Some((text, bodies)) = read_blob(blobs, doc)? else {
+                sent.missing += 1;
+                continue;
+            };
+
+            let document = Document { org: self.org, name, id: &id, file, doc, bodies: &bodies };
+            sent.files += 1;
+            sent.rows += doc.rows.len();
+            for (at, row) in doc.rows.iter().enumerate() {
+                let source = document.row(at);
+                let row = row_id(&row.chunk_id);
+                rows.push((id.clone(), Change::Create { kind: Kind::Rows, id: row, source }));
+            }
+            let source = document.file(&text)?;
+            files.push((id.clone(), Change::Create { kind: Kind::Files, id: id.clone(), source }));
+        }
+
+        let places = Places { repo: name, of: &places_of };
+        for changes in [rows, files] {
+            // Rows before files: a file that is there has all its rows.
+            if let Some((file, _)) = self.org.apply(changes, &places)?.first() {
+                // Deleted between two requests of this batch; the next push sends it.
+                return Err(OrgError::Degraded { why: format!("{file} was collected while it was sent") });
+            }
+        }
+        Ok(sent)
+    }
+
+    /// Takes the repository out of the files that it no longer has.
+    fn remove(&self, changes: &Changes, lease: &Lease<'_>, report: &mut PushReport) -> Result<(), OrgError> {
+        let removed: Vec<&String> = changes.removed.iter().collect();
+        let by_id: FxHashMap<String, u32> = self.local_docs(&changes.removed);
+        let mut unknown = Vec::new();
+
+        for batch in removed.chunks(BATCH_ROWS / 8) {
+            let known: Vec<(String, u32)> =
+                batch.iter().filter_map(|id| Some(((*id).clone(), *by_id.get(*id)?))).collect();
+            // Documents that are gone need no change.
+            self.place(&known, &Changes::default())?;
+            unknown.extend(batch.iter().filter(|id| !by_id.contains_key(**id)).map(|id| (*id).clone()));
+            lease.beat()?;
+        }
+
+        self.org.take_out(&self.member.name, &unknown, &mut || lease.beat())?;
+        report.removed_files = removed.len();
+        Ok(())
+    }
+
+    /// The local docs of the files called `ids`, as far as they are still in the local store.
+    fn local_docs(&self, ids: &BTreeSet<String>) -> FxHashMap<String, u32> {
+        let mut docs = FxHashMap::default();
+        if ids.is_empty() {
+            return docs;
+        }
+
+        for doc in 0..self.local.reader.state.next_doc() {
+            if let Some(key) = self.local.key_of(doc) {
+                let id = file_id(&key);
+                if ids.contains(&id) {
+                    docs.insert(id, doc);
+                }
+            }
+        }
+        docs
+    }
+}
+
+/// Numbers of documents that were sent.
+#[derive(Default)]
+struct Sent {
+    files: usize,
+    rows: usize,
+    missing: usize,
+}
+
+impl Sent {
+    fn add(&mut self, other: &Sent) {
+        self.files += other.files;
+        self.rows += other.rows;
+        self.missing += other.missing;
+    }
+}
+
+/// The changes from `there` to `now`.
+fn compared<'a>(
+    now: Files,
+    there: impl Fn(&str) -> Option<Value>,
+    all_there: impl Iterator<Item = &'a String>,
+    name: &str,
+) -> Changes {
+    let removed = all_there.filter(|id| !now.contains_key(*id)).cloned().collect();
+    let put =
+        now.into_iter().filter(|(id, file)| there(id).as_ref() != Some(&file.to_json(name, true))).collect();
+    Changes { put, removed }
+}
+
+/// Docs in batches of about [`BATCH_ROWS`] rows.
+fn batches(docs: impl Iterator<Item = Doc>) -> Vec<Vec<Doc>> {
+    let mut batches: Vec<Vec<Doc>> = Vec::new();
+    let mut n_rows = BATCH_ROWS;
+
+    for doc in docs {
+        if n_rows >= BATCH_ROWS {
+            batches.push(Vec::new());
+            n_rows = 0;
+        }
+        n_rows += doc.rows.len();
+        if let Some(last) = batches.last_mut() {
+            last.push(doc);
+        }
+    }
+    batches
+}
+
+/// A file with its rows, as documents.
+struct Document<'a> {
+    org: &'a Org,
+    name: &'a str,
+    id: &'a str,
+    file: &'a LocalFile,
+    doc: &'a Doc,
+    bodies: &'a [Counts],
+}
+
+impl Document<'_> {
+    /// The document of a row.
+    fn row(&self, row: usize) -> Value {
+        let meta = &self.doc.rows[row];
+        let dim = self.doc.vectors.len() / self.doc.rows.len().max(1);
+        let mut source = self.places(false);
+        source["language"] = meta.language.as_str().into();
+        source["vector"] = json!(&self.doc.vectors[row * dim..][..dim]);
+
+        for (field, words) in TERM_FIELDS.iter().zip(self.terms(row)) {
+            source[*field] = joined(&words).into();
+        }
+        source
+    }
+
+    /// The document of the file.
+    fn file(&self, text: &[u8]) -> Result<Value, OrgError> {
+        let mut source = self.places(true);
+        let mut lengths = [0u64; N_FIELDS];
+        let mut all: Counts = Vec::new();
+        for row in 0..self.doc.rows.len() {
+            for (field, words) in self.terms(row).into_iter().enumerate() {
+                // A record of the local index has 16 bits for it.
+                let n: u64 = words.iter().map(|(_, n)| u64::from(*n)).sum();
+                lengths[field] += n.min(u64::from(u16::MAX));
+                all.extend(words);
+            }
+        }
+
+        source["language"] = self.doc.meta.language.as_str().into();
+        source["terms"] = joined(&merged(all)).into();
+        source["rows"] = self.doc.rows.len().into();
+        for (field, n) in LENGTH_FIELDS.iter().zip(lengths) {
+            source[*field] = n.into();
+        }
+
+        let record = Record::new(self.doc, self.bodies).encode(&self.doc.vectors);
+        let unwritable = |error: std::io::Error| OrgError::Local {
+            what: format!("{} is not pushed", self.id),
+            why: error.to_string(),
+        };
+        source["data"] = STANDARD.encode(record.map_err(unwritable)?).into();
+        if self.org.meta.texts {
+            source["text"] = STANDARD.encode(compressed(text).map_err(unwritable)?).into();
+        }
+        Ok(source)
+    }
+
+    /// The fields about places.
+    fn places(&self, words: bool) -> Value {
+        let at = self.file.to_json(self.name, words);
+        let paths: Vec<&str> = self.file.places.iter().map(|place| place.path.as_str()).collect();
+        let is_test = self.file.places.iter().all(|place| place.flags & TEST_FLAG != 0);
+
+        let mut source = json!({
+            "file": self.id, "repo": [self.name], "path": paths, "at": at, "test": is_test,
+        });
+        if words {
+            let terms = at.as_array().into_iter().flatten().filter_map(|place| place["t"].as_str());
+            source["path_terms"] = terms.collect::<Vec<_>>().join(" ").into();
+        }
+        source
+    }
+
+    /// The terms of a row by field.
+    fn terms(&self, row: usize) -> [Counts; N_FIELDS] {
+        let RowMeta { symbols, enclosing, .. } = &self.doc.rows[row];
+        [
+            self.bodies.get(row).cloned().unwrap_or_default(),
+            counted(symbols.iter().map(|symbol| symbol.name.as_str())),
+            counted(symbols.iter().map(|symbol| symbol.doc.as_str())),
+            counted(enclosing.iter().map(String::as_str)),
+        ]
+    }
+}
+
+/// The terms of some texts.
+fn counted<'t>(texts: impl Iterator<Item = &'t str>) -> Counts {
+    let mut counts = Counts::new();
+    texts.for_each(|text| text::visit_terms(text, |term, _| counts.push((term.to_owned(), 1))));
+    merged(counts)
+}
+
+/// Adds up the counts of equal terms.
+fn merged(mut counts: Counts) -> Counts {
+    counts.sort();
+    counts.dedup_by(|next, kept| {
+        let is_same = next.0 == kept.0;
+        if is_same {
+            kept.1 = kept.1.saturating_add(next.1);
+        }
+        is_same
+    });
+    counts
+}
+
+/// Terms as a text, each as often as it occurs.
+fn joined(counts: &[(String, u32)]) -> String {
+    let mut out = String::new();
+    for (term, n) in counts {
+        for _ in 0..(*n).min(MAX_FREQUENCY) {
+            if !out.is_empty() {
+                out.push(' ');
+            }
+            out.push_str(term);
+        }
+    }
+    out
+}
+
+impl<'a> Lease<'a> {
+    /// Takes the right to change the repository `name`. Returns it with the state that the repository had.
+    ///
+    /// # Errors
+    /// [`OrgError::Busy`] if another process works on it for longer than the patience of `options`.
+    pub fn take(
+        org: &'a Org,
+        name: &str,
+        options: &PushOptions,
+    ) -> Result<(Lease<'a>, Option<OrgMember>), OrgError> {
+        let started = Instant::now();
+        let mut last: Option<(String, u64, Instant)> = None;
+
+        loop {
+            let found = org.member(name)?;
+            let is_free = match &found {
+                Some((member, _)) if member.state != PushState::Complete && !member.writer.is_empty() => {
+                    let is_same = last
+                        .as_ref()
+                        .is_some_and(|(writer, beat, _)| *writer == member.writer && *beat == member.beat);
+                    if !is_same {
+                        last = Some((member.writer.clone(), member.beat, Instant::now()));
+                    }
+                    last.as_ref().is_some_and(|(.., since)| since.elapsed() >= options.stall)
+                }
+                _ => true,
+            };
+
+            // Also of a repository that is new: its document is created by one process only.
+            if is_free {
+                let (before, version) = found.map_or((None, None), |(it, version)| (Some(it), Some(version)));
+                let held = OrgMember {
+                    state: PushState::Pushing,
+                    writer: format!("{:016x}", random::bits64()),
+                    beat: 0,
+                    ..before.clone().unwrap_or_else(|| OrgMember::new(name))
+                };
+                // Otherwise another process was faster.
+                if let Some(version) = org.put_member(&held, version)? {
+                    let held = Mutex::new((held, version, Instant::now()));
+                    return Ok((Lease { org, held }, before));
+                }
+            }
+
+            if started.elapsed() >= options.patience {
+                return Err(OrgError::Busy { member: name.to_owned() });
+            }
+            std::thread::sleep(POLL);
+        }
+    }
+
+    /// Shows that this process works, once a second.
+    ///
+    /// # Errors
+    /// [`OrgError::Busy`] if another process has taken over.
+    pub fn beat(&self) -> Result<(), OrgError> {
+        let mut held = sync::lock(&self.held);
+        if held.2.elapsed() < BEAT {
+            return Ok(());
+        }
+
+        held.0.beat += 1;
+        held.1 = self.put(&held.0, held.1)?;
+        held.2 = Instant::now();
+        Ok(())
+    }
+
+    /// Writes the repository as it is now, which ends the lease.
+    ///
+    /// # Errors
+    /// As [`Self::beat`].
+    pub fn finish(self, member: OrgMember) -> Result<(), OrgError> {
+        let version = sync::lock(&self.held).1;
+        self.put(&member, version).map(drop)
+    }
+
+    fn put(&self, member: &OrgMember, over: Version) -> Result<Version, OrgError> {
+        let put = self.org.put_member(member, Some(over))?;
+        put.ok_or_else(|| OrgError::Busy { member: member.name.clone() })
+    }
+}

@@ -1,0 +1,295 @@
+//! Searches as the engine takes them: for candidates of a query, and for counts of terms.
+//!
+//! All searches of a query are sent in one `_msearch`, and each returns nothing but the names of files.
+
+use serde_json::{Value, json};
+
+use codeweaver::query::engine::{TermTotals, Wanted};
+use codeweaver::query::request::Filters;
+use codeweaver_chunk::LanguageId;
+use codeweaver_store::postings::N_FIELDS;
+use codeweaver_text as text;
+
+use super::schema::{Kind, TERM_FIELDS};
+
+/// Number of rows of each kind of evidence. Ranking takes 300 of the best; the others make up for the order of
+/// the engine, which knows the lengths of chunks only roughly.
+const LEXICAL_ROWS: usize = 450;
+const DENSE_ROWS: usize = 450;
+/// Number of files by all their words, and by the words of their paths. Ranking takes 64.
+const FILES: usize = 128;
+/// Number of rows that define a name, and that have all words of a query.
+const NAMED_ROWS: usize = 1_000;
+const VERBATIM_ROWS: usize = 160;
+/// Number of files for each file that the query names.
+const MENTIONED_FILES: usize = 64;
+/// Maximum number of paths that are asked for at once.
+const MAX_PATHS: usize = 1_000;
+/// Maximum number of names that are asked for at once.
+const MAX_NAMES: usize = 1_000;
+/// Minimum and maximum number of terms of a query that may be written in code as it is.
+const VERBATIM_TERMS: std::ops::RangeInclusive<usize> = 2..=48;
+/// Maximum number of terms of a search; the rarest decide.
+const MAX_TERMS: usize = 64;
+
+/// A search of one index.
+pub struct Search {
+    pub kind: Kind,
+    pub body: Value,
+}
+
+/// The repositories and files that a search is limited to.
+#[derive(Debug, Clone)]
+pub struct Limits {
+    /// Conditions on rows and files.
+    conditions: Vec<Value>,
+}
+
+impl Limits {
+    /// Limits to the repositories `names`, `None` for all, and to what `filters` allow, as far as the engine can
+    /// tell. The filters are applied again to what is found.
+    pub fn new(names: Option<&[String]>, filters: Option<&Filters>) -> Limits {
+        let mut conditions = vec![match names {
+            Some(names) => json!({ "terms": { "repo": names } }),
+            // Documents that no repository has are left out.
+            None => json!({ "exists": { "field": "repo" } }),
+        }];
+
+        if let Some(filters) = filters {
+            if !filters.include_tests {
+                conditions.push(json!({ "term": { "test": false } }));
+            }
+
+            let prefixes: Option<Vec<String>> =
+                filters.paths.iter().map(|path| directory_of(&path.to_string())).collect();
+            let prefixes = prefixes.filter(|prefixes| !prefixes.is_empty());
+            if let Some(prefixes) = prefixes {
+                let any = prefixes.iter().map(|prefix| json!({ "prefix": { "path": prefix } }));
+                conditions.push(
+                    json!({ "bool": { "should": any.collect::<Vec<_>>(), "minimum_should_match": 1 } }),
+                );
+            }
+        }
+        Limits { conditions }
+    }
+
+    /// With the languages of `filters`, which are those of rows.
+    fn of_rows(&self, filters: &Filters) -> Vec<Value> {
+        let mut conditions = self.conditions.clone();
+        if !filters.languages.is_empty() {
+            let names: Vec<String> = filters.languages.iter().map(|name| canonical(name)).collect();
+            conditions.push(json!({ "terms": { "language": names } }));
+        }
+        conditions
+    }
+}
+
+/// The name of a language in the language table, or `name` in lower case if it is unknown.
+fn canonical(name: &str) -> String {
+    LanguageId::by_name(name).map_or_else(|| name.to_lowercase(), |language| language.name().to_owned())
+}
+
+/// The beginning of all paths that a pathspec matches, up to its first wildcard. `None` if it does not say: one
+/// without a slash also matches names at any depth.
+fn directory_of(pathspec: &str) -> Option<String> {
+    let end = pathspec.find(['*', '?', '[', '\\', ':']).unwrap_or(pathspec.len());
+    Some(pathspec[..end].to_owned()).filter(|prefix| prefix.contains('/'))
+}
+
+/// The searches for the candidates of `wanted`. `counts` are those of its terms, and `n_rows` is the number of
+/// rows that they were counted in.
+pub fn candidates(
+    wanted: &Wanted,
+    counts: &[TermTotals],
+    n_rows: u64,
+    limits: &Limits,
+    filters: &Filters,
+) -> Vec<Search> {
+    let of_rows = limits.of_rows(filters);
+    let of_files = &limits.conditions;
+    let mut searches = Vec::new();
+
+    let mut terms: Vec<(&text::QueryTerm, &TermTotals)> = wanted.terms.iter().zip(counts).collect();
+    terms.sort_by_key(|(_, counts)| counts.files);
+    terms.retain(|(_, counts)| counts.files > 0 || counts.paths > 0);
+    terms.truncate(MAX_TERMS);
+
+    let lexical = lexical(&terms, wanted, n_rows);
+    if !lexical.is_empty() {
+        searches.push(rows(any_of(lexical), &of_rows, LEXICAL_ROWS));
+
+        let by_file = terms.iter().map(|(term, _)| boosted("terms", &term.term, term.weight));
+        searches.push(files(any_of(by_file.collect()), of_files, FILES));
+        let by_path = terms.iter().filter(|(_, counts)| counts.paths > 0).map(|(term, _)| {
+            json!({ "constant_score": {
+                "filter": { "term": { "path_terms": term.term } }, "boost": term.weight,
+            } })
+        });
+        let mut by_path = files(any_of(by_path.collect()), of_files, FILES);
+        // Ranking decides ties by path too.
+        by_path.body["sort"] = json!([{ "_score": "desc" }, { "path": "asc" }]);
+        searches.push(by_path);
+    }
+
+    if let Some(vector) = &wanted.vector {
+        let filter = json!({ "bool": { "filter": of_rows } });
+        let query = json!({ "knn": { "vector": { "vector": vector, "k": DENSE_ROWS, "filter": filter } } });
+        searches.push(search(Kind::Rows, query, DENSE_ROWS));
+    }
+
+    if !wanted.names.is_empty() {
+        let names = &wanted.names[..wanted.names.len().min(MAX_NAMES)];
+        searches.push(rows(json!({ "terms": { "symbol": names } }), &of_rows, NAMED_ROWS));
+    }
+    for prefix in &wanted.prefixes {
+        searches.push(rows(json!({ "prefix": { "symbol": prefix } }), &of_rows, NAMED_ROWS));
+    }
+
+    for mention in &wanted.mentions {
+        let mut words = Vec::new();
+        let name = mention.path.rsplit('/').next().unwrap_or(&mention.path);
+        text::path_terms(name, &mut |term| words.push(json!({ "term": { "path_terms": term } })));
+        if !words.is_empty() {
+            searches.push(files(json!({ "bool": { "filter": words } }), of_files, MENTIONED_FILES));
+        }
+    }
+
+    // Identifiers are in a chunk whole or in parts, so only their parts are asked for.
+    let words: Vec<Value> = terms
+        .iter()
+        .filter(|(term, _)| term.is_word() && !term.is_identifier)
+        .map(|(term, _)| json!({ "term": { "body": term.term } }))
+        .collect();
+    if wanted.is_verbatim && VERBATIM_TERMS.contains(&words.len()) {
+        searches.push(rows(json!({ "bool": { "filter": words } }), &of_rows, VERBATIM_ROWS));
+    }
+
+    searches
+}
+
+/// The searches for the files at `paths`.
+pub fn at_paths(paths: &[String], limits: &Limits) -> Vec<Search> {
+    let search =
+        |paths: &[String]| files(json!({ "terms": { "path": paths } }), &limits.conditions, MAX_PATHS);
+    paths.chunks(MAX_PATHS).map(search).collect()
+}
+
+/// The clauses that score a row as ranking does: the weight of a term and a field times the rarity of the term
+/// in any field. The engine multiplies by the rarity in the field, which is divided out.
+fn lexical(terms: &[(&text::QueryTerm, &TermTotals)], wanted: &Wanted, n_rows: u64) -> Vec<Value> {
+    let n = n_rows.max(1) as f32;
+    let idf = |df: u64| {
+        let df = df as f32;
+        (1.0 + (n - df + 0.5).max(0.0) / (df + 0.5)).ln()
+    };
+
+    let mut clauses = Vec::new();
+    for (term, counts) in terms {
+        let most = counts.rows.iter().copied().max().unwrap_or(0);
+        for ((field, weight), &df) in TERM_FIELDS.iter().zip(wanted.fields).zip(&counts.rows) {
+            if df > 0 && weight > 0.0 {
+                let boost = weight * term.weight * idf(most) / idf(df).max(f32::MIN_POSITIVE);
+                clauses.push(boosted(field, &term.term, boost));
+            }
+        }
+    }
+    clauses
+}
+
+/// The searches that count each of `terms`: in the fields of rows, in files, and in paths.
+pub fn counts(terms: &[&str], limits: &Limits) -> Vec<Search> {
+    let mut searches = Vec::with_capacity(terms.len() * (N_FIELDS + 2));
+    let count = |kind: Kind, field: &str, term: &str| {
+        let mut filter = vec![json!({ "term": { field: term } })];
+        filter.extend(limits.conditions.iter().cloned());
+        let query = json!({ "bool": { "filter": filter } });
+        Search { kind, body: json!({ "size": 0, "track_total_hits": true, "query": query }) }
+    };
+
+    for term in terms {
+        searches.extend(TERM_FIELDS.iter().map(|field| count(Kind::Rows, field, term)));
+        searches.push(count(Kind::Files, "terms", term));
+        searches.push(count(Kind::Files, "path_terms", term));
+    }
+    searches
+}
+
+/// The totals in the answers to [`counts`].
+pub fn totals(numbers: &[u64]) -> Vec<TermTotals> {
+    let of_term = |numbers: &[u64]| {
+        let mut rows = [0; N_FIELDS];
+        rows.copy_from_slice(&numbers[..N_FIELDS]);
+        TermTotals { rows, files: numbers[N_FIELDS], paths: numbers[N_FIELDS + 1] }
+    };
+    numbers.chunks_exact(N_FIELDS + 2).map(of_term).collect()
+}
+
+fn boosted(field: &str, term: &str, boost: f32) -> Value {
+    json!({ "term": { field: { "value": term, "boost": boost } } })
+}
+
+fn any_of(clauses: Vec<Value>) -> Value {
+    json!({ "bool": { "should": clauses, "minimum_should_match": 1 } })
+}
+
+fn rows(query: Value, conditions: &[Value], size: usize) -> Search {
+    search(Kind::Rows, limited(query, conditions), size)
+}
+
+fn files(query: Value, conditions: &[Value], size: usize) -> Search {
+    search(Kind::Files, limited(query, conditions), size)
+}
+
+fn limited(query: Value, conditions: &[Value]) -> Value {
+    json!({ "bool": { "must": query, "filter": conditions } })
+}
+
+fn search(kind: Kind, query: Value, size: usize) -> Search {
+    Search {
+        kind,
+        body: json!({
+            "size": size, "query": query, "_source": false, "docvalue_fields": ["file"], "track_total_hits": false,
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pathspec_limits_to_its_beginning() {
+        assert_eq!(directory_of("a/src/**/*.rs").as_deref(), Some("a/src/"));
+        assert_eq!(directory_of("a/src").as_deref(), Some("a/src"));
+        assert_eq!((directory_of("*.rs"), directory_of("retry.rs")), (None, None));
+    }
+
+    #[test]
+    fn counts_are_read_in_the_order_in_which_they_are_asked_for() {
+        let limits = Limits::new(None, None);
+        assert_eq!(counts(&["a", "b"], &limits).len(), 12);
+        let read = totals(&[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]);
+        assert_eq!(read[1], TermTotals { rows: [7, 8, 9, 10], files: 11, paths: 12 });
+    }
+
+    #[test]
+    fn all_searches_are_limited() {
+        let wanted = Wanted {
+            terms: text::query_terms("read config file"),
+            fields: [1.0; N_FIELDS],
+            vector: Some(vec![1, 2]),
+            names: vec!["read".to_owned()],
+            prefixes: vec!["rea".to_owned()],
+            mentions: text::mentions("src/config.rs:12"),
+            is_verbatim: true,
+        };
+        let counts = vec![TermTotals { rows: [1; N_FIELDS], files: 1, paths: 1 }; wanted.terms.len()];
+        let names = ["mine".to_owned()];
+        let limits = Limits::new(Some(&names), None);
+        let searches = candidates(&wanted, &counts, 10, &limits, &Filters::default());
+        assert_eq!(searches.len(), 8);
+        for search in searches {
+            assert!(search.body.to_string().contains("{\"terms\":{\"repo\":[\"mine\"]}}"), "{}", search.body);
+        }
+    }
+}
