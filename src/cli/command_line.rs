@@ -50,6 +50,7 @@ pub enum Command {
     Ask(commands::ask::AskArgs),
     Docs(commands::docs::DocsArgs),
     Catalogue(commands::catalogue::CatalogueArgs),
+    Org(commands::org::OrgArgs),
     #[command(alias = "server")]
     Serve(commands::serve::ServeArgs),
     Similar(commands::similar::SimilarArgs),

@@ -23,6 +23,7 @@ use codeweaver_index::policy::PolicyError;
 use codeweaver_index::{Codebase, IndexError, Lifecycle};
 use codeweaver_mcp::clients::ClientError;
 use codeweaver_mcp::clients::entry::NAME;
+use codeweaver_org::OrgError;
 use codeweaver_store::StoreError;
 
 use super::events::event;
@@ -291,6 +292,20 @@ from_service!(
     ConfigError,
     QueryError
 );
+
+impl From<OrgError> for CliError {
+    fn from(error: OrgError) -> Self {
+        match error {
+            OrgError::Git(error) => error.into(),
+            OrgError::Store(error) => error.into(),
+            OrgError::Index(error) => error.into(),
+            error => {
+                let code = if matches!(error, OrgError::Busy { .. }) { exit::NEGATIVE } else { exit::ERROR };
+                CliError { code, ..CliError::new(error.what(), error.why(), error.fix()) }
+            }
+        }
+    }
+}
 
 impl From<EvalError> for CliError {
     fn from(error: EvalError) -> Self {

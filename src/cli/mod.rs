@@ -13,6 +13,7 @@
 //! * [`progress`], [`checkpoint`], [`events`]: progress display, record and JSON events of an indexing run.
 //! * [`downloads`]: downloads of models; [`estimate`]: the cost of an index.
 //! * [`prompt`]: lines that a user types; [`once`]: warnings that are not repeated.
+//! * [`org_search`]: the engine of an organisation, for searches.
 //! * [`chunk_stats`]: chunking statistics of a tree; [`for_agent`]: the text of the MCP tools.
 //! * [`client_setup`]: registration of the MCP server with its clients; [`agent_files`]: files that tell agents
 //!   about this program.
@@ -42,6 +43,7 @@ mod hints;
 mod lines;
 mod logging;
 mod once;
+mod org_search;
 mod output;
 mod pager;
 mod picker;
@@ -135,6 +137,7 @@ fn run(command: Command, context: &Context) -> Result<ExitCode, CliError> {
 
         Command::Search(args) => commands::search::run(args, context),
         Command::Catalogue(args) => commands::catalogue::run(args, context),
+        Command::Org(args) => commands::org::run(args, context),
         Command::Serve(args) => commands::serve::run(args, context),
         Command::Docs(args) => commands::docs::run(args, context),
         Command::Ask(args) => commands::ask::run(args, context),

@@ -175,6 +175,8 @@ static KEYS: &[KeySpec] = &[
         "Name of the index of `serve --ask` that queries without a name ask."),
     key!("ask.reload_interval", ask.reload_interval, Integer { min: 1, max: 86_400 }, USER,
         "Time between two looks of `serve --ask` for changed documents, in seconds."),
+    key!("org.url", org.url, Text, USER,
+        "The index of an organisation that `org` commands use if none is named, such as `https://search.example:9200/code`. Nothing is pushed to an engine that neither this setting nor a command names."),
 ];
 
 /// Returns every key, grouped by section.
@@ -313,6 +315,7 @@ mod tests {
             "ask.api_base_url",
             "ask.api_key_command",
             "ask.llm_model",
+            "org.url",
         ] {
             assert!(find(path).is_some_and(|(spec, _)| spec.user_only), "{path}");
         }

@@ -17,6 +17,7 @@ pub struct Settings {
     pub hooks: HooksSettings,
     pub mcp: McpSettings,
     pub ask: AskSettings,
+    pub org: OrgSettings,
 }
 
 /// Settings for splitting blobs into chunks.
@@ -358,4 +359,11 @@ pub enum HooksMode {
     #[default]
     Background,
     Foreground,
+}
+
+/// The index of an organisation.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct OrgSettings {
+    /// Its engine and name; none if commands name it.
+    pub url: Option<String>,
 }

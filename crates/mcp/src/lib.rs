@@ -44,8 +44,10 @@ pub mod user;
 
 use std::io::{BufRead, Write};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
+use codeweaver::query::Engine;
 use server::Server;
 use shutdown::Shutdown;
 use transport::{LineTransport, StreamEnds};
@@ -63,6 +65,8 @@ pub struct Options {
     pub debug: bool,
     /// Log records for the client.
     pub records: log::Records,
+    /// What searches of the repository in `dir` are answered from, if not from its index.
+    pub engine: Option<Arc<dyn Engine>>,
 }
 
 /// Serves on stdin and stdout until the input ends, a signal arrives, or the parent process exits.
@@ -93,7 +97,7 @@ pub fn serve_on(
         let shutdown = Shutdown::watch()?;
         let ends = StreamEnds::default();
         let (transport, writer) = LineTransport::start(input, output, ends.clone())?;
-        let server = Server::new(options.dir, options.debug);
+        let server = Server::new(options.dir, options.debug, options.engine);
         let stopping = server.stopping();
         let served = server::run(server, transport, options.records);
 

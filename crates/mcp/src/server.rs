@@ -23,6 +23,7 @@ use rmcp::service::{NotificationContext, Peer, RequestContext, ServiceExt};
 use rmcp::{RoleServer, ServerHandler};
 use tokio::sync::{Notify, Semaphore, mpsc};
 
+use codeweaver::query::Engine;
 use codeweaver::service::{Codebases, RequestId, Waits};
 
 use super::answer::{self, Format};
@@ -132,11 +133,11 @@ impl Drop for LogRequest {
 }
 
 impl Server {
-    pub fn new(dir: PathBuf, debug: bool) -> Server {
+    pub fn new(dir: PathBuf, debug: bool, engine: Option<Arc<dyn Engine>>) -> Server {
         let n_cores = std::thread::available_parallelism().map_or(2, usize::from);
 
         let slots = Arc::new(Semaphore::new(2 * n_cores));
-        Server { debug, ..Server::over(Arc::new(Codebases::new(dir)), slots) }
+        Server { debug, ..Server::over(Arc::new(Codebases::new(dir).of_engine(engine)), slots) }
     }
 
     /// A server for one of several sessions, which share `codebases` and the limit of calls that compute.

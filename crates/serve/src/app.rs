@@ -98,7 +98,7 @@ impl App {
 
         Ok(App {
             name: codebase_name(&codebase),
-            codebases: Arc::new(Codebases::confined(root)),
+            codebases: Arc::new(Codebases::confined(root).of_engine(options.engine.clone())),
             names: Names::new(options.host, &options.names),
             tokens: options.tokens.clone(),
             is_catalogue: codebase.repo.is_catalogue(),

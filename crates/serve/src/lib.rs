@@ -53,6 +53,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use codeweaver::query::Engine;
 use codeweaver_base::descriptors;
 use codeweaver_index::IndexError;
 
@@ -87,6 +88,8 @@ pub struct Options {
     pub interval: Duration,
     /// Whether the index is rebuilt at the start.
     pub reindex: bool,
+    /// What searches are answered from, if not from the index of the repository.
+    pub engine: Option<Arc<dyn Engine>>,
 }
 
 /// An event that a server reports to its user.

@@ -10,6 +10,7 @@ use crate::cli::client_setup::{self, SetupArgs};
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::cli::logging;
+use crate::cli::org_search::OrgPlace;
 
 /// Serve coding agents over stdin and stdout (Model Context Protocol)
 ///
@@ -25,6 +26,9 @@ Examples:
 pub struct McpArgs {
     #[command(flatten)]
     setup: SetupArgs,
+    /// Answer searches from the index of an organisation at this URL (see `org`)
+    #[arg(long, value_name = "URL")]
+    org: Option<String>,
 }
 
 impl McpArgs {
@@ -39,20 +43,22 @@ pub fn run(args: McpArgs, context: &Context) -> Result<ExitCode, CliError> {
         return client_setup::run(&args.setup, context);
     }
 
-    // Must happen before any thread is started, since the process may be replaced.
-    let served = leave_git_environment().and_then(|()| {
-        let (layer, records) = log::channel();
-        logging::start_with_protocol(context, layer);
-        mcp::serve(Options { dir: context.dir.clone(), debug: context.debug, records })
-    });
-
-    served.map_err(|error| {
+    let cannot_start = |error: std::io::Error| {
         CliError::new(
             "the server cannot start",
             error.to_string(),
             "stdin and stdout must be open, and the system must allow new threads",
         )
-    })?;
+    };
+    // Must happen before any thread is started, since the process may be replaced.
+    leave_git_environment().map_err(cannot_start)?;
+    let (layer, records) = log::channel();
+    logging::start_with_protocol(context, layer);
+
+    let org = args.org.as_deref().map(|url| OrgPlace::open(url, context)).transpose()?;
+    let dir = org.as_ref().map_or_else(|| context.dir.clone(), |org| org.dir.clone());
+    let engine = org.as_ref().map(|org| org.engine.clone());
+    mcp::serve(Options { dir, debug: context.debug, records, engine }).map_err(cannot_start)?;
 
     Ok(ExitCode::SUCCESS)
 }

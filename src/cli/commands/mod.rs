@@ -20,6 +20,7 @@ pub(super) mod init;
 pub(super) mod man;
 pub(super) mod mcp;
 pub(super) mod model;
+pub(super) mod org;
 pub(super) mod outline;
 pub(super) mod read;
 pub(super) mod search;

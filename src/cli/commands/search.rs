@@ -24,6 +24,7 @@ use crate::cli::error::CliError;
 use crate::cli::for_agent::{self, AgentTextArgs, Wish};
 use crate::cli::grep::{self, GrepArgs};
 use crate::cli::lines::{LineArgs, LineForm};
+use crate::cli::org_search::OrgPlace;
 use crate::cli::output::Output;
 use crate::cli::places::Places;
 use crate::cli::scope::ScopeArgs;
@@ -95,6 +96,9 @@ pub struct SearchArgs {
     grep: GrepArgs,
     #[command(flatten)]
     scope: ScopeArgs,
+    /// Search the repositories of an organisation, in the index at this URL (see `org`)
+    #[arg(long, value_name = "URL", help_heading = "Filters")]
+    org: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -125,6 +129,10 @@ pub fn run(args: SearchArgs, context: &Context) -> Result<ExitCode, CliError> {
         (Wish::Explicit, Some(option)) => return Err(for_agent::refused(option)),
         (Wish::Explicit | Wish::Agent, None) => return for_agent(&args, context),
         _ => {}
+    }
+
+    if let Some(url) = &args.org {
+        return run_org(&args, url, context);
     }
 
     let codebase = context.codebase()?;
@@ -174,6 +182,7 @@ impl SearchArgs {
             (!scope.exclude.is_empty(), "--exclude"),
             (!scope.kind.is_empty(), "--kind"),
             (scope.committed, "--committed"),
+            (self.org.is_some(), "--org"),
         ];
 
         used.into_iter().find_map(|(is_used, name)| is_used.then_some(name)).or(self.grep.used())
@@ -248,6 +257,55 @@ fn run_search(
     }
 
     Ok(ExitCode::from(if response.is_nothing_found() { exit::NEGATIVE } else { 0 }))
+}
+
+/// Prints the code of an organisation that answers the query.
+fn run_org(args: &SearchArgs, url: &str, context: &Context) -> Result<ExitCode, CliError> {
+    if let Some(option) = args.grep.used().or(pattern_mode(args.mode)) {
+        return Err(CliError::new(
+            format!("{option} is not possible with --org"),
+            "an engine has the words of code and not its lines",
+            "search a catalogue of the repositories",
+        ));
+    }
+
+    let mut query = typed_query(&args.query, false)?;
+    query.conditions.extend(args.scope.conditions());
+    let org = OrgPlace::open(url, context)?;
+    let searcher = &Searcher::new(org.codebase).of_engine(org.engine);
+
+    let include_tests = searcher.codebase.settings.search.include_tests;
+    let include_tests = args.scope.include_tests().unwrap_or(include_tests);
+    // Paths begin with the names of repositories.
+    let resolver = Resolver { searcher, prefix: &Prefix::root(&searcher.codebase.repo) };
+    let filters = Filters { include_tests, ..Filters::default() };
+    let resolved = resolver.resolve(&query, filters, ViewRequest::new(&searcher.codebase.settings))?;
+    let mut notes = resolved.notes.clone();
+    let request = request(args, &query.text, resolved, searcher, &mut notes)?;
+
+    let mut response = searcher.search(&request, &codeweaver::never_update)?;
+    response.warnings.extend(notes);
+
+    let places = Places::new(context, &searcher.codebase, None);
+    let heading = report::heading(&request.query);
+    let output = Output::new(context, &response, places, &heading, &heading);
+    let format = args.output.format();
+    results::print(context, &output.after(request.offset), format, args.lines.form())?;
+    if format != Format::Json {
+        let further = response.warnings.iter().filter(|warning| **warning != response.summary);
+        further.for_each(|warning| context.warn(warning));
+    }
+
+    Ok(ExitCode::from(if response.is_nothing_found() { exit::NEGATIVE } else { 0 }))
+}
+
+/// The option of a mode that searches lines.
+fn pattern_mode(mode: ModeArg) -> Option<&'static str> {
+    match mode {
+        ModeArg::Exact => Some("--mode exact"),
+        ModeArg::Regex => Some("--mode regex"),
+        _ => None,
+    }
 }
 
 /// Prints all lines that match `pattern`.

@@ -15,12 +15,14 @@ use codeweaver_serve::{self as serve, Event, Options, PORT, ServeError, TokenErr
 use super::docs::absolute;
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
+use crate::cli::org_search::OrgPlace;
 use crate::cli::render;
 
 const EXAMPLES: &str = "\
 Examples:
   git codeweaver serve                             the page of this repository: http://127.0.0.1:9328/
   git codeweaver serve --catalogue ~/all.git       the pages of many repositories, see `git codeweaver catalogue`
+  git codeweaver serve --org https://search.example:9200/code
   git codeweaver serve -p ~/src/shop -c shop.toml --debug
   git codeweaver serve --host 0.0.0.0 --token-file ~/token --allow-host code.example
   curl 'localhost:9328/api/search?q=retry+with+backoff'
@@ -48,6 +50,9 @@ pub struct ServeArgs {
     /// it to these
     #[arg(long, value_name = "FILE", conflicts_with = "ask")]
     token_file: Option<PathBuf>,
+    /// Answer searches from the index of an organisation at this URL (see `org`)
+    #[arg(long, value_name = "URL", conflicts_with = "ask")]
+    org: Option<String>,
     /// Seconds between two looks at the repositories of a catalogue
     #[arg(long, value_name = "SECONDS", default_value_t = 30, conflicts_with = "ask")]
     every: u64,
@@ -90,11 +95,15 @@ pub fn run(args: ServeArgs, context: &Context) -> Result<ExitCode, CliError> {
         read_settings_from(file)?;
     }
 
-    // Reports a wrong directory, and warns about its settings, before the server starts.
-    drop(context.codebase()?);
+    let org = args.org.as_deref().map(|url| OrgPlace::open(url, context)).transpose()?;
+    if org.is_none() {
+        // Reports a wrong directory, and warns about its settings, before the server starts.
+        drop(context.codebase()?);
+    }
 
     let options = Options {
-        repository: context.dir.clone(),
+        repository: org.as_ref().map_or_else(|| context.dir.clone(), |org| org.dir.clone()),
+        engine: org.as_ref().map(|org| org.engine.clone()),
         host: args.host.unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST)),
         port: args.port.unwrap_or(PORT),
         names: args.allow_host,

@@ -276,7 +276,7 @@ fn a_server_survives_random_lines_and_answers_every_request() {
     for first in (100..last).step_by(SESSION) {
         let duplex = Duplex::new(first..last.min(first + SESSION));
         let (_, records) = log::channel();
-        let options = Options { dir: repo.root().to_path_buf(), debug: false, records };
+        let options = Options { dir: repo.root().to_path_buf(), debug: false, records, engine: None };
         mcp::serve_on(options, BufReader::new(duplex.clone()), duplex.clone()).unwrap();
         let session = duplex.lock();
         assert!(session.is_over, "seed {SEED}: the session from case {first} did not last to its end");
