@@ -105,6 +105,13 @@ impl Tool {
         probe: &[],
         install: "bash tests/onnx/fetch.sh DIR, then DIR/model",
     };
+    /// A directory that `tests/org/engine.py fetch` has made.
+    pub const ENGINE: Tool = Tool {
+        name: "OpenSearch",
+        location: Location::Variable("CODEWEAVER_TEST_ENGINE"),
+        probe: &[],
+        install: "python3 tests/org/engine.py fetch DIR",
+    };
     pub const HUSKY: Tool = Tool {
         name: "husky",
         location: Location::HookTools("node_modules/.bin"),

@@ -15,6 +15,7 @@ mod graph;
 mod index;
 mod mcp;
 mod model;
+mod org;
 mod robustness;
 mod search;
 mod serve;

@@ -1,0 +1,68 @@
+//! Clusters of an engine on this machine.
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use codeweaver_testkit::{Run, Tool};
+
+use crate::support::server::raw;
+
+/// A running cluster, ended when dropped.
+pub struct Cluster {
+    installation: PathBuf,
+    run: PathBuf,
+    /// The URL of each node.
+    pub urls: Vec<String>,
+    _dir: tempfile::TempDir,
+}
+
+impl Cluster {
+    /// Starts a cluster of `n` nodes; `None` if there is no engine on this machine.
+    pub fn start(n: usize) -> Option<Cluster> {
+        let installation = Tool::ENGINE.find()?;
+        let dir = tempfile::tempdir().unwrap();
+        // An engine that root starts runs as another user.
+        std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
+        let run = dir.path().join("cluster");
+
+        let started = engine(&["start", text(&installation), &n.to_string(), text(&run)]);
+        let urls = started.success().stdout().lines().map(str::to_owned).collect();
+        Some(Cluster { installation, run, urls, _dir: dir })
+    }
+
+    /// Ends node `n`, counted from 1, as a crash would.
+    pub fn kill(&self, n: usize) {
+        engine(&["kill", text(&self.run), &n.to_string()]).success();
+    }
+
+    /// Changes a setting of the engine by its first node.
+    pub fn put(&self, path: &str, body: &str) {
+        let address = self.urls[0].trim_start_matches("http://");
+        let (n, head) = (body.len(), "Content-Type: application/json\r\nConnection: close");
+        let request =
+            format!("PUT /{path} HTTP/1.1\r\nHost: {address}\r\n{head}\r\nContent-Length: {n}\r\n\r\n{body}");
+        let answer = raw(address, request.as_bytes());
+        assert_eq!(answer.status, 200, "{answer:#?}");
+    }
+
+    /// Starts node `n` again.
+    pub fn restart(&self, n: usize) {
+        engine(&["restart", text(&self.installation), text(&self.run), &n.to_string()]).success();
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        engine(&["stop", text(&self.run)]);
+    }
+}
+
+fn engine(args: &[&str]) -> Run {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/org/engine.py");
+    Run::new(Command::new("python3").arg("-B").arg(script).args(args))
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
