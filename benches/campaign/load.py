@@ -1,74 +1,194 @@
-#!/usr/bin/env python3
-"""Load: clients that are slow on purpose, in each phase of a request, while other clients ask and are timed.
-
-    python3 benches/campaign/load.py --clients 2000 --seconds 20
-    python3 benches/campaign/load.py --only body --seed 7
+"""Load: clients that are slow on purpose, in each phase of a request, while another client asks and is timed.
 
 The slow clients have other addresses of this machine (127.0.0.2 and so on) than the timed one, connect again whenever
-they are disconnected, and send their next byte at random moments. The program is that of `benches/campaign`; the server
-has a repository of 60 files. Printed are, for each phase, the requests of the timed client, the quantiles of their
-times, and the number of those that got no answer 200. The exit code is 1 if the p99 of a phase is above `--p99`
-milliseconds.
+they are disconnected, and send their next byte at random moments. In each phase, 99 of 100 requests of the timed client
+must get their answer, with the status 200, within the limit.
 """
 
-import argparse
 import asyncio
+import base64
+import json
 import multiprocessing
 import os
 import random
 import resource
 import socket
-import subprocess
-import sys
-import tempfile
 import time
-from pathlib import Path
+from dataclasses import dataclass
 
-ROOT = Path(__file__).resolve().parents[2]
-PROGRAM = Path(os.environ.get("CODEWEAVER_TEST_BINARY", ROOT / "target/debug/git-codeweaver"))
+from server import Server
+from world import Failure, World, write_sources
+
+# Slow clients of each phase.
+SHORT, SECONDS, LONG = 300, 18, 2000
+# Time of a phase, in seconds, and what 99 of 100 requests may take, in milliseconds.
+PHASE, LIMIT = 15, 200
+SHORT_PHASE, SHORT_LIMIT = 1.5, 1000
 STREAM = "GET /api/search?q=/alpha/&stream=1 HTTP/1.1\r\nhost: HOST\r\n\r\n"
 SESSION = (
     '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},'
     '"clientInfo":{"name":"load","version":"1"}}}'
 )
-# Phases: the bytes that are sent at once, and those that follow one by one.
-PHASES = {
-    "connect": ("", ""),
-    "line": ("GE", "T / HTTP/1.1\r\n"),
-    "head": ("GET / HTTP/1.1\r\nhost: HOST\r\n", "x-slow: 0123456789\r\n" * 50),
-    "body": ("POST /login HTTP/1.1\r\nhost: HOST\r\ncontent-length: 900\r\n\r\nt", "oken" * 200),
-    "answer": (STREAM, ""),
-    "session": (
-        "POST /mcp HTTP/1.1\r\nhost: HOST\r\naccept: application/json, text/event-stream\r\n"
-        f"content-type: application/json\r\ncontent-length: {len(SESSION)}\r\n\r\n{SESSION}",
-        "",
-    ),
-}
+UPGRADE = (
+    "GET / HTTP/1.1\r\nhost: HOST\r\nconnection: Upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\n"
+    "sec-websocket-key: KEY\r\n\r\n"
+)
 # Requests of the timed client, in turn.
-ASKED = ["/health/", "/api/search?q=alpha", "/api/file?path=f1.py", "/", "/api/search?q=alpha&mode=exact"]
+ASKED = ["/health/", "/api/search?q=alpha", "/api/file?path=file_1.py", "/", "/api/search?q=alpha&mode=exact"]
 # Pause between two requests of the timed client.
 PAUSE = 0.04
 
 
-def repository(root):
-    """A repository with an index, and the environment in which the program runs."""
-    env = {name: os.environ[name] for name in ("PATH", "LANG", "TMPDIR") if name in os.environ}
-    env |= {"HOME": str(root / "home"), "GIT_CONFIG_NOSYSTEM": "1"}
-    env |= {f"GIT_{who}_{what}": "a@example.com" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
-    repo = root / "repo"
-    repo.mkdir()
-    for i in range(60):
-        body = "".join(f"def alpha_{i}_{j}():\n    return {j}\n\n\n" for j in range(20))
-        (repo / f"f{i}.py").write_text(body)
-    for command in (["git", "init", "-q"], ["git", "add", "-A"], ["git", "commit", "-qm", "x"]):
-        subprocess.run(command, cwd=repo, env=env, check=True)
-    subprocess.run([PROGRAM, "init", "--no-hooks"], cwd=repo, env=env, check=True, capture_output=True)
-    return repo, env
+@dataclass(frozen=True)
+class Phase:
+    """What slow clients do: the bytes that they send at once, and those that follow one by one."""
+
+    first: str
+    rest: str = ""
+    # Whether they read nothing.
+    is_deaf: bool = False
+    # Whether they are those of `serve --ask`.
+    is_ask: bool = False
+
+
+PHASES = {
+    "connect": Phase(""),
+    "line": Phase("GE", "T / HTTP/1.1\r\n"),
+    "head": Phase("GET / HTTP/1.1\r\nhost: HOST\r\n", "x-slow: 0123456789\r\n" * 50),
+    "body": Phase("POST /login HTTP/1.1\r\nhost: HOST\r\ncontent-length: 900\r\n\r\nt", "oken" * 200),
+    "answer": Phase(STREAM, is_deaf=True),
+    "session": Phase(
+        "POST /mcp HTTP/1.1\r\nhost: HOST\r\naccept: application/json, text/event-stream\r\n"
+        f"content-type: application/json\r\ncontent-length: {len(SESSION)}\r\n\r\n{SESSION}"
+    ),
+    "handshake": Phase("GET / HTTP/1.1\r\nhost: HOST\r\nupgrade: webso", "cket\r\n" * 20, is_ask=True),
+    "socket": Phase(UPGRADE, is_ask=True),
+}
+
+
+def campaign(run):
+    multiprocessing.set_start_method("fork", force=True)
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(max(run.wanted * 2 + 500, 1024), hard), hard))
+    world = World("load")
+    write_sources(world.repo, 60, 20)
+    (world.repo / "notes.md").write_text("# Rent\n\nThe rent is due on the third of the month.\n")
+    world.commit("begin")
+    world.program("init", "--no-hooks")
+
+    n_clients, run.wanted = run.wanted, 1 << 60
+    for is_ask in (False, True):
+        server = Server(world, ["--ask"], begin="ws://") if is_ask else Server(world, [])
+        if is_ask:
+            wait_until_ready(server)
+        question = ask_socket if is_ask else ask_http
+        name = "idle socket" if is_ask else "idle"
+        measure(run, server, name, question, 1 if run.is_short() else 5)
+        for name, phase in PHASES.items():
+            if phase.is_ask == is_ask and run.goes_on():
+                attacked(run, server, name, phase, question, n_clients)
+        server.end()
+    world.remove()
+
+
+def wait_until_ready(server):
+    """`serve --ask` listens before it has its index."""
+    for number in range(600):
+        if ask_socket(server.address, number):
+            return
+        time.sleep(0.1)
+    raise Failure(f"questions are not answered: {''.join(server.said)}")
+
+
+def attacked(run, server, name, phase, question, n_clients):
+    """Times the requests beside slow clients of one phase."""
+    ready = multiprocessing.Event()
+    seed = run.rng.random()
+    attacker = multiprocessing.Process(
+        target=lambda: asyncio.run(attack(server.address, phase, seed, n_clients, ready)), daemon=True
+    )
+    attacker.start()
+    ready.wait(60)
+    measure(run, server, name, question, SHORT_PHASE if run.is_short() else PHASE)
+    attacker.terminate()
+    attacker.join()
+
+
+def measure(run, server, name, question, seconds):
+    """Asks for some time and records the quantiles; a request without an answer takes for ever."""
+    times = []
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        began = time.monotonic()
+        is_answered = question(server.address, len(times))
+        times.append((time.monotonic() - began) * 1000 if is_answered else float("inf"))
+        time.sleep(PAUSE)
+    times.sort()
+    run.tried(len(times))
+
+    p50, p99 = (quantile(times, share) for share in (0.5, 0.99))
+    refused = sum(t == float("inf") for t in times)
+    run.figures[name] = f"p50 {p50:.0f} ms p99 {p99:.0f} ms ({len(times)} asked, {refused} unanswered)"
+    limit = SHORT_LIMIT if run.is_short() else LIMIT
+    if p99 > limit:
+        run.failed(f"{name}: {run.figures[name]}, more than {limit} ms")
+
+
+def quantile(times, share):
+    return times[min(int(len(times) * share), len(times) - 1)] if times else float("inf")
+
+
+def ask_http(address, number):
+    """Asks on a new connection; returns whether the status is 200."""
+    try:
+        with socket.create_connection(address, timeout=60) as stream:
+            host = f"{address[0]}:{address[1]}"
+            path = ASKED[number % len(ASKED)]
+            stream.sendall(f"GET {path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n".encode())
+            answer = b""
+            while part := stream.recv(1 << 16):
+                answer += part
+        return answer.split(b" ", 2)[1] == b"200"
+    except (OSError, IndexError):
+        return False
+
+
+def ask_socket(address, number):
+    """Asks a question over a new WebSocket; returns whether it is answered."""
+    try:
+        with socket.create_connection(address, timeout=60) as stream:
+            stream.sendall(addressed(UPGRADE, address, number))
+            said = b""
+            is_asked = False
+            while part := stream.recv(1 << 16):
+                said += part
+                # A question before the end of the handshake is an error.
+                if not is_asked and b"\r\n\r\n" in said:
+                    stream.sendall(frame(json.dumps({"type": "query", "question": "when is the rent due?"}).encode()))
+                    is_asked = True
+                if b"not_ready" in said:
+                    return False
+                if b"stream_end" in said:
+                    return b"third of the month" in said
+        return False
+    except OSError:
+        return False
+
+
+def frame(text):
+    """A masked text frame of less than 126 bytes."""
+    mask = os.urandom(4)
+    return bytes([0x81, 0x80 | len(text)]) + mask + bytes(byte ^ mask[at % 4] for at, byte in enumerate(text))
+
+
+def addressed(text, address, number):
+    key = base64.b64encode(number.to_bytes(16, "big")).decode()
+    return text.replace("HOST", f"{address[0]}:{address[1]}").replace("KEY", key).encode()
 
 
 async def slow(number, address, phase, rng, begun):
     """A client that begins a request and does not finish it, again and again."""
-    first, rest = (text.replace("HOST", f"{address[0]}:{address[1]}").encode() for text in PHASES[phase])
+    first, rest = (addressed(text, address, number) for text in (phase.first, phase.rest))
     local = (f"127.0.0.{2 + number % 200}", 0)
     while True:
         writer = None
@@ -80,7 +200,7 @@ async def slow(number, address, phase, rng, begun):
                 await asyncio.sleep(rng.uniform(1, 3))
                 writer.write(rest[at : at + 1])
                 await writer.drain()
-            if phase == "answer":
+            if phase.is_deaf:
                 await asyncio.sleep(rng.uniform(5, 15))
             else:
                 # Until the server ends the connection.
@@ -102,94 +222,3 @@ async def attack(address, phase, seed, n_clients, ready):
         await asyncio.sleep(0.05)
     ready.set()
     await asyncio.gather(*clients)
-
-
-def ask(address, path):
-    """Asks on a new connection; returns the status, or 0 if there is none."""
-    try:
-        with socket.create_connection(address, timeout=60) as stream:
-            host = f"{address[0]}:{address[1]}"
-            stream.sendall(f"GET {path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n".encode())
-            answer = b""
-            while part := stream.recv(1 << 16):
-                answer += part
-        return int(answer.split(b" ", 2)[1])
-    except (OSError, IndexError, ValueError):
-        return 0
-
-
-def measured(address, seconds):
-    """The sorted times of the requests with an answer, in milliseconds, and the number of the others."""
-    times, failed = [], 0
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        began = time.monotonic()
-        if ask(address, ASKED[(len(times) + failed) % len(ASKED)]) == 200:
-            times.append((time.monotonic() - began) * 1000)
-        else:
-            failed += 1
-        time.sleep(PAUSE)
-    return sorted(times), failed
-
-
-def quantile(times, share):
-    return times[min(int(len(times) * share), len(times) - 1)] if times else float("inf")
-
-
-def run(address, args, rng):
-    failures = 0
-    base, _ = measured(address, min(args.seconds, 5))
-    p50, p99 = quantile(base, 0.5), quantile(base, 0.99)
-    print(f"{'idle':8} {len(base):4} asked  p50 {p50:.0f} ms  p99 {p99:.0f} ms", flush=True)
-    for phase in [args.only] if args.only else PHASES:
-        ready = multiprocessing.Event()
-        attacker = multiprocessing.Process(
-            target=lambda: asyncio.run(attack(address, phase, rng.random(), args.clients, ready)), daemon=True
-        )
-        attacker.start()
-        ready.wait(60)
-        times, failed = measured(address, args.seconds)
-        attacker.terminate()
-        attacker.join()
-
-        p99 = quantile(times, 0.99)
-        failures += p99 > args.p99
-        print(
-            f"{phase:8} {len(times) + failed:4} asked  p50 {quantile(times, 0.5):.0f} ms  p99 {p99:.0f} ms  "
-            f"max {quantile(times, 1):.0f} ms  {failed} without 200",
-            flush=True,
-        )
-    return failures
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--clients", type=int, default=2000, help="slow clients in each phase [default: 2000]")
-    parser.add_argument("--seconds", type=float, default=15, help="time of each phase [default: 15]")
-    parser.add_argument("--p99", type=float, default=200, help="milliseconds that are a failure [default: 200]")
-    parser.add_argument("--only", choices=list(PHASES), help="this phase alone")
-    parser.add_argument("--seed", type=int, default=None)
-    args = parser.parse_args()
-
-    seed = args.seed if args.seed is not None else random.SystemRandom().randrange(1 << 32)
-    print(f"seed {seed}, {args.clients} slow clients", flush=True)
-    multiprocessing.set_start_method("fork")
-    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    resource.setrlimit(resource.RLIMIT_NOFILE, (min(max(args.clients * 2 + 500, 1024), hard), hard))
-
-    with tempfile.TemporaryDirectory(prefix="codeweaver-load-") as root:
-        repo, env = repository(Path(root))
-        streams = dict(stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        server = subprocess.Popen([PROGRAM, "serve", "--port", "0"], cwd=repo, env=env, **streams)
-        try:
-            said = next(line for line in server.stdout if "http://" in line)
-            host, port = said.split("http://")[1].split("/")[0].split(":")
-            failures = run((host, int(port)), args, random.Random(seed))
-        finally:
-            server.terminate()
-            server.wait()
-    return 1 if failures else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
