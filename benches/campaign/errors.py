@@ -44,7 +44,7 @@ def campaign(run, works):
         if way == "a fault":
             fault = f"{run.rng.choice(FAULTS)}:{run.rng.randint(1, STEPS)}"
         else:
-            before = failing_call(run.rng)
+            before = failing_call(run.rng, site.root)
         done.append(f"{name} with {fault or ' '.join(before[-1:])}")
         site.change()
         site.disturbed(WORK[name], before=before, fault=fault)
@@ -56,14 +56,17 @@ def campaign(run, works):
     tries.end()
 
 
-def failing_call(rng):
+def failing_call(rng, root):
     """The command line that runs a program of which a system call fails, once or from then on."""
     calls = rng.choice(list(FAILING))
     number = int(CALLS ** rng.random())
     for_ever = rng.choice(["", "+"])
     error = rng.choice(FAILING[calls])
     inject = f"inject={calls}:error={error}:when={number}{for_ever}"
-    return ["strace", "-f", "-qq", "-o", "/dev/null", "-e", f"trace={calls}", "-e", inject]
+    # Of pipes no read fails, and the standard library relies on that.
+    files = [path for path in root.rglob("*") if path.is_file()] if "read" in calls else []
+    only = [word for path in files for word in ("-P", str(path))]
+    return ["strace", "-f", "-qq", "-o", "/dev/null", "-e", f"trace={calls}", *only, "-e", inject]
 
 
 def has_strace():

@@ -15,7 +15,7 @@ import time
 from urllib.parse import quote
 
 from agent import Agent
-from repositories import HARMLESS, HIDDEN, REPOSITORIES, SECRET, UNREADABLE
+from repositories import HARMLESS, HIDDEN, REFUSED, REPOSITORIES, SECRET
 from server import Server
 from world import PATIENCE, Failure, World
 
@@ -141,7 +141,7 @@ class Asked:
 
     def __init__(self, run, world, repository, names):
         self.run, self.world, self.what = run, world, repository.__name__.replace("_", " ")
-        self.is_unreadable = repository in UNREADABLE
+        self.refusal = REFUSED.get(repository)
         self.names = dict(zip(("FILE", "SYMBOL", "WORD"), names))
         self.slowest = (0, "")
 
@@ -321,8 +321,8 @@ def use_server(asked, idle):
 def use_path(asked, server, path):
     status, body = server.get(f"/{path}")
     text = body.decode(errors="replace")
-    is_reasoned = asked.is_unreadable and "cannot be read" in text
-    if status >= 500 and status != 503 and not is_reasoned:
+    is_refusal = asked.refusal is not None and asked.refusal in text
+    if status >= 500 and status != 503 and not is_refusal:
         raise Failure(f"{status}: {text[:1000]}")
     if status >= 400 and path.startswith("api/") and not json.loads(text).get("why"):
         raise Failure(f"{status} without a reason: {text[:1000]}")

@@ -76,11 +76,19 @@ def liar(world, digit, kind):
 def long_line(world, scale):
     """A line of 300 MB, and a file of as many lines of one letter."""
     size = int(300e6 * scale)
-    (world.repo / "long.txt").write_bytes(b"header " * (size // 7))
-    (world.repo / "many.txt").write_bytes(b"x\n" * (size // 20))
+    repeat(world.repo / "long.txt", b"header ", size)
+    repeat(world.repo / "many.txt", b"x\n", size // 10)
     world.git("config", "core.compression", "1")
     world.commit("long")
     return "long.txt", SYMBOL, WORD
+
+
+def repeat(path, part, size):
+    """Writes a file in pieces: the peak of this process counts as that of those it starts."""
+    piece = part * ((1 << 20) // len(part))
+    with open(path, "wb") as file:
+        for _ in range(size // len(piece) + 1):
+            file.write(piece)
 
 
 def zeros(world, scale):
@@ -230,5 +238,5 @@ REPOSITORIES = [
     commands_in_settings,
     long_names,
 ]
-# Those of which no answer need be given, only a reason.
-UNREADABLE = [lying_directory]
+# The reason that may be given instead of an answer.
+REFUSED = {lying_directory: "cannot be read", bush: "has the same directories in too many places"}

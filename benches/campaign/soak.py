@@ -47,6 +47,8 @@ class Soak(World):
         super().__init__("soak")
         self.rng = rng
         self.number = 0
+        # Seconds after which a commit was found, at most.
+        self.longest = 0
         write_sources(self.repo, 60, 8)
         self.commit("begin")
         self.program("init", "--no-hooks")
@@ -95,6 +97,7 @@ def campaign(run):
     compare(run, world, server)
     server.end()
     run.figures["commits"] = world.number
+    run.figures["found after at most"] = f"{world.longest:.1f} s"
     run.figures["questions"] = asking.number
     if not run.failures:
         world.remove()
@@ -109,6 +112,7 @@ def attempt(run, world, server):
             run.failed(f"{word} is not found after {SEEN} s\n  kept in {world.root}")
             break
         time.sleep(0.05)
+    world.longest = max(world.longest, time.monotonic() - began)
     run.tried()
 
 

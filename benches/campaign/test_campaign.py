@@ -4,6 +4,7 @@ import contextlib
 import io
 import json
 import unittest
+from pathlib import Path
 from types import SimpleNamespace
 
 import hostile
@@ -26,7 +27,7 @@ class Runs(unittest.TestCase):
     def test_the_same_seed_makes_the_same_tries(self):
         def drawn(seed):
             rng = Run("errors", seed, 1).rng
-            return [(failing_call(rng), rng.choice(WAYS)) for _ in range(20)]
+            return [(failing_call(rng, Path("none")), rng.choice(WAYS)) for _ in range(20)]
 
         self.assertEqual(drawn(7), drawn(7))
         self.assertNotEqual(drawn(7), drawn(8))
