@@ -13,6 +13,7 @@ use std::process::ExitCode;
 
 use codeweaver::query::QueryError;
 use codeweaver::service::{ErrorKind, ServiceError, root_cause};
+use codeweaver_base::io_advice;
 use codeweaver_config::ConfigError;
 use codeweaver_embed::EmbedError;
 use codeweaver_eval::EvalError;
@@ -168,12 +169,12 @@ impl From<ClientError> for CliError {
             ClientError::Write { path, source } => CliError::new(
                 format!("{} cannot be written", shown_path(&path)),
                 source.to_string(),
-                check_permissions(&path),
+                io_advice(&source, &path),
             ),
             ClientError::Remove { path, source } => CliError::new(
                 format!("{} cannot be removed", shown_path(&path)),
                 source.to_string(),
-                check_permissions(&path),
+                io_advice(&source, &path),
             ),
             ClientError::Insert { path, snippet, source } => not_edited(
                 &path,
@@ -242,10 +243,6 @@ fn unreadable(path: &Path, why: String, fix: &str) -> CliError {
 
 fn not_edited(path: &Path, why: String, fix: String) -> CliError {
     CliError::new(format!("{} is not edited", shown_path(path)), why, fix)
-}
-
-fn check_permissions(path: &Path) -> String {
-    format!("check the permissions of {}", shown_path(path.parent().unwrap_or(path)))
 }
 
 fn kept_in_yaml(client: &str) -> String {

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use codeweaver_base::io_advice;
+
 use super::error::CliError;
 use super::render::shown_path;
 
@@ -42,7 +44,7 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<(), CliError> {
         CliError::new(
             format!("{} cannot be written", shown_path(path)),
             error.to_string(),
-            format!("check the permissions of {}", shown_path(dir)),
+            io_advice(&error, path),
         )
     })
 }

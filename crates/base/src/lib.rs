@@ -3,9 +3,12 @@
 
 pub mod descriptors;
 pub mod durable;
+mod io_advice;
 pub mod left_over;
 pub mod process;
 pub mod random;
 pub mod regular_file;
 pub mod sync;
 pub mod sys;
+
+pub use io_advice::io_advice;

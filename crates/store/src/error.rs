@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use codeweaver_base::regular_file;
+use codeweaver_base::{io_advice, regular_file};
 
 use super::mend::mend_command;
 
@@ -61,11 +61,8 @@ impl StoreError {
                     .to_owned()
             }
             StoreError::Io { path, source, .. } => match source.kind() {
-                std::io::ErrorKind::StorageFull => {
-                    "free some space and run it again: finished work is kept".to_owned()
-                }
                 std::io::ErrorKind::PermissionDenied => mend_command(path),
-                _ => format!("check the permissions of {}", path.parent().unwrap_or(path).display()),
+                _ => io_advice(source, path),
             },
 
             StoreError::Damaged { .. } | StoreError::Parquet { .. } => {

@@ -83,6 +83,11 @@ fn an_fsync_that_is_interrupted_for_ever_ends_with_an_error() {
         "{}",
         run.explain()
     );
+    assert!(
+        run.stderr().contains("run it again") && !run.stderr().contains("permissions"),
+        "{}",
+        run.explain()
+    );
 
     repo.codeweaver(["index"]).success();
     repo.codeweaver(["verify"]).success();

@@ -54,6 +54,8 @@ mod version;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use codeweaver_base::io_advice;
+
 pub use call::HookCall;
 pub use command::ConfigEntry;
 pub use file::HookFile;
@@ -299,10 +301,9 @@ impl HookError {
             HookError::GlobalNeedsNewerGit { .. } => {
                 "update git, or run `git codeweaver init` in each repository".into()
             }
-            HookError::Read { path, .. } | HookError::Write { path, .. } => format!(
-                "check the permissions of {}, or use `git codeweaver init --no-hooks`",
-                path.parent().unwrap_or(path).display()
-            ),
+            HookError::Read { path, source } | HookError::Write { path, source } => {
+                format!("{}, or use `git codeweaver init --no-hooks`", io_advice(source, path))
+            }
             HookError::UnusableBinaryPath { .. } => {
                 "move the program to an absolute path without line breaks".into()
             }

@@ -21,6 +21,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use codeweaver_base::io_advice;
 use codeweaver_git::import::Import;
 use codeweaver_git::{GitError, PrivateRepo};
 use codeweaver_index::progress::Progress;
@@ -73,7 +74,7 @@ impl CollectionError {
             CollectionError::NoCache => "set HOME or XDG_CACHE_HOME".to_owned(),
             CollectionError::Name { .. } => "choose another name".to_owned(),
             CollectionError::Unknown { name } => format!("git codeweaver docs add {name} DIR"),
-            CollectionError::Io { .. } => "check the permissions and the free space".to_owned(),
+            CollectionError::Io { path, source, .. } => io_advice(source, path),
             CollectionError::Git(error) => error.fix().to_owned(),
             CollectionError::Store(error) => error.fix().to_owned(),
             CollectionError::Index(_) => "git codeweaver docs remove NAME, and add it again".to_owned(),
