@@ -210,9 +210,14 @@ pub(crate) fn write_state(store: &StoreLayout, state: &mut State) -> Result<(), 
     let (current, previous) = (store.state(), store.previous_state());
     // A second name for the old state, for manual repair. Its loss is harmless.
     let _ = fault::step().and_then(|()| regular_file::remove(&previous));
-    let _ = fault::step().and_then(|()| std::fs::hard_link(&current, &previous));
+    let linked = fault::step().and_then(|()| std::fs::hard_link(&current, &previous));
 
-    Ok(write_atomically(&current, &state.encode())?)
+    write_atomically(&current, &state.encode())?;
+    if linked.is_err() {
+        // A first state has a predecessor too: without one, its loss would be that of no index.
+        let _ = fault::step().and_then(|()| std::fs::hard_link(&current, &previous));
+    }
+    Ok(())
 }
 
 /// Appends the segments that `state` does not have, with the next doc ids.

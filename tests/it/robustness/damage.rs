@@ -9,6 +9,7 @@ use codeweaver::query::{Ann, Request};
 use codeweaver_index::{Target, UpdateOptions, repair, update, updater};
 use codeweaver_store::StoreLayout;
 use codeweaver_store::reader::OpenFiles;
+use codeweaver_testkit::{FILES, TestRepo};
 
 use crate::support::sandbox::{Query, Sandbox, ask, assert_sound, hybrid, open, reader, respond, searcher};
 
@@ -199,6 +200,17 @@ fn an_update_repairs_damage_that_it_meets() {
             assert_eq!(answers(sandbox.root()), wanted, "{damage:?} of every {kind}");
         }
     }
+}
+
+#[test]
+fn a_first_index_that_loses_its_state_is_repaired() {
+    let repo = TestRepo::with_files(FILES);
+    repo.codeweaver(["init", "--no-hooks"]).success();
+    std::fs::remove_file(reader(repo.root()).layout.state()).unwrap();
+
+    let found = repo.codeweaver(["search", "parse header"]).success().stdout();
+    assert!(found.contains("src/parse.rs"), "{found}");
+    repo.codeweaver(["verify"]).success();
 }
 
 #[test]
