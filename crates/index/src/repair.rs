@@ -26,6 +26,9 @@ use super::error::IndexError;
 use super::publish::{change_state, write_state};
 use super::words;
 
+/// Number of times that [`verify`] begins again because the state was replaced.
+const MAX_REPLACED: usize = 20;
+
 /// A defect of the store.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct Finding {
@@ -58,12 +61,32 @@ pub(crate) fn make_readable(codebase: &Codebase) -> Result<OpenFiles, IndexError
 /// Hashes everything that the state names.
 pub fn verify(codebase: &Codebase) -> Result<Vec<Finding>, IndexError> {
     let store = codebase.store();
-    let state = match State::read(&store.state()) {
-        Ok(Some(state)) => state,
-        Ok(None) => return Ok(Vec::new()),
-        Err(e) => return Ok(vec![Finding { path: store.state(), what: e.to_string() }]),
-    };
+    let mut attempt = 0;
+    loop {
+        let state = match State::read(&store.state()) {
+            Ok(Some(state)) => state,
+            Ok(None) => return Ok(Vec::new()),
+            Err(e) => return Ok(vec![Finding { path: store.state(), what: e.to_string() }]),
+        };
 
+        let findings = verify_state(&store, &state);
+        let is_good = matches!(&findings, Ok(findings) if findings.is_empty());
+        // Files of a state that has been replaced may have been collected, which is no damage.
+        if is_good || attempt == MAX_REPLACED || is_current(&store, &state) {
+            return findings;
+        }
+        attempt += 1;
+    }
+}
+
+/// Returns whether no other state has been published since `state` was read.
+fn is_current(store: &StoreLayout, state: &State) -> bool {
+    let now = State::read(&store.state()).ok().flatten();
+    now.is_some_and(|now| (now.generation, now.epoch) == (state.generation, state.epoch))
+}
+
+/// Hashes everything that `state` names.
+fn verify_state(store: &StoreLayout, state: &State) -> Result<Vec<Finding>, IndexError> {
     let mut findings = Vec::new();
     for segment in &state.segments {
         let (path, shard) = (store.segment(&segment.name), store.shard(&segment.name));
@@ -82,10 +105,10 @@ pub fn verify(codebase: &Codebase) -> Result<Vec<Finding>, IndexError> {
 
     // Totals can be recounted only if segments and entries are whole.
     if findings.is_empty() {
-        findings.extend(verify_snapshots(&store, state.clone())?);
+        findings.extend(verify_snapshots(store, state.clone())?);
     }
 
-    findings.extend(verify_graphs(&store, &state));
+    findings.extend(verify_graphs(store, state));
     Ok(findings)
 }
 

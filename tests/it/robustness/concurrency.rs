@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use codeweaver::query::QueryError;
 use codeweaver_index::progress::Silent;
-use codeweaver_index::{IndexError, Target, updater};
+use codeweaver_index::{IndexError, Target, repair, updater};
 use codeweaver_store::StoreError;
 
 use crate::support::sandbox::{
@@ -115,6 +115,14 @@ fn readers_are_unaffected_by_updates_compaction_and_collection() {
                 }
             });
         }
+        let (root, stop) = (sandbox.root(), &done);
+        scope.spawn(move || {
+            let codebase = open(root);
+            while !stop.load(Ordering::Relaxed) {
+                assert_eq!(repair::verify(&codebase).unwrap(), [], "what was collected is no damage");
+            }
+        });
+
         for round in 0..24 {
             sandbox.write("other.py", format!("def other_{round}():\n    return {round}\n"));
             sandbox.commit("round");
