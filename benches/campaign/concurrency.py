@@ -93,11 +93,20 @@ def round_of(rng, world, commands, done):
         args = ["search", "-o", "json", world.words[n]]
         check(world, n, args, (0,), 0, world.program(*args, cwd=tree), "")
     tree = rng.choice(world.trees)
-    world.program("index", "--quiet", cwd=tree)
+    update(world, tree)
     world.program("verify", cwd=tree)
     state = json.loads(world.program("status", "--json", cwd=tree))["state"]
     if state != "indexed":
         raise Failure(f"the state is {state}")
+
+
+def update(world, tree):
+    """Makes the index current, after the update that a search may have started."""
+    end = time.monotonic() + PATIENCE
+    while "already in progress" in world.program("index", cwd=tree, codes=(0, 1), errors=True):
+        if time.monotonic() > end:
+            raise Failure("an update does not end")
+        time.sleep(0.1)
 
 
 def check(world, n, args, codes, code, text, said):

@@ -57,16 +57,17 @@ class World:
         env = self.env | ({"CODEWEAVER_FAULT": fault} if fault else {})
         return dict(args=[PROGRAM, *args], cwd=cwd or self.repo, env=env, stdin=subprocess.DEVNULL)
 
-    def program(self, *args, cwd=None, codes=(0,), patience=PATIENCE):
-        """Runs the program; fails unless it ends in time with one of `codes`, and without a panic."""
+    def program(self, *args, cwd=None, codes=(0,), errors=False):
+        """What the program prints, with its errors if they are wanted; fails unless it ends in time with one of `codes`,
+        and without a panic."""
         command = self.command(args, cwd)
         try:
-            run = subprocess.run(**command, capture_output=True, text=True, errors="replace", timeout=patience)
+            run = subprocess.run(**command, capture_output=True, text=True, errors="replace", timeout=PATIENCE)
         except subprocess.TimeoutExpired:
             raise Failure(f"{args} hangs") from None
         if run.returncode not in codes or "panicked" in run.stderr:
             raise Failure(f"{args} ended with {run.returncode}: {run.stderr or run.stdout}")
-        return run.stdout
+        return run.stdout + (run.stderr if errors else "")
 
     def remove(self):
         shutil.rmtree(self.root, ignore_errors=True)
