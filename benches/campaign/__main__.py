@@ -11,7 +11,7 @@ Kinds of tries, each a module of this directory: kills, damages, errors, concurr
 each try what was disturbed must work as if nothing had happened. The seed is printed; with the same seed and counts the
 same tries are made, at the same moments as far as the machine allows. At the end there is a line for each kind with its
 tries and failures, and with --json the same in a file. Failures are printed with their directory, which stays; the exit
-code is then 1.
+code is then 1. Ctrl-C and SIGTERM end the campaign with what it has.
 
 The program is `target/debug/git-codeweaver` or the one that CODEWEAVER_TEST_BINARY names. `benches/faults.rs` is another
 campaign, in which many processes on one store are killed.
@@ -20,6 +20,7 @@ campaign, in which many processes on one store are killed.
 import argparse
 import json
 import random
+import signal
 import sys
 from pathlib import Path
 
@@ -56,6 +57,7 @@ def main():
     seed = args.seed if args.seed is not None else random.SystemRandom().randrange(1 << 32)
     print(f"seed {seed}, {PROGRAM}", flush=True)
 
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     runs = []
     for kind in args.only or KINDS:
         module = KINDS[kind]
@@ -65,12 +67,13 @@ def main():
         run = Run(kind, seed, wanted, module.SECONDS if args.short else None)
         run.long_seconds = args.soak_seconds
         runs.append(run)
-        attempt(module, run, args)
+        is_stopped = attempt(module, run, args)
         print(run.line(), flush=True)
         if args.json:
-            args.json.write_text(
-                json.dumps({"seed": seed} | {run.kind: run.summary() for run in runs}, indent=2) + "\n"
-            )
+            report = {"seed": seed} | {run.kind: run.summary() for run in runs}
+            args.json.write_text(json.dumps(report, indent=2) + "\n")
+        if is_stopped:
+            break
 
     n_failures = sum(len(run.failures) for run in runs)
     print(f"{sum(run.tries for run in runs)} tries, {n_failures} failures, seed {seed}")
@@ -78,7 +81,7 @@ def main():
 
 
 def attempt(module, run, args):
-    """Makes the tries of a kind. A failure that is none of a try ends the kind."""
+    """Makes the tries of a kind; returns whether they were stopped. A failure that is none of a try ends the kind."""
     try:
         if module in DISTURBING:
             module.campaign(run, [args.work] if args.work else list(WORK))
@@ -86,6 +89,10 @@ def attempt(module, run, args):
             module.campaign(run)
     except Failure as failure:
         run.failed(str(failure))
+    except KeyboardInterrupt:
+        run.skipped = "stopped"
+        return True
+    return False
 
 
 def parse():

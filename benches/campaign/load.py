@@ -12,6 +12,7 @@ import multiprocessing
 import os
 import random
 import resource
+import signal
 import socket
 import time
 from dataclasses import dataclass
@@ -105,7 +106,7 @@ def attacked(run, server, name, phase, question, n_clients):
     ready = multiprocessing.Event()
     seed = run.rng.random()
     attacker = multiprocessing.Process(
-        target=lambda: asyncio.run(attack(server.address, phase, seed, n_clients, ready)), daemon=True
+        target=run_attack, args=(server.address, phase, seed, n_clients, ready), daemon=True
     )
     attacker.start()
     ready.wait(60)
@@ -211,6 +212,12 @@ async def slow(number, address, phase, rng, begun):
         if writer:
             writer.close()
         await asyncio.sleep(rng.uniform(1, 5))
+
+
+def run_attack(*args):
+    """The slow clients, in a process that `terminate` ends at once."""
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    asyncio.run(attack(*args))
 
 
 async def attack(address, phase, seed, n_clients, ready):
