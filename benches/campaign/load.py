@@ -21,7 +21,7 @@ from server import Server
 from world import Failure, World, write_sources
 
 # Slow clients of each phase.
-SHORT, SECONDS, LONG = 300, 18, 2000
+SHORT, SECONDS, LONG = 100, 18, 2000
 # Time of a phase, in seconds, and what 99 of 100 requests may take, in milliseconds.
 PHASE, LIMIT = 15, 200
 SHORT_PHASE, SHORT_LIMIT = 1.5, 1000
