@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Measures the call graph against a compiler: python3 benches/call_graph LANGUAGE DIR [--truth FILE] [--wrong N] PATH…
+"""Measures the call graph against a compiler: python3 benches/call_graph LANGUAGE DIR [--truth FILE] [--wrong N]
+[--absences N] PATH…
 
 For every call site in the files of DIR whose path begins with one of PATH, a compiler says which definition is called:
 libclang for C (PyPI `libclang`), pyright for Python (PyPI `pyright`), the compiler API for TypeScript (npm `typescript`,
@@ -7,6 +8,9 @@ found through NODE_PATH), rust-analyzer for Rust (rustup components `rust-analyz
 compared with those of `git codeweaver eval calls`; DIR must be indexed. `--truth FILE` keeps the answers of the compiler,
 which take minutes, and reads them if the file exists. `--wrong N` prints N wrong sites of each grade, to be read.
 CODEWEAVER_BENCH_BINARY names another binary.
+
+`--absences N` asks for the callers of N functions and methods of the call sites' files, drawn at random (all if 0), and
+counts the answers that say none (no edge, `coverage.complete`) although the compiler knows a call. Those are printed.
 
 For C, DIR/compile_commands.json says how files are compiled; without it, headers are searched in each `--include`.
 
@@ -27,6 +31,7 @@ from pathlib import Path
 
 OURS = os.environ.get("CODEWEAVER_BENCH_BINARY", "git-codeweaver")
 GRADES = ("exact", "unique_name", "ambiguous", "unresolved")
+CALLABLE = ("function", "method", "constructor")
 
 
 def truth_of(language, root, prefixes, includes):
@@ -67,6 +72,7 @@ def main():
     parser.add_argument("--truth", type=Path, metavar="FILE")
     parser.add_argument("--include", action="append", default=[], metavar="DIR")
     parser.add_argument("--wrong", type=int, default=0, metavar="N")
+    parser.add_argument("--absences", type=int, metavar="N")
     arguments = parser.parse_args()
     root = arguments.dir.resolve()
     if arguments.truth and arguments.truth.exists():
@@ -121,6 +127,43 @@ def main():
         sample = random.sample(wrong[grade], min(arguments.wrong, len(wrong[grade])))
         for line in sorted(sample):
             print(f"{grade}: {line}")
+    if arguments.absences is not None:
+        report_absences(root, truth, arguments.absences)
+
+
+def report_absences(root, truth, n):
+    """Prints how many of the answers that a function has no callers are wrong, and the wrong ones."""
+    called = collections.defaultdict(list)
+    for (file, line, _, name), kind, places in truth:
+        for place in places if kind == "definition" else []:
+            called[place[0]].append((place[1], place[2], f"{file}:{line}"))
+    functions = []
+    for file in sorted({site[0] for site, _, _ in truth}):
+        run = subprocess.run([OURS, "outline", file, "--json"], cwd=root, stdout=subprocess.PIPE, text=True)
+        if run.returncode == 0:
+            symbols = json.loads(run.stdout)["symbols"]
+            functions += [(file, symbol) for symbol in symbols if symbol["kind"] in CALLABLE]
+    random.seed(1)
+    drawn = random.sample(functions, min(n, len(functions))) if n else functions
+
+    n_incomplete, absent, wrong = 0, 0, []
+    for file, symbol in drawn:
+        first, last = symbol["span"]
+        where = f"{file}:{first}#{symbol['qualified_name']}"
+        run = subprocess.run([OURS, "graph", "callers", where, "--json"], cwd=root, stdout=subprocess.PIPE, text=True)
+        answer = json.loads(run.stdout)
+        if answer["edges"] or answer["status"] not in ("ok", "ambiguous"):
+            continue
+        if not answer["coverage"]["complete"]:
+            n_incomplete += 1
+            continue
+        absent += 1
+        sites = [site for line, name, site in called[file] if first <= line <= last and name == symbol["name"]]
+        if sites:
+            wrong.append(f"none: {where}, called at {', '.join(sites[:3])}")
+    print(f"  none         wrong              {percent(len(wrong), absent)}; of {len(drawn)} functions; {n_incomplete} more without edges are not complete")
+    for line in wrong:
+        print(line)
 
 
 if __name__ == "__main__":
