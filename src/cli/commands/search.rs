@@ -121,7 +121,7 @@ pub enum AnnArg {
 }
 
 pub fn run(args: SearchArgs, context: &Context) -> Result<ExitCode, CliError> {
-    if args.query.is_empty() && picker::is_possible() {
+    if args.query.is_empty() && args.org.is_none() && picker::is_possible() {
         return picker::run(args.scope, context);
     }
 
