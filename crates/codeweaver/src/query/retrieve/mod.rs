@@ -39,7 +39,7 @@ use super::request::{Ann, Mode};
 use super::response::Strategy;
 use super::view::scope::Scope;
 use super::view::{RowId, View};
-use dense::DenseSearch;
+use dense::{DenseSearch, Nearest};
 use lexical::{Bm25, FileLexical, LexicalScores, LexicalSearch};
 use symbols::Definitions;
 
@@ -332,17 +332,17 @@ pub fn absent_terms<'q>(view: &View, query: &'q ParsedQuery) -> Vec<&'q QueryTer
     terms.map(|(term, _)| term).filter(|term| !paths::is_in_any(view, &term.term)).collect()
 }
 
-/// Returns the best rows of `search`, best first, with their cosines, by a graph or an exact scan. `scale` is
-/// that of the vectors.
-pub fn nearest(search: &DenseSearch<'_>, scale: f32) -> Vec<(f32, RowId)> {
+/// Returns the best rows of `search`, best first, with their cosines, and the strategy by which they were
+/// found: by a graph or an exact scan. `scale` is that of the vectors.
+pub fn nearest(search: &DenseSearch<'_>, scale: f32) -> (Vec<(f32, RowId)>, Strategy) {
     if !search.fits() {
-        return Vec::new();
+        return (Vec::new(), Strategy::DenseExact);
     }
 
-    let rows = search.nearest(Ann::Auto).rows;
+    let Nearest { rows, method } = search.nearest(Ann::Auto);
     let mut best = top_k::best_rows(search.view, rows.into_iter(), search.k);
     best.iter_mut().for_each(|(score, _)| *score /= scale * scale);
-    best
+    (best, method.strategy())
 }
 
 /// Returns the mean dot product of `vector` with all live rows, computed exactly from the totals of the

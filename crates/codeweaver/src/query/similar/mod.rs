@@ -29,7 +29,6 @@ use super::path_facts::PathCache;
 use super::rank::{self, RankedFile, WEIGHTS};
 use super::request::{Filters, Mode, Request, ViewRequest};
 use super::resources::Resources;
-use super::response::Strategy;
 use super::retrieve::dense::DenseSearch;
 use super::retrieve::{self, Candidate, Candidates};
 use super::view::View;
@@ -176,7 +175,7 @@ pub(super) fn rank_similar(
         evidence: origin.evidence.with_known(known, &request.filters.kinds),
         intent: query.intent,
         n_candidates: candidates.list.len(),
-        strategies: vec![Strategy::DenseExact],
+        strategies: candidates.strategies,
         warnings: warning.into_iter().collect(),
         notes: Vec::new(),
         absent_words: Vec::new(),
@@ -227,8 +226,12 @@ fn neighbours(
         is_over: &|| cancel.is_cancelled(),
     };
 
-    let nearest = retrieve::nearest(&search, scale).into_iter();
-    let list =
-        nearest.map(|(cosine, id)| Candidate { id, doc: view.doc_of(id), cosine, ..Candidate::default() });
-    Candidates { list: list.collect(), ..Candidates::default() }
+    let (nearest, strategy) = retrieve::nearest(&search, scale);
+    let list = nearest.into_iter().map(|(cosine, id)| Candidate {
+        id,
+        doc: view.doc_of(id),
+        cosine,
+        ..Candidate::default()
+    });
+    Candidates { list: list.collect(), strategies: vec![strategy], ..Candidates::default() }
 }
