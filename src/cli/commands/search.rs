@@ -10,7 +10,8 @@ use codeweaver::query::grep::{GrepRequest, Page, Pattern};
 use codeweaver::query::parse::report;
 use codeweaver::query::view::freshness::RequestUpdate;
 use codeweaver::query::{
-    Ann, Intent, Mode, QueryError, Request, Resolved, Response, Searcher, TypedQuery, ViewRequest,
+    Ann, Filters, Intent, Mode, QueryError, Request, Resolved, Resolver, Response, Searcher, TypedQuery,
+    ViewRequest,
 };
 use codeweaver::service::{Requests, follow_up};
 use codeweaver_git::Prefix;
