@@ -172,6 +172,7 @@ impl Search {
         let params = &work.params;
         let mut request = Request::new(&self.query.text, &work.codebase().settings);
 
+        request.identities = true;
         request.filters = self.filters.clone();
         request.view = self.view.clone();
         request.mode = params.text("mode").map_or(Ok(Mode::Hybrid), mode_by_name)?;

@@ -154,7 +154,7 @@ fn status_prints_the_state_of_the_index() {
     Languages rust 2, markdown 1, python 1
     On disk   [SIZE] in .codeweaver (shards [SIZE], search structures [SIZE], paths and snapshots [SIZE])
     Last run  [AGO], took [TIME]: 4 files changed, 4 chunks embedded
-    Chunking  1 chunk by markdown in [TIME], 3 chunks by semantic in [TIME]; mostly 1–50 tokens
+    Chunking  1 chunk by markdown in [TIME], 3 chunks by semantic in [TIME]; mostly 51–100 tokens
     Hooks     not installed (post-checkout: missing, post-commit: missing, post-merge: missing, post-rewrite: missing)
     Model     codeweaver-v1
     ");
