@@ -163,7 +163,8 @@ fn readers_with_tokens(site: &Site) {
     let server = Server::start(&site.base, &args);
     let search = |token: &str, question: &str| {
         let path = format!("api/search?q={}", question.replace(' ', "+"));
-        server.request("GET", &path, &[("authorization", &format!("Bearer {token}"))], "").json()
+        let bearer = format!("Bearer {token}");
+        server.request("GET", &path, &[("authorization", bearer.as_str())], "").json()
     };
 
     for question in QUESTIONS {
