@@ -248,6 +248,8 @@ fn help_of_search() {
           --rev <REV>           Branch, tag, commit or tree to search instead of HEAD and the working
                                 tree
           --committed           Search only committed files, not the working tree
+          --org <URL>           Search the repositories of an organisation, in the index at this URL
+                                (see `org`)
 
     Global options:
       -p, --project <PATH>   Directory inside the repository [default: the current directory]

@@ -26,8 +26,8 @@ fn killed_pushes(site: &Site) {
         push.args(args);
         run_and_kill(&mut push, Duration::from_millis(ms));
         // An answer may lack what is not there yet, but says so, and has nothing else.
-        let found = site.there(&[QUESTIONS[0]]);
         let states = site.status()["repositories"].clone();
+        let found = site.there(&[QUESTIONS[0]]);
         let is_whole = states.as_array().unwrap().iter().all(|it| it["state"] == "complete");
         if !is_whole {
             assert_eq!(found["status"], "degraded", "{found:#}\n{states:#}");
@@ -75,8 +75,8 @@ fn lost_nodes(site: &Site, cluster: &Cluster) {
     site.check_answers(&[]);
 }
 
-/// Waits for what a cluster does within a minute.
+/// Waits for what a cluster does within three minutes, also on a busy machine.
 fn eventually(what: &str, condition: impl Fn() -> bool) {
     let attempt = || if condition() { Ok(()) } else { Err("not yet") };
-    wait_longer_for(Duration::from_secs(60), what, attempt);
+    wait_longer_for(Duration::from_secs(180), what, attempt);
 }

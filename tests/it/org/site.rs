@@ -27,7 +27,10 @@ pub struct Site {
 impl Site {
     /// Three repositories, indexed and not pushed. Two of them have a file in common.
     pub fn new(url: &str) -> Site {
-        let site = Site { base: TestRepo::empty_dir(), url: url.to_owned() };
+        let site = Site {
+            base: TestRepo::empty_dir().env("CODEWEAVER_SEARCH_TIMEOUT_MS", "30000"),
+            url: url.to_owned(),
+        };
         std::fs::create_dir(site.base.path("src")).unwrap();
         let license = ("LICENSE.md", "# License\n\nDo what you like with this software.\n");
 
