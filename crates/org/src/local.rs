@@ -242,8 +242,11 @@ pub fn docs_of(data: ShardData) -> impl Iterator<Item = Doc> {
     })
 }
 
+/// The bytes of a blob in UTF-8, and the terms of each row of its doc.
+type BlobTerms = (Vec<u8>, Vec<Counts>);
+
 /// The text of a blob, and the terms of the rows of its doc; `None` if the blob is not in this clone.
-pub fn read_blob(blobs: &mut BlobReader, doc: &Doc) -> Result<Option<(Vec<u8>, Vec<Counts>)>, OrgError> {
+pub fn read_blob(blobs: &mut BlobReader, doc: &Doc) -> Result<Option<BlobTerms>, OrgError> {
     let oid: Oid = doc.meta.key.blob_oid;
     let Some(bytes) = blobs.read(&oid)? else { return Ok(None) };
     let text = text::to_utf8(bytes).into_owned();

@@ -89,6 +89,9 @@ impl std::fmt::Debug for OrgEngine {
     }
 }
 
+/// The name of a file, its places, and its content if that was read before.
+type FoundFile = (String, Value, Option<Arc<CachedFile>>);
+
 impl OrgEngine {
     /// All repositories of an index.
     pub fn new(org: Arc<Org>) -> OrgEngine {
@@ -334,7 +337,7 @@ impl OrgEngine {
     }
 
     /// Reads some files: the name, the places and the content of each that there is.
-    fn read_some(&self, ids: &[String]) -> Result<Vec<(String, Value, Option<Arc<CachedFile>>)>, OrgError> {
+    fn read_some(&self, ids: &[String]) -> Result<Vec<FoundFile>, OrgError> {
         let cached: FxHashMap<&str, Arc<CachedFile>> =
             ids.iter().filter_map(|id| Some((id.as_str(), self.cache.get(id)?))).collect();
         let index = self.org.alias(Kind::Files);

@@ -178,8 +178,9 @@ mod tests {
 
     #[test]
     fn syntax_is_coloured_inside_and_outside_of_marks() {
+        let marks = |range| std::iter::once(range).collect::<Vec<Range<usize>>>();
         let line =
-            |number, text| Line { number, href: String::new(), text, marks: vec![4..6], is_focus: false };
+            |number, text| Line { number, href: String::new(), text, marks: marks(4..6), is_focus: false };
         let shown =
             block("a", "rust", [line(1, "let ab = 1; // c"), line(3, "let b")].into_iter()).into_string();
 
@@ -191,7 +192,7 @@ mod tests {
 
         let literal = [Syntax { kind: SyntaxKind::Literal, range: 0..4 }];
         assert_eq!(
-            line_of_code("'ab'", &[1..3], &literal).into_string(),
+            line_of_code("'ab'", &marks(1..3), &literal).into_string(),
             "<span class=\"l\">'</span><mark><span class=\"l\">ab</span></mark><span class=\"l\">'</span>"
         );
     }
