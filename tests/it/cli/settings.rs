@@ -122,8 +122,7 @@ fn custom_delimiters_make_a_language_known() {
     let story = |name: &str| format!("saga {name}\n  told once\n  told twice\nselah\n\n");
     let text = ["olwe", "elwe"].map(story).concat().repeat(200);
     let repo = TestRepo::with_files(&[("a.qya", text.as_str()), ("b.rs", "fn main() {}\n")]);
-    let delimiters =
-        "[[chunker.custom_delimiters.quenya]]\nstarts = [\"saga\"]\nends = [\"selah\"]\nkind = \"function\"\n";
+    let delimiters = "[[chunker.custom_delimiters.quenya]]\nstarts = [\"saga\"]\nends = [\"selah\"]\nkind = \"function\"\n";
     repo.write("codeweaver.toml", delimiters);
     repo.codeweaver(["status"]).success().says(&["config set policy.file_extensions.EXT quenya"]);
 
