@@ -32,8 +32,8 @@ fn with_ignored_case(mut arguments: Vec<OsString>) -> Vec<OsString> {
     arguments
 }
 
-/// Returns whether `argument`, with the `next` one, is the option for a search that looks for lines. The names
-/// of these modes are words of queries and values of other options (`--ann exact`) too.
+/// Returns whether `argument`, with the `next` one, is the option for a search that looks for lines. The
+/// names of these modes are words of queries and values of other options (`--ann exact`) too.
 fn is_line_mode(argument: &OsString, next: Option<&OsString>) -> bool {
     let mode = match argument.to_str() {
         Some("--mode") => next.and_then(|next| next.to_str()),

@@ -34,8 +34,8 @@ pub fn painted(
     out
 }
 
-/// A line of code in at most `columns`, with the matches of `highlighter` emphasised and the pieces of `syntax`
-/// coloured.
+/// A line of code in at most `columns`, with the matches of `highlighter` emphasised and the pieces of
+/// `syntax` coloured.
 pub fn code(
     highlighter: &Highlighter,
     line: &str,

@@ -176,7 +176,7 @@ static KEYS: &[KeySpec] = &[
     key!("ask.reload_interval", ask.reload_interval, Integer { min: 1, max: 86_400 }, USER,
         "Time between two looks of `serve --ask` for changed documents, in seconds."),
     key!("org.url", org.url, Text, USER,
-        "The index of an organisation that `org` commands use if none is named, such as `https://search.example:9200/code`. Nothing is pushed to an engine that neither this setting nor a command names."),
+        "The index of `org` commands without a URL, as `https://search.example:9200/code`. Nothing is pushed to an engine that neither this setting nor a command names."),
 ];
 
 /// Returns every key, grouped by section.

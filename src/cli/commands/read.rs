@@ -139,8 +139,11 @@ impl Reading<'_> {
                     }
                     let width = text.span.1.to_string().len();
                     let lines: Vec<&str> = text.text.lines().collect();
-                    let syntax = syntax_of_lines(&lines, &text.language);
-                    for ((number, line), syntax) in (text.span.0..).zip(lines).zip(&syntax) {
+                    let is_coloured = context.paint.is_on();
+                    let syntax =
+                        if is_coloured { syntax_of_lines(&lines, &text.language) } else { Vec::new() };
+                    for (i, (number, line)) in (text.span.0..).zip(lines).enumerate() {
+                        let syntax = syntax.get(i).map_or(&[][..], Vec::as_slice);
                         let number = context.paint.dim(format!("{number:>width$} │"));
                         let nothing = Highlighter::default();
                         let line = highlight::code(&nothing, line, syntax, usize::MAX, context.paint);

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::process::{Command, ExitStatus};
 
-/// Variables that name the editor, as git reads them. Settings of git do not count, because those of a repository
-/// are not the user's.
+/// Variables that name the editor, as git reads them. Settings of git do not count, because those of a
+/// repository are not the user's.
 const VARIABLES: [&str; 3] = ["GIT_EDITOR", "VISUAL", "EDITOR"];
 /// The editor if no variable names one.
 const FALLBACK: &str = if cfg!(windows) { "notepad" } else { "vi" };

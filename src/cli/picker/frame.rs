@@ -1,5 +1,7 @@
 //! The lines of the screen: the query, what was found, and the text of the selected place.
 
+use codeweaver_chunk::syntax::syntax_of_lines;
+
 use super::item::Item;
 use super::state::Picker;
 use crate::cli::render::{Paint, safe};
@@ -15,8 +17,8 @@ const PROMPT: &str = "> ";
 const HELP: &str =
     "type to search · ↑ ↓ select · Enter open in the editor · Ctrl-Y print the place · Esc quit";
 
-/// The lines of a frame, at most `rows`, each in at most `columns`; and the column of the cursor in the first.
-/// `shown_path` is how a path of the repository is displayed.
+/// The lines of a frame, at most `rows`, each in at most `columns`; and the column of the cursor in the
+/// first. `shown_path` is how a path of the repository is displayed.
 pub fn frame(
     picker: &Picker,
     shown_path: &dyn Fn(&str) -> String,
@@ -90,8 +92,9 @@ fn text(item: &Item, scroll: isize, columns: usize, room: usize, paint: Paint) -
     let first = at.saturating_sub(LINES_BEFORE).min(last).saturating_add_signed(scroll).min(last);
     let digits = (item.first_line as usize + item.lines.len()).to_string().len();
 
-    let numbered =
-        (item.first_line as usize..).zip(item.lines.iter().zip(&item.syntax)).skip(first).take(room);
+    let lines: Vec<&str> = item.lines.iter().map(String::as_str).collect();
+    let syntax = syntax_of_lines(&lines, &item.language);
+    let numbered = (item.first_line as usize..).zip(lines.iter().zip(&syntax)).skip(first).take(room);
     numbered
         .map(|(number, (line, syntax))| {
             let is_place = number == item.line as usize;
@@ -116,7 +119,7 @@ mod tests {
             title: "fn f()".to_owned(),
             first_line: 1,
             lines: (1..=40).map(|number| format!("line {number}")).collect(),
-            syntax: vec![Vec::new(); 40],
+            language: "rust".to_owned(),
             highlighter: Highlighter::default(),
         }
     }

@@ -2,7 +2,6 @@
 
 use codeweaver::query::Match;
 use codeweaver::query::grep::GrepFile;
-use codeweaver_chunk::syntax::{Syntax, syntax_of_lines};
 use codeweaver_text::Highlighter;
 
 /// A place with its text.
@@ -17,7 +16,8 @@ pub struct Item {
     /// Number of the first of `lines`.
     pub first_line: u32,
     pub lines: Vec<String>,
-    pub syntax: Vec<Vec<Syntax>>,
+    /// Name in the language table.
+    pub language: String,
     /// Emphasises the words of the query and the symbol.
     pub highlighter: Highlighter,
 }
@@ -32,8 +32,8 @@ impl Item {
             line: found.focus.start_line.max(1),
             title: found.header().to_owned(),
             first_line: found.span.0,
-            syntax: syntax_of(&lines, &found.file.language),
             lines,
+            language: found.file.language.clone(),
             highlighter: highlighter.with_symbol(&found.focus.symbol),
         }
     }
@@ -46,7 +46,6 @@ impl Item {
         // Lines that do not follow each other belong to different places.
         for part in file.lines.chunk_by(|one, next| next.line == one.line + 1) {
             let lines: Vec<String> = part.iter().map(|line| line.text.trim_end().to_owned()).collect();
-            let syntax = syntax_of(&lines, &file.language);
 
             items.extend(part.iter().filter(|line| line.column.is_some()).map(|line| Item {
                 path: file.path.clone(),
@@ -54,15 +53,11 @@ impl Item {
                 title: line.text.trim().to_owned(),
                 first_line: number(part[0].line),
                 lines: lines.clone(),
-                syntax: syntax.clone(),
+                language: file.language.clone(),
                 highlighter: highlighter.clone(),
             }));
         }
 
         items
     }
-}
-
-fn syntax_of(lines: &[String], language: &str) -> Vec<Vec<Syntax>> {
-    syntax_of_lines(&lines.iter().map(String::as_str).collect::<Vec<_>>(), language)
 }

@@ -31,7 +31,7 @@ pub struct Answer {
     pub items: Vec<Item>,
     /// The revision that was searched, if it is not the working tree.
     pub rev: Option<String>,
-    /// What is said about the results as a whole.
+    /// A sentence about the results as a whole.
     pub summary: String,
 }
 
@@ -66,7 +66,7 @@ impl Searches {
 
                 let cancel = Cancel::when(move || newest.load(Ordering::Relaxed) != number);
                 let answered = source.answer(&query, cancel);
-                // Nobody waits for the answer to an earlier query.
+                // The answer to an earlier query is not shown.
                 if is_newest.load(Ordering::Relaxed) == number && answer.send((number, answered)).is_err() {
                     return;
                 }
@@ -90,7 +90,7 @@ impl Searches {
     }
 }
 
-/// What is searched.
+/// The repository and the filters of all queries.
 struct Source<'a> {
     searcher: &'a Searcher,
     scope: &'a ScopeArgs,

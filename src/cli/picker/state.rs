@@ -22,7 +22,7 @@ pub struct Picker {
     pub scroll: isize,
 }
 
-/// What follows a key.
+/// The consequence of a key.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Action {
     /// Nothing but a new frame.

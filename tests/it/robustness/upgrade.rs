@@ -1,5 +1,5 @@
-//! Stores and hooks that released programs wrote, as fixtures: this program uses them, or makes the store again
-//! from git, and answers right either way.
+//! Stores and hooks that released programs wrote, as fixtures: this program uses them, or makes the store
+//! again from git, and answers right either way.
 //!
 //! `CODEWEAVER_UPDATE_FIXTURES=1` writes those of the present version (`docs/releasing.md`).
 

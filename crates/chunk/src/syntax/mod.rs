@@ -37,8 +37,8 @@ pub struct Syntax {
     pub range: Range<usize>,
 }
 
-/// Returns the pieces of each of `lines`, which follow each other in a file of the language called `language`:
-/// in order, disjoint. Prose and unknown languages have none.
+/// Returns the pieces of each of `lines`, which follow each other in a file of the language called
+/// `language`: in order, disjoint. Prose and unknown languages have none.
 ///
 /// A comment or literal that began before the first line is not recognised.
 pub fn syntax_of_lines(lines: &[&str], language: &str) -> Vec<Vec<Syntax>> {

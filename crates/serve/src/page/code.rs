@@ -25,8 +25,8 @@ pub struct Line<'a> {
     pub is_focus: bool,
 }
 
-/// A block of lines of a file in `language`, called `label` by screen readers. A line that does not follow the
-/// one before begins a new part.
+/// A block of lines of a file in `language`, called `label` by screen readers. A line that does not follow
+/// the one before begins a new part.
 pub fn block<'a>(label: &str, language: &str, lines: impl Iterator<Item = Line<'a>>) -> Markup {
     let lines: Vec<Line<'a>> = lines.collect();
     let syntax = syntax_of_parts(&lines, language);

@@ -78,8 +78,9 @@ pub fn apply(context: &Context<'_>, files: &mut [RankedFile]) {
     }
 }
 
-/// Returns the words of the query with their shares of its weight. The rarity of a word does not count: what a
-/// small repository is about is frequent in it. The deed after *how to* counts more than what it is done to.
+/// Returns the words of the query with their shares of its weight. The rarity of a word does not count: what
+/// a small repository is about is frequent in it. The deed after *how to* counts more than what it is done
+/// to.
 fn shares<'a>(context: &Context<'a>) -> Vec<(&'a str, f32)> {
     let words = context.query.terms.iter().filter(|term| !term.is_identifier);
     let mut shares: Vec<(&str, f32)> = words.map(|term| (term.term.as_str(), term.weight)).collect();

@@ -28,8 +28,8 @@ impl WholeCounts {
         }
     }
 
-    /// Returns the counts of `terms`. If the engine does not answer, they are zero, and [`Self::failure`] says
-    /// so.
+    /// Returns the counts of `terms`. If the engine does not answer, they are zero, and [`Self::failure`]
+    /// says so.
     pub fn counts(&self, terms: &[&str]) -> Vec<TermTotals> {
         let unknown: Vec<&str> = {
             let known = sync::lock(&self.known);
