@@ -17,8 +17,8 @@ use super::error::OrgError;
 /// Time in which the engine begins to answer. A search of candidates takes milliseconds; a bulk of rows,
 /// seconds on a busy machine.
 const TIMEOUT: Duration = Duration::from_secs(60);
-/// Number of retries of a request that the engine is too busy for, or that finds no connection: while documents
-/// are sent, and while somebody waits for an answer.
+/// Number of retries of a request that the engine is too busy for, or that finds no connection: while
+/// documents are sent, and while a request waits for its answer.
 pub const PATIENT: u32 = 6;
 pub const QUICK: u32 = 2;
 /// Maximum size of a response.

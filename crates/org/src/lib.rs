@@ -2,8 +2,8 @@
 //!
 //! Sharding, replication, upgrades and backups are the engine's. It keeps the rows of files under their
 //! content addresses and finds candidates; ranking and display are those of
-//! [`codeweaver::query`](codeweaver::query::engine). The modules in the order in which each imports only those
-//! before it:
+//! [`codeweaver::query`](codeweaver::query::engine). The modules in the order in which each imports only
+//! those before it:
 //!
 //! * [`error`]: what does not work, why, and the remedy.
 //! * [`address`]: the URL of an index, and the key to it.
@@ -28,8 +28,10 @@
 
 pub mod address;
 mod bulk;
+mod document;
 pub mod error;
 mod http;
+mod lease;
 pub mod local;
 pub mod manage;
 mod members;

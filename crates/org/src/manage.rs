@@ -193,7 +193,8 @@ impl Org {
             Ok(answer["count"].as_u64().unwrap_or(0))
         };
 
-        // Documents that were deleted meanwhile may be in the copy: nobody finds them.
+        // Documents that were deleted meanwhile may be in the copy. No repository has them, so no search
+        // finds them.
         let (n_old, n_new) = (count(old)?, count(new)?);
         match n_old <= n_new {
             true => Ok(()),

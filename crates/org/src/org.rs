@@ -29,7 +29,7 @@ impl Org {
         Org::open_with(Connection::new(address, PATIENT))
     }
 
-    /// As [`Self::open`], for requests that somebody waits for.
+    /// As [`Self::open`], for requests of a user.
     ///
     /// # Errors
     /// As [`Self::open`].

@@ -7,42 +7,32 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use roaring::RoaringBitmap;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 use serde_json::{Value, json};
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-
-use codeweaver_base::random;
 use codeweaver_base::sync;
 use codeweaver_git::BlobReader;
-use codeweaver_store::postings::N_FIELDS;
-use codeweaver_store::rows::{RowMeta, chunk_id};
+use codeweaver_store::rows::chunk_id;
 use codeweaver_store::time;
-use codeweaver_text as text;
 
 use super::bulk::{Change, Places};
+use super::document::Document;
 use super::error::OrgError;
 use super::http::Method;
+use super::lease::Lease;
 use super::local::{Files, Local, LocalFile, LocalMember, docs_of, read_blob};
 use super::members::{OrgMember, PushState, Version};
 use super::org::Org;
-use super::record::{Counts, Doc, Record, compressed};
-use super::schema::{Kind, LENGTH_FIELDS, TERM_FIELDS, TEST_FLAG, file_id, row_id};
+use super::record::Doc;
+use super::schema::{Kind, file_id, row_id};
 
 /// Number of rows that one thread prepares and sends at once.
 const BATCH_ROWS: usize = 400;
 /// Number of documents that are looked up at once.
 const LOOK_UP: usize = 2_000;
-/// Maximum number of times that one term of a field is written. BM25 saturates far below.
-const MAX_FREQUENCY: u32 = 255;
-/// Time between two signs of life of a push.
-const BEAT: Duration = Duration::from_secs(1);
-/// Time between two looks at the lease of another push.
-const POLL: Duration = Duration::from_millis(250);
 
 /// How a push proceeds.
 #[derive(Debug, Clone)]
@@ -125,19 +115,13 @@ struct Push<'a> {
     options: &'a PushOptions,
 }
 
-/// The right to change a repository.
-struct Lease<'a> {
-    org: &'a Org,
-    held: Mutex<(OrgMember, Version, Instant)>,
-}
-
 /// The files of a repository whose documents are to be changed.
 #[derive(Default)]
 struct Changes {
     /// Files with other places than the engine has.
     put: Files,
-    /// Names of files that are gone.
-    removed: BTreeSet<String>,
+    /// Names of files that are gone, with their local docs as far as these are known.
+    removed: BTreeMap<String, Option<u32>>,
 }
 
 impl Push<'_> {
@@ -157,7 +141,7 @@ impl Push<'_> {
             return Ok(PushReport { files: known.files, ..self.report(n_sent_before) });
         }
 
-        let (lease, before) = Lease::take(org, &member.name, options)?;
+        let (lease, before) = Lease::take(org, &member.name, (options.stall, options.patience))?;
         // A push that has not ended may have left anything behind.
         let before = before.filter(|before| before.state == PushState::Complete);
         let changes = match &before {
@@ -239,7 +223,8 @@ impl Push<'_> {
         };
         let (before, now) = (local.files(member, &of_docs(&old.entries)), local.files(member, &of_docs(new)));
         let there = |id: &str| before.get(id).map(|file| file.to_json(&member.name, true));
-        Ok(Some(compared(now, there, before.keys(), &member.name)))
+        let all = before.iter().map(|(id, file)| (id, Some(file.doc)));
+        Ok(Some(compared(now, there, all, &member.name)))
     }
 
     /// The changes against everything that the engine has.
@@ -260,7 +245,8 @@ impl Push<'_> {
         })?;
 
         let now = local.files(member, &local.snapshot.entries);
-        Ok(compared(now, |id| there.get(id).cloned(), there.keys(), &member.name))
+        let all = there.keys().map(|id| (id, None));
+        Ok(compared(now, |id| there.get(id).cloned(), all, &member.name))
     }
 
     /// Sends the files with changed places: whole, or only the places of those that are there.
@@ -450,40 +436,23 @@ impl Push<'_> {
 
     /// Takes the repository out of the files that it no longer has.
     fn remove(&self, changes: &Changes, lease: &Lease<'_>, report: &mut PushReport) -> Result<(), OrgError> {
-        let removed: Vec<&String> = changes.removed.iter().collect();
-        let by_id: FxHashMap<String, u32> = self.local_docs(&changes.removed);
-        let mut unknown = Vec::new();
+        let (mut known, mut unknown) = (Vec::new(), Vec::new());
+        for (id, doc) in &changes.removed {
+            match doc {
+                Some(doc) => known.push((id.clone(), *doc)),
+                None => unknown.push(id.clone()),
+            }
+        }
 
-        for batch in removed.chunks(BATCH_ROWS / 8) {
-            let known: Vec<(String, u32)> =
-                batch.iter().filter_map(|id| Some(((*id).clone(), *by_id.get(*id)?))).collect();
+        for batch in known.chunks(BATCH_ROWS / 8) {
             // Documents that are gone need no change.
-            self.place(&known, &Changes::default())?;
-            unknown.extend(batch.iter().filter(|id| !by_id.contains_key(**id)).map(|id| (*id).clone()));
+            self.place(batch, &Changes::default())?;
             lease.beat()?;
         }
 
         self.org.take_out(&self.member.name, &unknown, &mut || lease.beat())?;
-        report.removed_files = removed.len();
+        report.removed_files = changes.removed.len();
         Ok(())
-    }
-
-    /// The local docs of the files called `ids`, as far as they are still in the local store.
-    fn local_docs(&self, ids: &BTreeSet<String>) -> FxHashMap<String, u32> {
-        let mut docs = FxHashMap::default();
-        if ids.is_empty() {
-            return docs;
-        }
-
-        for doc in 0..self.local.reader.state.next_doc() {
-            if let Some(key) = self.local.key_of(doc) {
-                let id = file_id(&key);
-                if ids.contains(&id) {
-                    docs.insert(id, doc);
-                }
-            }
-        }
-        docs
     }
 }
 
@@ -507,10 +476,11 @@ impl Sent {
 fn compared<'a>(
     now: Files,
     there: impl Fn(&str) -> Option<Value>,
-    all_there: impl Iterator<Item = &'a String>,
+    all_there: impl Iterator<Item = (&'a String, Option<u32>)>,
     name: &str,
 ) -> Changes {
-    let removed = all_there.filter(|id| !now.contains_key(*id)).cloned().collect();
+    let gone = all_there.filter(|(id, _)| !now.contains_key(*id));
+    let removed = gone.map(|(id, doc)| (id.clone(), doc)).collect();
     let put =
         now.into_iter().filter(|(id, file)| there(id).as_ref() != Some(&file.to_json(name, true))).collect();
     Changes { put, removed }
@@ -532,206 +502,4 @@ fn batches(docs: impl Iterator<Item = Doc>) -> Vec<Vec<Doc>> {
         }
     }
     batches
-}
-
-/// A file with its rows, as documents.
-struct Document<'a> {
-    org: &'a Org,
-    name: &'a str,
-    id: &'a str,
-    file: &'a LocalFile,
-    doc: &'a Doc,
-    bodies: &'a [Counts],
-}
-
-impl Document<'_> {
-    /// The document of a row.
-    fn row(&self, row: usize) -> Value {
-        let meta = &self.doc.rows[row];
-        let dim = self.doc.vectors.len() / self.doc.rows.len().max(1);
-        let mut source = self.places(false);
-        source["language"] = meta.language.as_str().into();
-        source["vector"] = json!(&self.doc.vectors[row * dim..][..dim]);
-
-        for (field, words) in TERM_FIELDS.iter().zip(self.terms(row)) {
-            source[*field] = joined(&words).into();
-        }
-        source
-    }
-
-    /// The document of the file.
-    fn file(&self, text: &[u8]) -> Result<Value, OrgError> {
-        let mut source = self.places(true);
-        let mut lengths = [0u64; N_FIELDS];
-        let mut all: Counts = Vec::new();
-        for row in 0..self.doc.rows.len() {
-            for (field, words) in self.terms(row).into_iter().enumerate() {
-                // A record of the local index has 16 bits for it.
-                let n: u64 = words.iter().map(|(_, n)| u64::from(*n)).sum();
-                lengths[field] += n.min(u64::from(u16::MAX));
-                all.extend(words);
-            }
-        }
-
-        source["language"] = self.doc.meta.language.as_str().into();
-        source["terms"] = joined(&merged(all)).into();
-        source["rows"] = self.doc.rows.len().into();
-        for (field, n) in LENGTH_FIELDS.iter().zip(lengths) {
-            source[*field] = n.into();
-        }
-
-        let record = Record::new(self.doc, self.bodies).encode(&self.doc.vectors);
-        let unwritable = |error: std::io::Error| OrgError::Local {
-            what: format!("{} is not pushed", self.id),
-            why: error.to_string(),
-        };
-        source["data"] = STANDARD.encode(record.map_err(unwritable)?).into();
-        if self.org.meta.texts {
-            source["text"] = STANDARD.encode(compressed(text).map_err(unwritable)?).into();
-        }
-        Ok(source)
-    }
-
-    /// The fields about places.
-    fn places(&self, words: bool) -> Value {
-        let at = self.file.to_json(self.name, words);
-        let paths: Vec<&str> = self.file.places.iter().map(|place| place.path.as_str()).collect();
-        let is_test = self.file.places.iter().all(|place| place.flags & TEST_FLAG != 0);
-
-        let mut source = json!({
-            "file": self.id, "repo": [self.name], "path": paths, "at": at, "test": is_test,
-        });
-        if words {
-            let terms = at.as_array().into_iter().flatten().filter_map(|place| place["t"].as_str());
-            source["path_terms"] = terms.collect::<Vec<_>>().join(" ").into();
-        }
-        source
-    }
-
-    /// The terms of a row by field.
-    fn terms(&self, row: usize) -> [Counts; N_FIELDS] {
-        let RowMeta { symbols, enclosing, .. } = &self.doc.rows[row];
-        [
-            self.bodies.get(row).cloned().unwrap_or_default(),
-            counted(symbols.iter().map(|symbol| symbol.name.as_str())),
-            counted(symbols.iter().map(|symbol| symbol.doc.as_str())),
-            counted(enclosing.iter().map(String::as_str)),
-        ]
-    }
-}
-
-/// The terms of some texts.
-fn counted<'t>(texts: impl Iterator<Item = &'t str>) -> Counts {
-    let mut counts = Counts::new();
-    texts.for_each(|text| text::visit_terms(text, |term, _| counts.push((term.to_owned(), 1))));
-    merged(counts)
-}
-
-/// Adds up the counts of equal terms.
-fn merged(mut counts: Counts) -> Counts {
-    counts.sort();
-    counts.dedup_by(|next, kept| {
-        let is_same = next.0 == kept.0;
-        if is_same {
-            kept.1 = kept.1.saturating_add(next.1);
-        }
-        is_same
-    });
-    counts
-}
-
-/// Terms as a text, each as often as it occurs.
-fn joined(counts: &[(String, u32)]) -> String {
-    let mut out = String::new();
-    for (term, n) in counts {
-        for _ in 0..(*n).min(MAX_FREQUENCY) {
-            if !out.is_empty() {
-                out.push(' ');
-            }
-            out.push_str(term);
-        }
-    }
-    out
-}
-
-impl<'a> Lease<'a> {
-    /// Takes the right to change the repository `name`. Returns it with the state that the repository had.
-    ///
-    /// # Errors
-    /// [`OrgError::Busy`] if another process works on it for longer than the patience of `options`.
-    pub fn take(
-        org: &'a Org,
-        name: &str,
-        options: &PushOptions,
-    ) -> Result<(Lease<'a>, Option<OrgMember>), OrgError> {
-        let started = Instant::now();
-        let mut last: Option<(String, u64, Instant)> = None;
-
-        loop {
-            let found = org.member(name)?;
-            let is_free = match &found {
-                Some((member, _)) if member.state != PushState::Complete && !member.writer.is_empty() => {
-                    let is_same = last
-                        .as_ref()
-                        .is_some_and(|(writer, beat, _)| *writer == member.writer && *beat == member.beat);
-                    if !is_same {
-                        last = Some((member.writer.clone(), member.beat, Instant::now()));
-                    }
-                    last.as_ref().is_some_and(|(.., since)| since.elapsed() >= options.stall)
-                }
-                _ => true,
-            };
-
-            // Also of a repository that is new: its document is created by one process only.
-            if is_free {
-                let (before, version) = found.map_or((None, None), |(it, version)| (Some(it), Some(version)));
-                let held = OrgMember {
-                    state: PushState::Pushing,
-                    writer: format!("{:016x}", random::bits64()),
-                    beat: 0,
-                    ..before.clone().unwrap_or_else(|| OrgMember::new(name))
-                };
-                // Otherwise another process was faster.
-                if let Some(version) = org.put_member(&held, version)? {
-                    let held = Mutex::new((held, version, Instant::now()));
-                    return Ok((Lease { org, held }, before));
-                }
-            }
-
-            if started.elapsed() >= options.patience {
-                return Err(OrgError::Busy { member: name.to_owned() });
-            }
-            std::thread::sleep(POLL);
-        }
-    }
-
-    /// Shows that this process works, once a second.
-    ///
-    /// # Errors
-    /// [`OrgError::Busy`] if another process has taken over.
-    pub fn beat(&self) -> Result<(), OrgError> {
-        let mut held = sync::lock(&self.held);
-        if held.2.elapsed() < BEAT {
-            return Ok(());
-        }
-
-        held.0.beat += 1;
-        held.1 = self.put(&held.0, held.1)?;
-        held.2 = Instant::now();
-        Ok(())
-    }
-
-    /// Writes the repository as it is now, which ends the lease.
-    ///
-    /// # Errors
-    /// As [`Self::beat`].
-    pub fn finish(self, member: OrgMember) -> Result<(), OrgError> {
-        let version = sync::lock(&self.held).1;
-        self.put(&member, version).map(drop)
-    }
-
-    fn put(&self, member: &OrgMember, over: Version) -> Result<Version, OrgError> {
-        let put = self.org.put_member(member, Some(over))?;
-        put.ok_or_else(|| OrgError::Busy { member: member.name.clone() })
-    }
 }

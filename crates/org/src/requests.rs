@@ -12,8 +12,8 @@ use codeweaver_text as text;
 
 use super::schema::{Kind, TERM_FIELDS};
 
-/// Number of rows of each kind of evidence. Ranking takes 300 of the best; the others make up for the order of
-/// the engine, which knows the lengths of chunks only roughly.
+/// Number of rows of each kind of evidence. Ranking takes 300 of the best; the others make up for the order
+/// of the engine, which knows the lengths of chunks only roughly.
 const LEXICAL_ROWS: usize = 450;
 const DENSE_ROWS: usize = 450;
 /// Number of files by all their words, and by the words of their paths. Ranking takes 64.
@@ -46,8 +46,8 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Limits to the repositories `names`, `None` for all, and to what `filters` allow, as far as the engine can
-    /// tell. The filters are applied again to what is found.
+    /// Limits to the repositories `names`, `None` for all, and to what `filters` allow, as far as the engine
+    /// can tell. The filters are applied again to what is found.
     pub fn new(names: Option<&[String]>, filters: Option<&Filters>) -> Limits {
         let mut conditions = vec![match names {
             Some(names) => json!({ "terms": { "repo": names } }),
@@ -89,15 +89,15 @@ fn canonical(name: &str) -> String {
     LanguageId::by_name(name).map_or_else(|| name.to_lowercase(), |language| language.name().to_owned())
 }
 
-/// The beginning of all paths that a pathspec matches, up to its first wildcard. `None` if it does not say: one
-/// without a slash also matches names at any depth.
+/// The beginning of all paths that a pathspec matches, up to its first wildcard. `None` if it does not say:
+/// one without a slash also matches names at any depth.
 fn directory_of(pathspec: &str) -> Option<String> {
     let end = pathspec.find(['*', '?', '[', '\\', ':']).unwrap_or(pathspec.len());
     Some(pathspec[..end].to_owned()).filter(|prefix| prefix.contains('/'))
 }
 
-/// The searches for the candidates of `wanted`. `counts` are those of its terms, and `n_rows` is the number of
-/// rows that they were counted in.
+/// The searches for the candidates of `wanted`. `counts` are those of its terms, and `n_rows` is the number
+/// of rows that they were counted in.
 pub fn candidates(
     wanted: &Wanted,
     counts: &[TermTotals],
@@ -174,8 +174,8 @@ pub fn at_paths(paths: &[String], limits: &Limits) -> Vec<Search> {
     paths.chunks(MAX_PATHS).map(search).collect()
 }
 
-/// The clauses that score a row as ranking does: the weight of a term and a field times the rarity of the term
-/// in any field. The engine multiplies by the rarity in the field, which is divided out.
+/// The clauses that score a row as ranking does: the weight of a term and a field times the rarity of the
+/// term in any field. The engine multiplies by the rarity in the field, which is divided out.
 fn lexical(terms: &[(&text::QueryTerm, &TermTotals)], wanted: &Wanted, n_rows: u64) -> Vec<Value> {
     let n = n_rows.max(1) as f32;
     let idf = |df: u64| {
