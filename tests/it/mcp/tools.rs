@@ -379,7 +379,7 @@ fn a_small_limit_still_gives_the_first_place() {
         };
         let best = client.ask(tool, with(20_000))["matches"][0].clone();
         let mut least = None;
-        for limit in (40..=700).step_by(20) {
+        for limit in (40..=700).step_by(5) {
             let result = client.call(tool, with(limit));
             let answer = &result["structuredContent"];
             let matches = answer["matches"].as_array().unwrap();
