@@ -5,14 +5,21 @@
 //! without an end are ignored. Layout (indentation, columns, blank lines) opens and closes at the first text
 //! of a line. There is no backtracking: work per byte is bounded by the size of the family, and a failed
 //! search for the end of a literal is not repeated.
+//!
+//! [`matching`] finds the tokens at a place and [`skips`] the ends of comments and literals. [`tokens`],
+//! [`bodies`], [`tags`] and [`layout`] open and close pairs. [`lexemes`] reads a text by the same tables
+//! without its nesting.
 
+mod bodies;
+mod layout;
 mod lexemes;
 mod matching;
 mod skips;
 mod tags;
+mod tokens;
 
-use super::families::{Anchor, Delimiter, Extent, Family, Layout, Token};
-use matching::{Candidates, TokenMatch, is_label, is_word};
+use super::families::{Delimiter, Family, Layout};
+use matching::{Candidates, TokenMatch, is_word};
 use skips::SkipFinder;
 use tags::Tags;
 
@@ -41,10 +48,6 @@ const MAX_SEARCH: usize = 32;
 const MAX_BOUNDARIES: usize = 400_000;
 /// Minimum length of reported pairs of low priority inside one line.
 const MIN_INLINE_BYTES: usize = 256;
-/// Maximum length of modifiers, attributes and return types that belong to the definition after them.
-const MAX_HEAD_BYTES: usize = 2000;
-/// Highest priority of control flow (`if`, loops, `try`).
-const MAX_CONTROL_PRIORITY: u8 = 50;
 
 /// Returns all pairs of `text`, by start, the longer first.
 pub(crate) fn scan(text: &str, family: &Family) -> Vec<Boundary> {
@@ -266,225 +269,6 @@ impl<'a> Scanner<'a> {
         self.at = end;
     }
 
-    // ---- layout
-
-    /// Closes and opens by layout at the first text of a line.
-    fn line_begin(&mut self, candidate: Option<TokenMatch>) {
-        self.indent = indentation(&self.bytes[self.line_start..self.at]);
-        if self.blank_before {
-            self.blank_lines();
-        }
-
-        let token = candidate.map(|found| &self.family.tokens[usize::from(found.token)]);
-        let skip = token.and_then(|token| token.skip).map(|skip| &self.family.skips[usize::from(skip)]);
-        // Comments and directives neither end nor begin a range by their indentation.
-        if skip.is_some_and(|skip| skip.is_comment || skip.continued) {
-            return;
-        }
-
-        // A line that ends or continues the one before begins nothing.
-        let byte = self.bytes[self.at];
-        let rest = &self.bytes[self.at..];
-        let is_closer = matches!(byte, b')' | b']' | b'}' | b'|')
-            || rest.starts_with(b"end") && rest.get(3).is_none_or(|&byte| !is_word(byte));
-        self.statement_may_end(byte);
-
-        let opens = token.and_then(|token| token.opens);
-        let opens_by_layout = opens.is_some_and(|index| self.definition(index).extent == Extent::Dedent);
-        if !is_closer {
-            while self.dedents.last().is_some_and(|open| open.indent >= self.indent) {
-                self.close_dedent();
-            }
-
-            let layout = if self.indent == 0 { self.top.or(self.indented) } else { self.indented };
-            if let (Some(delimiter), false) = (layout, opens_by_layout) {
-                self.open_by_extent(delimiter, None, self.at, self.at);
-            }
-        }
-
-        if let Some(delimiter) = self.label.filter(|_| is_label(&self.bytes[self.at..])) {
-            self.open_by_extent(delimiter, None, self.at, self.at);
-        }
-    }
-
-    /// Closes and opens by layout at the first text after a blank line.
-    fn blank_lines(&mut self) {
-        for open in std::mem::take(&mut self.blanks) {
-            self.close_at(open, self.text_end);
-        }
-
-        if let Some(delimiter) = self.paragraph {
-            let open = self.opened(delimiter, None, self.at, self.at);
-            self.blanks.push(open);
-        }
-    }
-
-    /// Closes the innermost range that ends at a dedent.
-    fn close_dedent(&mut self) {
-        if let Some(open) = self.dedents.pop() {
-            self.close_at(open, self.code_end);
-        }
-    }
-
-    /// Ends the statement at a line that is not deeper than its keyword, in families whose statements end
-    /// with the line.
-    fn statement_may_end(&mut self, byte: u8) {
-        if !self.family.newline_ends {
-            return;
-        }
-
-        let outside = self.stack.last().map_or(0, |open| open.brackets);
-        if let Some(pending) = self.pending {
-            let continues = matches!(byte, b'{' | b')' | b':' | b'-') || self.indent > pending.indent;
-            if !continues && self.brackets <= pending.brackets {
-                self.pending = None;
-            }
-        }
-
-        if self.pending.is_none() && self.brackets == outside && byte != b'{' {
-            self.statement = None;
-            self.after_parenthesis = false;
-        }
-    }
-
-    /// Closes all ranges that the end of the text may end.
-    fn end_of_text(&mut self) {
-        self.flush_comments();
-
-        let mut rest = std::mem::take(&mut self.lines);
-        rest.append(&mut self.blanks);
-        for open in rest {
-            self.close_at(open, self.text_end);
-        }
-
-        let mut rest = std::mem::take(&mut self.dedents);
-        rest.append(&mut self.nexts);
-        for open in rest {
-            self.close_at(open, self.code_end);
-        }
-    }
-
-    // ---- tokens
-
-    /// Opens or closes the pair of a token. Returns false if the token has no meaning at this place.
-    fn token(&mut self, found: TokenMatch) -> bool {
-        let family = self.family;
-        let token = &family.tokens[usize::from(found.token)];
-        let TokenMatch { start, end, .. } = found;
-        let byte = self.bytes[start];
-
-        // A bracket in column 0 begins a definition, whatever was left open before it.
-        if family.column_0_resets && start == self.line_start && byte == b'(' {
-            self.stack.clear();
-        }
-
-        let closed = token.closes_any() && self.close(found, token);
-        if byte == b'}' && end - start == 1 {
-            (self.statement, self.after_parenthesis, self.pending) = (None, false, None);
-        }
-
-        let opened = match token.opens {
-            Some(delimiter) if !closed => self.open(delimiter, found),
-            _ => false,
-        };
-
-        if end - start == 1 && !matches!(byte, b'{' | b'}') {
-            // The end of a pair has restored the depth outside of it, which `punctuation` lowers once more.
-            self.brackets += u32::from(closed && matches!(byte, b')' | b']'));
-            self.punctuation(byte, start);
-        }
-
-        closed || opened || token.closes_any()
-    }
-
-    /// Opens a delimiter at its start token. Returns false if the token is a name at this place.
-    fn open(&mut self, delimiter: u16, found: TokenMatch) -> bool {
-        let TokenMatch { token, start, end } = found;
-        let definition = self.definition(delimiter);
-
-        match definition.extent {
-            Extent::Body => self.open_head(delimiter, found),
-            Extent::Pair if !definition.nestable => {
-                let open = self.opened(delimiter, Some(token), start, end);
-                let kind = definition.kind;
-                // An unclosed pair of the same kind is given up.
-                self.flat.retain(|other| self.family.delimiters[usize::from(other.delimiter)].kind != kind);
-                self.flat.push(open);
-                true
-            }
-            Extent::Pair if self.bytes[start] == b'{' && end - start == 1 => {
-                self.open_brace(delimiter, found);
-                true
-            }
-            Extent::Pair => {
-                if definition.soft && self.opened_on_this_line(delimiter) {
-                    return true;
-                }
-                let open = self.opened(delimiter, Some(token), start, end);
-                self.stack.push(open);
-                true
-            }
-            _ => {
-                self.open_by_extent(delimiter, Some(token), start, end);
-                true
-            }
-        }
-    }
-
-    /// Returns whether a start on this line has the same end: in `while x do`, the loop has opened the pair
-    /// that `end` closes.
-    fn opened_on_this_line(&self, delimiter: u16) -> bool {
-        const MAX_STARTS: usize = 4;
-
-        for open in self.stack.iter().rev().take(MAX_STARTS) {
-            if open.line_start != self.line_start {
-                break;
-            }
-            if !self.definition(open.delimiter).soft && self.has_common_end(open.delimiter, delimiter) {
-                return true;
-            }
-        }
-
-        false
-    }
-
-    /// Returns whether some token ends both delimiters.
-    fn has_common_end(&self, one: u16, other: u16) -> bool {
-        self.family.tokens.iter().any(|token| token.closes(one) && token.closes(other))
-    }
-
-    /// Opens a range that ends by its extent.
-    fn open_by_extent(&mut self, delimiter: u16, token: Option<u16>, start: usize, end: usize) {
-        let definition = self.definition(delimiter);
-        let open = self.opened(delimiter, token, start, end);
-
-        match definition.extent {
-            // A second keyword on the line belongs to the first.
-            Extent::Dedent
-                if self.dedents.len() < MAX_NESTING
-                    && self.dedents.last().is_none_or(|last| last.line_start != open.line_start) =>
-            {
-                self.dedents.push(open);
-            }
-            Extent::Next => {
-                while let Some(last) = self
-                    .nexts
-                    .last()
-                    .copied()
-                    .filter(|last| self.definition(last.delimiter).priority <= definition.priority)
-                {
-                    self.nexts.pop();
-                    let end = self.code_end.max(last.mark_end).min(start);
-                    self.close_at(last, end);
-                }
-                self.nexts.push(open);
-            }
-            Extent::Line if self.lines.len() < MAX_SEARCH => self.lines.push(open),
-            Extent::Blank if self.blanks.len() < MAX_SEARCH => self.blanks.push(open),
-            _ => {}
-        }
-    }
-
     /// Returns a start at the current place, with its surroundings.
     fn opened(&self, delimiter: u16, token: Option<u16>, start: usize, mark_end: usize) -> Open {
         let depth = self.stack.len() + self.dedents.len() + self.nexts.len();
@@ -499,144 +283,6 @@ impl<'a> Scanner<'a> {
             nesting: u32::try_from(depth).unwrap_or(u32::MAX),
             brackets: self.brackets,
         }
-    }
-
-    /// Closes the pair that an end token ends. Returns false if there is none.
-    fn close(&mut self, found: TokenMatch, token: &Token) -> bool {
-        if let Some(position) = self.flat.iter().rposition(|open| token.closes(open.delimiter)) {
-            let open = self.flat.remove(position);
-            self.pair(open, found);
-            return true;
-        }
-
-        let Some(position) = self.start_of(token, found.start) else { return false };
-        let open = self.stack[position];
-
-        // Starts that were opened later have no end.
-        self.stack.truncate(position);
-        self.brackets = open.brackets;
-        self.pair(open, found);
-        true
-    }
-
-    /// Returns the latest start that `token` can end. A word at the start of a line ends the latest start
-    /// with the indentation of the line, if there is one.
-    fn start_of(&self, token: &Token, start: usize) -> Option<usize> {
-        let (latest, _) = self.endable(token).next()?;
-
-        if token.bytes == b";" {
-            // `;` ends all open statements (`create view … as select …;`) up to the enclosing block.
-            let open = self.stack.iter().rev().take(MAX_SEARCH);
-            let n_ended = open.take_while(|open| token.closes(open.delimiter)).count();
-            return (n_ended > 0).then(|| self.stack.len() - n_ended);
-        }
-
-        let first_word = token.bytes.first().is_some_and(u8::is_ascii_alphabetic)
-            && self.bytes[self.line_start..start].iter().all(u8::is_ascii_whitespace);
-        if !first_word {
-            return Some(latest);
-        }
-
-        let aligned = self.endable(token).find(|(_, open)| open.indent == self.indent);
-        Some(aligned.map_or(latest, |(position, _)| position))
-    }
-
-    /// Returns the starts on the stack that `token` can end with their positions, the latest first.
-    fn endable<'s>(&'s self, token: &'s Token) -> impl Iterator<Item = (usize, &'s Open)> {
-        let recent = self.stack.iter().enumerate().rev().take(MAX_SEARCH);
-        recent.filter(move |(_, open)| token.closes(open.delimiter))
-    }
-
-    // ---- statements with a body in braces
-
-    /// Remembers a keyword whose body follows in braces. Returns false if it is used as a name.
-    fn open_head(&mut self, delimiter: u16, found: TokenMatch) -> bool {
-        let TokenMatch { token, start, end } = found;
-        // `class:` and `type,` are names, not keywords.
-        if is_word(self.bytes[start])
-            && matches!(self.bytes.get(end), Some(b':' | b'=' | b',' | b'.' | b';' | b'?'))
-        {
-            return false;
-        }
-
-        // The keyword of a definition is not replaced by one in its head.
-        let pending = self.pending.as_ref();
-        if pending.is_none_or(|open| self.definition(open.delimiter).priority <= MAX_CONTROL_PRIORITY) {
-            self.pending = Some(self.opened(delimiter, Some(token), start, end));
-        }
-        true
-    }
-
-    /// Opens the body of the remembered keyword, or of a function after `)`, or a plain block.
-    fn open_brace(&mut self, delimiter: u16, found: TokenMatch) {
-        let TokenMatch { token, start, end } = found;
-        let head = self.pending.filter(|head| self.brackets <= head.brackets);
-        let call = self.after_parenthesis.then_some(self.family.paren_body).flatten();
-
-        let mut open = self.opened(delimiter, Some(token), start, end);
-        let statement = self.statement.filter(|&statement| start - statement <= MAX_HEAD_BYTES);
-
-        match (head, call) {
-            // `struct point *make(int x) {` is a function.
-            (Some(head), call)
-                if call.is_none() || !matches!(self.definition(head.delimiter).kind, "struct" | "enum") =>
-            {
-                self.pending = None;
-                open = Open { delimiter: head.delimiter, token: head.token, indent: head.indent, ..open };
-
-                // Nothing precedes a keyword that must begin its line.
-                let is_anchored = head
-                    .token
-                    .is_some_and(|token| self.family.tokens[usize::from(token)].anchor != Anchor::Anywhere);
-                let statement = statement.filter(|_| !is_anchored);
-                open.start = statement.unwrap_or(head.start).min(head.start);
-                open.line_start = head.line_start;
-            }
-            (_, Some(function)) => {
-                self.pending = None;
-                open.delimiter = function;
-                open.start = statement.unwrap_or(start);
-            }
-            _ => {}
-        }
-
-        self.stack.push(open);
-        (self.statement, self.after_parenthesis) = (None, false);
-    }
-
-    /// Tracks brackets and the ends of statements, for families with bodies.
-    fn punctuation(&mut self, byte: u8, at: usize) {
-        if !self.family.has_bodies {
-            return;
-        }
-
-        let outside = self.stack.last().map_or(0, |open| open.brackets);
-        match byte {
-            b'(' | b'[' => self.brackets += 1,
-            b')' | b']' => {
-                self.brackets = self.brackets.saturating_sub(1);
-                self.pending = self.pending.filter(|pending| self.brackets >= pending.brackets);
-                self.after_parenthesis = byte == b')' && self.brackets <= outside;
-            }
-            b';' if self.brackets <= outside => {
-                (self.statement, self.after_parenthesis, self.pending) = (None, false, None);
-            }
-            b',' if self.brackets <= outside => self.after_parenthesis = false,
-            b'=' if !matches!(self.bytes.get(at + 1), Some(b'>' | b'=')) => {
-                self.after_parenthesis = false;
-                // `x = {` is a value, whatever keyword precedes the name.
-                self.pending = self.pending.filter(|open| self.outlasts_assignment(open));
-            }
-            _ => {}
-        }
-    }
-
-    /// Returns whether a keyword still waits for its body after a `=`.
-    fn outlasts_assignment(&self, open: &Open) -> bool {
-        let definition = self.definition(open.delimiter);
-        definition.priority <= MAX_CONTROL_PRIORITY
-            || definition.kind == "type_alias"
-            || self.brackets > open.brackets
     }
 
     // ---- comments
@@ -711,9 +357,4 @@ impl<'a> Scanner<'a> {
 /// Returns the delimiter of a family that starts by a layout.
 fn layout_delimiter(family: &Family, wanted: Layout) -> Option<u16> {
     family.layout.iter().find(|(layout, _)| *layout == wanted).map(|&(_, index)| index)
-}
-
-/// Returns the width of blanks in columns, with tab stops at every eighth.
-fn indentation(blanks: &[u8]) -> u32 {
-    blanks.iter().fold(0, |width, byte| if *byte == b'\t' { width / 8 * 8 + 8 } else { width + 1 })
 }
