@@ -15,7 +15,7 @@ use super::definitions::{Definitions, terms_of};
 use super::dialect;
 use super::request::{CallGraphRequest, Direction};
 use super::response::{CallGraphResponse, EdgeKind, Grade, Node, Unlisted};
-use super::walk::Xref;
+use super::xref::Xref;
 
 /// Time limit for the references, and for the callees, in milliseconds.
 const TIME_LIMIT_MS: u64 = 4000;

@@ -21,6 +21,7 @@
 //!   [`members`] (types and bases), [`scopes`], [`receivers`], [`linkage`] (C), and [`resolver`], which tries
 //!   them in order.
 //! * [`walk`]: callers, callees and references, level by level; [`overrides`]: members that override others.
+//!   [`xref`] is the entry: it gets the view, and walks again for files that changed meanwhile.
 //! * [`name_check`]: what holds the name and was not resolved, by [`syntax_position`] and in [`other_files`].
 //! * [`response_builder`], [`notes`], [`unlisted`]: assemble the answer.
 //! * [`about`]: everything about one definition.
@@ -74,6 +75,7 @@ mod syntax_position;
 mod tsconfig;
 mod unlisted;
 mod walk;
+mod xref;
 
 pub use call_sites::{CallSite, CallTarget};
 pub use pages::Pages;
@@ -83,4 +85,4 @@ pub use response::{
     UnlistedFile, UnlistedReason,
 };
 pub use symbol_spec::parse_location;
-pub use walk::Xref;
+pub use xref::Xref;

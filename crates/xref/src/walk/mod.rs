@@ -4,24 +4,18 @@
 //! target of an ambiguous edge is listed and not followed. Everything is ordered by path and position, so an
 //! answer depends only on the view, except where a limit is reached, which the answer reports.
 
+mod named_files;
+
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use codeweaver::query::locate;
-use codeweaver::query::symbol_lookup;
 use codeweaver::query::view::View;
-use codeweaver::query::view::freshness::RequestUpdate;
-use codeweaver::query::{Cancel, Filters, QueryError, Searcher, ViewRequest, WorktreeMode};
+use codeweaver::query::{QueryError, Searcher};
 use codeweaver_chunk::SymbolKind;
-use codeweaver_git::quoting;
-use codeweaver_store::StoreError;
 
-use super::call_sites::{self, CallSite};
 use super::candidates::CandidateFilter;
-use super::definitions::{DefId, Definitions, FileDefs, segments};
-use super::dialect::Modules;
+use super::definitions::{DefId, Definitions, FileDefs};
 use super::extract;
 use super::facts::{Facts, Reference};
 use super::modules::Paths;
@@ -30,138 +24,20 @@ use super::overrides::Overrides;
 use super::request::{CallGraphRequest, Direction};
 use super::resolution::Resolution;
 use super::resolver::Resolver;
-use super::response::{CallGraphResponse, CallGraphStatus, EdgeKind, Grade, NEAR_NAMES};
+use super::response::{CallGraphResponse, EdgeKind, Grade};
 use super::response_builder::{Endpoint, NewEdge, NoteSubject, ResponseBuilder};
-use super::sources::{Limits, PARSER_STACK, Sources, limit};
-use super::symbol_spec::{self, parse_location};
+use super::sources::{Limits, Sources, limit};
+use super::symbol_spec;
 use super::unlisted::UnlistedPlaces;
+use named_files::{NamedFiles, local_names};
 
 /// Maximum number of definitions that one symbol stands for.
 const MAX_ROOTS: usize = 50;
-/// Maximum number of times that an answer is repeated with changed files that it showed as committed.
-const MAX_ROUNDS: usize = 3;
-/// Maximum number of symbols without a definition for which the nearest names are looked up.
-const MAX_MISSPELT: usize = 3;
 /// Maximum number of symbols of one level.
 const MAX_LEVEL: usize = 200;
-/// Maximum number of times that an exported name is exported under another name.
-const MAX_RENAMES: usize = 4;
-/// The time limit of work that has none.
-const UNLIMITED: Duration = Duration::from_secs(7 * 24 * 3600);
-
-/// The cross-references of a codebase, answered from the views that its searches use.
-pub struct Xref<'a> {
-    searcher: &'a Searcher,
-}
-
-impl<'a> Xref<'a> {
-    pub fn new(searcher: &'a Searcher) -> Xref<'a> {
-        Xref { searcher }
-    }
-
-    /// Answers `request` from the current view of the worktree, or of `request.rev`.
-    ///
-    /// Parses the files that may hold call sites; `request` limits their number, their bytes and the time.
-    pub fn query(
-        &self,
-        request: &CallGraphRequest,
-        updater: RequestUpdate<'_>,
-    ) -> Result<CallGraphResponse, QueryError> {
-        self.searcher.guarded(|| self.query_unguarded(request, updater))
-    }
-
-    fn query_unguarded(
-        &self,
-        request: &CallGraphRequest,
-        updater: RequestUpdate<'_>,
-    ) -> Result<CallGraphResponse, QueryError> {
-        request.check()?;
-        let started = Instant::now();
-        let codebase = &self.searcher.codebase;
-
-        let defaults = ViewRequest::new(&codebase.settings);
-        let located = request.symbols.iter().filter_map(|symbol| parse_location(symbol));
-        let paths = located.filter_map(|(path, ..)| locate::clean(path).ok());
-        let mut wanted = ViewRequest {
-            revision: request.rev.clone(),
-            worktree: if request.committed { WorktreeMode::Exclude } else { defaults.worktree },
-            budget: ViewRequest::UNLIMITED,
-            cancel: request.cancel.clone(),
-            files: paths.map(|path| quoting::text(&path)).collect(),
-            ..defaults
-        };
-
-        let mut round = 0;
-        loop {
-            let view = self.searcher.view(&wanted, updater)?;
-            let response = self.answer(&view, request, started)?;
-
-            // Lines of a committed version are never shown for a file that has changed.
-            let pending = response.files().filter(|path| view.is_pending(quoting::bytes(path).as_ref()));
-            let pending: BTreeSet<String> = pending.map(str::to_owned).collect();
-
-            round += 1;
-            if pending.is_empty() || round > MAX_ROUNDS {
-                return Ok(with_near_names(response, &view, request));
-            }
-            wanted.files.extend(pending);
-        }
-    }
-
-    fn answer(
-        &self,
-        view: &View,
-        request: &CallGraphRequest,
-        started: Instant,
-    ) -> Result<CallGraphResponse, QueryError> {
-        self.on_large_stack(|| answer(self.searcher, view, request, started))
-    }
-
-    /// Every call site of the current view in the files whose path begins with one of `prefixes`, ordered by
-    /// path and position, without limits.
-    pub fn call_sites(
-        &self,
-        prefixes: &[String],
-        updater: RequestUpdate<'_>,
-        visit: &mut (dyn FnMut(CallSite) + Send),
-    ) -> Result<(), QueryError> {
-        let codebase = &self.searcher.codebase;
-        let wanted = ViewRequest { budget: ViewRequest::UNLIMITED, ..ViewRequest::new(&codebase.settings) };
-        let view = self.searcher.view(&wanted, updater)?;
-
-        let cancel = Cancel::default();
-        let deadline = Instant::now() + UNLIMITED;
-        let limits = Limits { files: usize::MAX, bytes: u64::MAX, deadline, cancel: &cancel };
-
-        self.on_large_stack(|| {
-            let (defs, paths) = (Definitions::new(&view), Paths::new(&view));
-            let sources = Sources::new(codebase, &view, limits);
-            let filter = CandidateFilter { defs: &defs, sources: &sources };
-            let resolver = Resolver::new(filter, &paths);
-            call_sites::each((&defs, &sources, &paths, &resolver), prefixes, visit);
-            Ok(())
-        })
-    }
-
-    /// Runs `work` on a thread of its own: parsers recurse, and the stack of the calling thread may be small.
-    fn on_large_stack<T: Send>(
-        &self,
-        work: impl FnOnce() -> Result<T, QueryError> + Send,
-    ) -> Result<T, QueryError> {
-        std::thread::scope(|scope| {
-            let thread = std::thread::Builder::new().name("xref".to_owned()).stack_size(PARSER_STACK);
-
-            let thread = thread.spawn_scoped(scope, work).map_err(|source| {
-                let path = self.searcher.codebase.root();
-                StoreError::Io { action: "start a thread for", path, source }
-            })?;
-            thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        })
-    }
-}
 
 /// Answers a request from one view. Must run on a stack that is large enough for parsers.
-fn answer(
+pub(super) fn answer(
     searcher: &Searcher,
     view: &View,
     request: &CallGraphRequest,
@@ -243,12 +119,6 @@ struct Walk<'a, 'v> {
     answer: ResponseBuilder<'a, 'v>,
     /// Number of files that were parsed for the check of names.
     n_parsed: Cell<usize>,
-}
-
-/// The files that may hold a name, and the name with those under which the files export it.
-struct NamedFiles {
-    files: Vec<Rc<FileDefs>>,
-    names: BTreeSet<String>,
 }
 
 impl<'a, 'v> Walk<'a, 'v> {
@@ -557,105 +427,6 @@ impl<'a, 'v> Walk<'a, 'v> {
         is_settled
     }
 
-    /// Files that may hold one of `names`, or a name under which one of them is exported, with their facts
-    /// loaded; files near those of the symbols come first.
-    fn files_with(&mut self, names: &BTreeSet<String>, family: &'static str, near: &[DefId]) -> NamedFiles {
-        let mut names = names.clone();
-        let mut words: BTreeSet<String> =
-            names.iter().cloned().chain(self.default_imports_of(near)).collect();
-        let mut known: BTreeSet<String> = BTreeSet::new();
-        let mut files: Vec<Rc<FileDefs>> = Vec::new();
-
-        for _ in 0..MAX_RENAMES {
-            let new: Vec<String> = words.difference(&known).cloned().collect();
-            if new.is_empty() {
-                break;
-            }
-
-            for file in self.load_with(&new, family, near) {
-                if !files.iter().any(|known| known.entry == file.entry) {
-                    files.push(file);
-                }
-            }
-            known.extend(new);
-
-            let renamed: Vec<String> =
-                files.iter().flat_map(|file| self.exported_names(file, &names)).collect();
-            names.extend(renamed.iter().cloned());
-            words.extend(renamed);
-        }
-
-        NamedFiles { files, names }
-    }
-
-    /// Loads the files that may hold one of `words`.
-    fn load_with(&mut self, words: &[String], family: &'static str, near: &[DefId]) -> Vec<Rc<FileDefs>> {
-        let mut entries = BTreeSet::new();
-        for word in words {
-            entries.extend(self.defs.mentioning(word, family));
-        }
-
-        self.answer.candidate_files.extend(&entries);
-
-        let homes: BTreeSet<String> =
-            near.iter().filter_map(|id| Some(self.defs.file(id.entry)?.path.clone())).collect();
-        let mut files: Vec<Rc<FileDefs>> =
-            entries.iter().filter_map(|&entry| self.defs.file(entry)).collect();
-        // If a limit is reached, the files that are most likely to matter have been read.
-        files.sort_by_cached_key(|file| (distance(&homes, &file.path), file.path.clone()));
-
-        self.sources.prefetch(&files, words);
-        for file in &files {
-            self.note_unread(file);
-        }
-
-        files.retain(|file| self.sources.is_loaded(file.entry));
-        files
-    }
-
-    /// The names under which a file exports one of `names`.
-    fn exported_names(&self, file: &FileDefs, names: &BTreeSet<String>) -> Vec<String> {
-        let Some(facts) = self.sources.facts(file) else { return Vec::new() };
-        // Every import of Python is visible from outside; only those of a package are meant to be.
-        let is_private = file.language == "python" && !file.path.ends_with("__init__.py");
-
-        let mut exported = Vec::new();
-        for import in facts.imports.iter().filter(|import| import.export && !is_private) {
-            let original = import.name.as_deref().or_else(|| segments(&import.path).last());
-            if let (Some(alias), Some(original)) = (&import.alias, original)
-                && names.contains(original)
-                && !names.contains(&**alias)
-                && **alias != *"default"
-            {
-                exported.push(alias.to_string());
-            }
-        }
-        exported
-    }
-
-    /// The words in imports of the default exports among `symbols`, which the importing files name as they
-    /// like.
-    fn default_imports_of(&self, symbols: &[DefId]) -> BTreeSet<String> {
-        let mut words = BTreeSet::new();
-        for &id in symbols {
-            let Some(file) = self.defs.file(id.entry) else { continue };
-            let is_script = file.dialect.is_some_and(|dialect| dialect.modules == Modules::Script);
-            let Some(facts) = self.sources.facts(&file).filter(|_| is_script) else { continue };
-            if facts.default_export.as_deref() != Some(file.def(id.symbol).name.as_str()) {
-                continue;
-            }
-
-            let mut parts = file.path.rsplit('/');
-            let stem = parts.next().unwrap_or_default().split('.').next().unwrap_or_default();
-            // The specifier of `a/index.ts` ends in the folder.
-            let word = if stem == "index" { parts.next().unwrap_or_default() } else { stem };
-            words.insert(word.to_owned());
-        }
-
-        words.remove("");
-        words
-    }
-
     /// Adds a note if the file could not be read or parsed.
     fn note_unread(&mut self, file: &FileDefs) {
         if let Some(problem) = self.sources.problem(file.entry) {
@@ -725,51 +496,4 @@ impl<'a, 'v> Walk<'a, 'v> {
     fn is_followed(&self, id: DefId) -> bool {
         self.defs.satisfies(id, |_, def| def.kind.is_callable())
     }
-}
-
-/// `response`, with the nearest names that are defined if the symbols have no definition.
-fn with_near_names(
-    mut response: CallGraphResponse,
-    view: &View,
-    request: &CallGraphRequest,
-) -> CallGraphResponse {
-    if response.status != CallGraphStatus::NotFound {
-        return response;
-    }
-
-    let filters = Filters { include_tests: true, ..Filters::default() };
-    for symbol in request.symbols.iter().filter(|symbol| parse_location(symbol).is_none()).take(MAX_MISSPELT)
-    {
-        let near = symbol_lookup::nearest(view, symbol, &filters);
-        if !near.is_empty() {
-            let near = near.join(", ");
-            response.warnings.push(format!("{NEAR_NAMES}: the nearest names to {symbol} are {near}"));
-        }
-    }
-    response
-}
-
-/// The sort key of a file by its distance from `homes`: these first, then by the folders shared with them.
-fn distance(homes: &BTreeSet<String>, path: &str) -> (bool, std::cmp::Reverse<usize>) {
-    let shared = homes
-        .iter()
-        .map(|home| home.split('/').zip(path.split('/')).take_while(|(a, b)| a == b).count())
-        .max();
-    (!homes.contains(path), std::cmp::Reverse(shared.unwrap_or(0)))
-}
-
-/// `names`, and the aliases that imports of the file give them.
-fn local_names(facts: &Facts, names: &BTreeSet<String>) -> BTreeSet<String> {
-    let mut local = names.clone();
-
-    for import in &facts.imports {
-        let original = import.name.as_deref().or_else(|| segments(&import.path).last());
-        if let (Some(alias), Some(original)) = (&import.alias, original)
-            && (names.contains(original) || import.default)
-        {
-            local.insert(alias.to_string());
-        }
-    }
-
-    local
 }

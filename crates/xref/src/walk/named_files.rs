@@ -1,0 +1,149 @@
+//! The files that may hold a name, and the names under which files export or import it.
+
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
+use super::Walk;
+use crate::definitions::{DefId, FileDefs, segments};
+use crate::dialect::Modules;
+use crate::facts::Facts;
+
+/// Maximum number of times that an exported name is exported under another name.
+const MAX_RENAMES: usize = 4;
+
+/// The files that may hold a name, and the name with those under which the files export it.
+pub(super) struct NamedFiles {
+    pub files: Vec<Rc<FileDefs>>,
+    pub names: BTreeSet<String>,
+}
+
+impl Walk<'_, '_> {
+    /// Files that may hold one of `names`, or a name under which one of them is exported, with their facts
+    /// loaded; files near those of the symbols come first.
+    pub(super) fn files_with(
+        &mut self,
+        names: &BTreeSet<String>,
+        family: &'static str,
+        near: &[DefId],
+    ) -> NamedFiles {
+        let mut names = names.clone();
+        let mut words: BTreeSet<String> =
+            names.iter().cloned().chain(self.default_imports_of(near)).collect();
+        let mut known: BTreeSet<String> = BTreeSet::new();
+        let mut files: Vec<Rc<FileDefs>> = Vec::new();
+
+        for _ in 0..MAX_RENAMES {
+            let new: Vec<String> = words.difference(&known).cloned().collect();
+            if new.is_empty() {
+                break;
+            }
+
+            for file in self.load_with(&new, family, near) {
+                if !files.iter().any(|known| known.entry == file.entry) {
+                    files.push(file);
+                }
+            }
+            known.extend(new);
+
+            let renamed: Vec<String> =
+                files.iter().flat_map(|file| self.exported_names(file, &names)).collect();
+            names.extend(renamed.iter().cloned());
+            words.extend(renamed);
+        }
+
+        NamedFiles { files, names }
+    }
+
+    /// Loads the files that may hold one of `words`.
+    fn load_with(&mut self, words: &[String], family: &'static str, near: &[DefId]) -> Vec<Rc<FileDefs>> {
+        let mut entries = BTreeSet::new();
+        for word in words {
+            entries.extend(self.defs.mentioning(word, family));
+        }
+
+        self.answer.candidate_files.extend(&entries);
+
+        let homes: BTreeSet<String> =
+            near.iter().filter_map(|id| Some(self.defs.file(id.entry)?.path.clone())).collect();
+        let mut files: Vec<Rc<FileDefs>> =
+            entries.iter().filter_map(|&entry| self.defs.file(entry)).collect();
+        // If a limit is reached, the files that are most likely to matter have been read.
+        files.sort_by_cached_key(|file| (distance(&homes, &file.path), file.path.clone()));
+
+        self.sources.prefetch(&files, words);
+        for file in &files {
+            self.note_unread(file);
+        }
+
+        files.retain(|file| self.sources.is_loaded(file.entry));
+        files
+    }
+
+    /// The names under which a file exports one of `names`.
+    fn exported_names(&self, file: &FileDefs, names: &BTreeSet<String>) -> Vec<String> {
+        let Some(facts) = self.sources.facts(file) else { return Vec::new() };
+        // Every import of Python is visible from outside; only those of a package are meant to be.
+        let is_private = file.language == "python" && !file.path.ends_with("__init__.py");
+
+        let mut exported = Vec::new();
+        for import in facts.imports.iter().filter(|import| import.export && !is_private) {
+            let original = import.name.as_deref().or_else(|| segments(&import.path).last());
+            if let (Some(alias), Some(original)) = (&import.alias, original)
+                && names.contains(original)
+                && !names.contains(&**alias)
+                && **alias != *"default"
+            {
+                exported.push(alias.to_string());
+            }
+        }
+        exported
+    }
+
+    /// The words in imports of the default exports among `symbols`, which the importing files name as they
+    /// like.
+    fn default_imports_of(&self, symbols: &[DefId]) -> BTreeSet<String> {
+        let mut words = BTreeSet::new();
+        for &id in symbols {
+            let Some(file) = self.defs.file(id.entry) else { continue };
+            let is_script = file.dialect.is_some_and(|dialect| dialect.modules == Modules::Script);
+            let Some(facts) = self.sources.facts(&file).filter(|_| is_script) else { continue };
+            if facts.default_export.as_deref() != Some(file.def(id.symbol).name.as_str()) {
+                continue;
+            }
+
+            let mut parts = file.path.rsplit('/');
+            let stem = parts.next().unwrap_or_default().split('.').next().unwrap_or_default();
+            // The specifier of `a/index.ts` ends in the folder.
+            let word = if stem == "index" { parts.next().unwrap_or_default() } else { stem };
+            words.insert(word.to_owned());
+        }
+
+        words.remove("");
+        words
+    }
+}
+
+/// The sort key of a file by its distance from `homes`: these first, then by the folders shared with them.
+fn distance(homes: &BTreeSet<String>, path: &str) -> (bool, std::cmp::Reverse<usize>) {
+    let shared = homes
+        .iter()
+        .map(|home| home.split('/').zip(path.split('/')).take_while(|(a, b)| a == b).count())
+        .max();
+    (!homes.contains(path), std::cmp::Reverse(shared.unwrap_or(0)))
+}
+
+/// `names`, and the aliases that imports of the file give them.
+pub(super) fn local_names(facts: &Facts, names: &BTreeSet<String>) -> BTreeSet<String> {
+    let mut local = names.clone();
+
+    for import in &facts.imports {
+        let original = import.name.as_deref().or_else(|| segments(&import.path).last());
+        if let (Some(alias), Some(original)) = (&import.alias, original)
+            && (names.contains(original) || import.default)
+        {
+            local.insert(alias.to_string());
+        }
+    }
+
+    local
+}
