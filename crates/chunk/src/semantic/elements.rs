@@ -20,10 +20,12 @@ const AFTER_PARAGRAPH: &str = "address article aside blockquote details div dl f
 pub(super) fn are_too_deep(bytes: &[u8]) -> bool {
     let mut open: Vec<&[u8]> = Vec::new();
     let mut at = 0;
+    // A search for the end of each of many comments without one would be quadratic.
+    let last_end_of_comment = memmem::rfind(bytes, b"-->").unwrap_or(0);
 
     while let Some(start) = memchr::memchr(b'<', &bytes[at..]).map(|n| at + n) {
         let Some(tag) = Tag::at(bytes, start) else {
-            at = after_comment(bytes, start);
+            at = if start < last_end_of_comment { after_comment(bytes, start) } else { start + 1 };
             continue;
         };
         at = tag.end;
