@@ -51,40 +51,55 @@ pub fn code(
 
     // What is cut off is replaced by one character that belongs to no piece.
     let end = if shown.len() == whole.len() { whole.len() } else { shown.trim_end_matches('…').len() };
-    let mut pieces = syntax.iter().filter_map(|piece| {
-        let range = safe(&line[..piece.range.start]).len()..safe(&line[..piece.range.end]).len().min(end);
-        (range.start < range.end).then_some((range, piece.kind))
-    });
+    let pieces = shown_pieces(line, syntax, end);
 
     let mut out = String::new();
     let mut at = 0;
     for matched in highlighter.ranges(&shown) {
-        coloured(&mut out, &shown, at..matched.start, &mut pieces.clone(), paint);
+        coloured(&mut out, &shown, at..matched.start, &pieces, paint);
         out.push_str(&paint.matched(&shown[matched.clone()]));
         at = matched.end;
     }
 
-    coloured(&mut out, &shown, at..shown.len(), &mut pieces, paint);
+    coloured(&mut out, &shown, at..shown.len(), &pieces, paint);
     out
 }
 
+/// A piece of a line that is shown.
+type ShownPiece = (Range<usize>, SyntaxKind);
+
+/// The pieces of `syntax`, which are in order, at their places in the first `end` bytes of the safe form of
+/// `line`. Linear, since a minified file is one line.
+fn shown_pieces(line: &str, syntax: &[Syntax], end: usize) -> Vec<ShownPiece> {
+    let mut pieces = Vec::new();
+    let (mut at, mut n_shown) = (0, 0);
+
+    for Syntax { kind, range } in syntax {
+        let start = n_shown + safe(&line[at..range.start]).len();
+        if start >= end {
+            break;
+        }
+
+        n_shown = start + safe(&line[range.clone()]).len();
+        at = range.end;
+        pieces.push((start..n_shown.min(end), *kind));
+    }
+    pieces
+}
+
 /// Appends the part `range` of a line with the colours of its pieces, which are in order.
-fn coloured(
-    out: &mut String,
-    line: &str,
-    range: Range<usize>,
-    pieces: &mut dyn Iterator<Item = (Range<usize>, SyntaxKind)>,
-    paint: Paint,
-) {
+fn coloured(out: &mut String, line: &str, range: Range<usize>, pieces: &[ShownPiece], paint: Paint) {
+    if range.is_empty() {
+        return;
+    }
+    let first = pieces.partition_point(|(piece, _)| piece.end <= range.start);
     let mut at = range.start;
 
-    for (piece, kind) in pieces {
+    for (piece, kind) in pieces[first..].iter().take_while(|(piece, _)| piece.start < range.end) {
         let inner = piece.start.max(at)..piece.end.min(range.end);
-        if inner.start < inner.end {
-            out.push_str(&line[at..inner.start]);
-            out.push_str(&paint.syntax(kind, &line[inner.clone()]));
-            at = inner.end;
-        }
+        out.push_str(&line[at..inner.start]);
+        out.push_str(&paint.syntax(*kind, &line[inner.clone()]));
+        at = inner.end;
     }
 
     out.push_str(&line[at..range.end]);
