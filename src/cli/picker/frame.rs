@@ -17,14 +17,23 @@ const PROMPT: &str = "> ";
 const HELP: &str =
     "type to search · ↑ ↓ select · Enter open in the editor · Ctrl-Y print the place · Esc quit";
 
-/// The lines of a frame, at most `rows`, each in at most `columns`; and the column of the cursor in the
-/// first. `shown_path` is how a path of the repository is displayed.
+/// A screen as it is drawn.
+pub struct Frame {
+    pub lines: Vec<String>,
+    /// Column of the cursor, which is in the first line.
+    pub cursor: usize,
+    /// The `scroll` of the picker within the text that there is.
+    pub scroll: isize,
+}
+
+/// Draws at most `rows` lines, each in at most `columns`. `shown_path` makes the displayed form of a path of
+/// the repository.
 pub fn frame(
     picker: &Picker,
     shown_path: &dyn Fn(&str) -> String,
     (columns, rows): (usize, usize),
     paint: Paint,
-) -> (Vec<String>, usize) {
+) -> Frame {
     let (prompt, cursor) = prompt(picker, columns, paint);
     let mut lines = vec![prompt, status(picker, columns, paint)];
 
@@ -36,14 +45,19 @@ pub fn frame(
         shown.map(|(i, item)| entry(item, &shown_path(&item.path), columns, i == picker.selected, paint)),
     );
 
+    let mut scroll = 0;
     if let Some(item) = picker.selected() {
         lines.push(paint.dim("─".repeat(columns)));
         let room = rows.saturating_sub(lines.len());
-        lines.extend(text(item, picker.scroll, columns, room, paint));
+        let first = first_line(item, room);
+        let shown_first = scrolled(item, first, picker.scroll, room);
+
+        scroll = shown_first.cast_signed() - first.cast_signed();
+        lines.extend(text(item, shown_first, columns, room, paint));
     }
 
     lines.truncate(rows);
-    (lines, cursor)
+    Frame { lines, cursor, scroll }
 }
 
 /// The query, moved to the left so that the cursor is visible.
@@ -84,12 +98,21 @@ fn entry(item: &Item, path: &str, columns: usize, is_selected: bool, paint: Pain
     format!("{}{place}  {title}", paint.title(mark))
 }
 
-/// The lines around the place of an item.
-fn text(item: &Item, scroll: isize, columns: usize, room: usize, paint: Paint) -> Vec<String> {
+/// Index of the first line of an item that is shown before it is scrolled.
+fn first_line(item: &Item, room: usize) -> usize {
     let at = item.line.saturating_sub(item.first_line) as usize;
+    scrolled(item, at.saturating_sub(LINES_BEFORE), 0, room)
+}
+
+/// Index of the line that is `scroll` lines after `first`. The last lines fill the room, so that nothing is
+/// shown empty that could have text.
+fn scrolled(item: &Item, first: usize, scroll: isize, room: usize) -> usize {
     let last = item.lines.len().saturating_sub(room);
-    // All that is left is shown rather than an empty end.
-    let first = at.saturating_sub(LINES_BEFORE).min(last).saturating_add_signed(scroll).min(last);
+    first.saturating_add_signed(scroll).min(last)
+}
+
+/// The lines of an item from the index `first`.
+fn text(item: &Item, first: usize, columns: usize, room: usize, paint: Paint) -> Vec<String> {
     let digits = (item.first_line as usize + item.lines.len()).to_string().len();
 
     let lines: Vec<&str> = item.lines.iter().map(String::as_str).collect();
@@ -130,7 +153,7 @@ mod tests {
         let mut picker = Picker { query: "f".to_owned(), cursor: 1, selected: 19, ..Picker::default() };
         picker.answer = Answer { items, ..Answer::default() };
 
-        let (lines, cursor) = frame(&picker, &str::to_owned, (40, 20), Paint::off());
+        let Frame { lines, cursor, .. } = frame(&picker, &str::to_owned, (40, 20), Paint::off());
         assert_eq!((lines[0].as_str(), cursor), ("> f", 3));
         assert_eq!(lines.len(), 20);
         assert_eq!(lines[6], "▌ src/a.rs:20  fn f()");
@@ -138,18 +161,18 @@ mod tests {
         assert_eq!(lines[11], "20 ▌ line 20");
 
         picker.scroll = 100;
-        let (lines, _) = frame(&picker, &str::to_owned, (40, 20), Paint::off());
-        assert_eq!(lines[19], "40 │ line 40");
+        let Frame { lines, scroll, .. } = frame(&picker, &str::to_owned, (40, 20), Paint::off());
+        assert_eq!((lines[19].as_str(), scroll), ("40 │ line 40", 12));
         picker.scroll = -100;
-        let (lines, _) = frame(&picker, &str::to_owned, (40, 20), Paint::off());
-        assert_eq!(lines[8], " 1 │ line 1");
+        let Frame { lines, scroll, .. } = frame(&picker, &str::to_owned, (40, 20), Paint::off());
+        assert_eq!((lines[8].as_str(), scroll), (" 1 │ line 1", -16));
     }
 
     #[test]
     fn a_long_query_is_shown_up_to_its_cursor() {
         let query = "a long query with äöü at its end".to_owned();
         let picker = Picker { cursor: query.len(), query, ..Picker::default() };
-        let (lines, cursor) = frame(&picker, &str::to_owned, (20, 10), Paint::off());
+        let Frame { lines, cursor, .. } = frame(&picker, &str::to_owned, (20, 10), Paint::off());
         assert_eq!((lines[0].as_str(), cursor), ("> th äöü at its end", 19));
     }
 }

@@ -14,6 +14,7 @@ mod state;
 
 use std::io::{IsTerminal as _, Write as _};
 use std::process::ExitCode;
+use std::sync::mpsc::TryRecvError;
 use std::time::Duration;
 
 use crossterm::event::{self, DisableBracketedPaste, EnableBracketedPaste, Event, KeyEventKind};
@@ -26,6 +27,7 @@ use crossterm::{cursor, execute, queue, style};
 use codeweaver::service::Requests;
 use codeweaver_git::Prefix;
 
+use self::frame::Frame;
 use self::item::Item;
 use self::searches::{Answer, Searches};
 use self::state::{Action, Picker};
@@ -47,7 +49,7 @@ pub fn is_possible() -> bool {
     std::io::stdin().is_terminal() && std::io::stdout().is_terminal()
 }
 
-/// How the picker ended.
+/// The end of a picker.
 enum End {
     Quit,
     Open(Item),
@@ -101,15 +103,20 @@ fn show(searches: &Searches, places: &Places, paint: Paint) -> Result<End, CliEr
     let mut is_changed = true;
 
     loop {
-        while let Ok((answered, answer)) = searches.answers.try_recv() {
-            if answered == number {
-                picker.answered(answer);
-                is_changed = true;
+        loop {
+            match searches.answers.try_recv() {
+                Ok((answered, answer)) if answered == number => {
+                    picker.answered(answer);
+                    is_changed = true;
+                }
+                Ok(_) => {}
+                Err(TryRecvError::Empty) => break,
+                Err(TryRecvError::Disconnected) => return Err(searches_ended()),
             }
         }
 
         if std::mem::take(&mut is_changed) {
-            draw(&picker, places, paint)?;
+            draw(&mut picker, places, paint)?;
         }
 
         if event::poll(if picker.is_busy { TICK } else { IDLE })? {
@@ -136,6 +143,11 @@ fn show(searches: &Searches, places: &Places, paint: Paint) -> Result<End, CliEr
     }
 }
 
+/// The error of a thread that has panicked. A search that panics is an answer, so this is a rare defect.
+fn searches_ended() -> CliError {
+    CliError::new("results cannot be shown", "the thread that searches has ended", "please report this")
+}
+
 /// The place of an item, as editors and `git show` take it.
 fn place(item: &Item, rev: Option<&str>, places: &Places) -> String {
     match rev {
@@ -156,10 +168,12 @@ fn ask(picker: &mut Picker, searches: &Searches) -> u64 {
     searches.ask(query)
 }
 
-fn draw(picker: &Picker, places: &Places, paint: Paint) -> Result<(), CliError> {
+/// Draws the screen. The text is not scrolled further than there are lines.
+fn draw(picker: &mut Picker, places: &Places, paint: Paint) -> Result<(), CliError> {
     let (columns, rows) = size();
-    let (lines, cursor) =
+    let Frame { lines, cursor, scroll } =
         frame::frame(picker, &|path| places.path(path), (columns.into(), rows.into()), paint);
+    picker.scroll = scroll;
 
     let mut out = std::io::stdout().lock();
     queue!(out, BeginSynchronizedUpdate, cursor::Hide)?;

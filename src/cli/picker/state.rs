@@ -1,4 +1,4 @@
-//! What the picker shows, and what keys change about it.
+//! The state of the picker, and the effects of keys on it.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
@@ -15,10 +15,11 @@ pub struct Picker {
     pub answer: Answer,
     /// Why the present query has no answer.
     pub error: Option<String>,
-    /// Whether an answer is awaited.
+    /// True while an answer is awaited.
     pub is_busy: bool,
     pub selected: usize,
-    /// Number of lines by which the text of the selected item is moved up; below zero, down.
+    /// Number of lines by which the text of the selected item is moved up; below zero, down. The next frame
+    /// reduces it to the lines that there are.
     pub scroll: isize,
 }
 
