@@ -48,7 +48,12 @@ pub enum Wish {
 }
 
 impl AgentTextArgs {
-    /// Whether the text is wanted; `has_format` is whether a format is given.
+    /// Returns whether the option is given.
+    pub fn is_explicit(self) -> bool {
+        self.for_agent
+    }
+
+    /// The wish for the text; `has_format` is true if another format is given.
     pub fn wish(self, has_format: bool) -> Wish {
         match (self.for_agent, has_format) {
             (true, _) => Wish::Explicit,

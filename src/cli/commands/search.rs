@@ -122,7 +122,7 @@ pub enum AnnArg {
 }
 
 pub fn run(args: SearchArgs, context: &Context) -> Result<ExitCode, CliError> {
-    if args.query.is_empty() && args.org.is_none() && picker::is_possible() {
+    if args.is_for_picker() && picker::is_possible() {
         return picker::run(args.scope, context);
     }
 
@@ -168,6 +168,26 @@ pub fn run(args: SearchArgs, context: &Context) -> Result<ExitCode, CliError> {
 }
 
 impl SearchArgs {
+    /// Returns whether there is no query, and no option that the picker would ignore: it has only filters.
+    fn is_for_picker(&self) -> bool {
+        let sets_search = self.intent.is_some()
+            || self.mode != ModeArg::Hybrid
+            || self.ann != AnnArg::Auto
+            || self.min_score.is_some()
+            || self.org.is_some();
+        let sets_answer = self.limit.is_some()
+            || self.offset > 0
+            || self.token_limit.is_some()
+            || self.locations
+            || self.explain
+            || self.lines.form().is_some()
+            || self.grep.used().is_some()
+            || self.output.is_given()
+            || self.agent.is_explicit();
+
+        self.query.is_empty() && !sets_search && !sets_answer
+    }
+
     /// The first option that the tools of agents do not have.
     fn beyond_tool(&self) -> Option<&'static str> {
         let is_other_mode = matches!(self.mode, ModeArg::Semantic | ModeArg::Keyword | ModeArg::Symbol);

@@ -146,9 +146,27 @@ fn without_a_terminal_or_an_index_it_says_what_to_do() {
     }
 
     let other = TestRepo::with_files(FILES);
-    let mut command = other.command("script");
-    command.args(["-qfec", &format!("{} search", program().display()), "/dev/null"]).env("SHELL", "/bin/sh");
-    let output = command.stdin(Stdio::piped()).output().unwrap();
-    let text = String::from_utf8_lossy(&output.stdout);
+    let text = printed_on_terminal(&other, "");
     assert!(text.contains("git codeweaver init"), "{text}");
+}
+
+#[test]
+fn options_that_it_would_ignore_do_not_start_it() {
+    if Tool::SCRIPT.find().is_none() {
+        return;
+    }
+    let repo = repo();
+    for options in ["-o json", "--explain", "-l 3", "--mode keyword"] {
+        let text = printed_on_terminal(&repo, options);
+        assert!(text.contains("there is nothing to search for"), "{options}: {text}");
+    }
+}
+
+/// Everything that a search prints on a terminal on which nothing is typed.
+fn printed_on_terminal(repo: &TestRepo, arguments: &str) -> String {
+    let line = format!("{} search {arguments}", program().display());
+    let mut command = repo.command("script");
+    command.args(["-qfec", &line, "/dev/null"]).env("SHELL", "/bin/sh");
+    let output = command.stdin(Stdio::piped()).output().unwrap();
+    String::from_utf8_lossy(&output.stdout).into_owned()
 }
