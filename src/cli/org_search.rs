@@ -7,9 +7,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use codeweaver::query::Engine;
-use codeweaver_index::Codebase;
+use codeweaver_git::GitError;
 use codeweaver_index::catalogue::{Catalogue, Which};
 use codeweaver_index::progress::Silent;
+use codeweaver_index::{Codebase, IndexError};
 use codeweaver_org::search::OrgEngine;
 use codeweaver_org::{Address, Org};
 
@@ -33,15 +34,15 @@ impl OrgPlace {
         let address = Address::from_environment(url)?;
         let (codebase, dir, empty) = match context.open() {
             Ok(codebase) => (codebase, context.dir.clone(), None),
-            // A directory that the user names must be one.
-            Err(error) if context.is_explicit => return Err(error.into()),
-            Err(_) => {
+            // A directory that the user names must be a repository.
+            Err(IndexError::Git(GitError::NotARepository { .. })) if !context.is_explicit => {
                 let place = tempfile::tempdir()?;
                 let dir = place.path().join("empty.git");
                 let catalogue = Catalogue::create(&dir)?;
                 catalogue.sync(&Which::All, &Silent)?;
                 (catalogue.codebase()?, dir, Some(place))
             }
+            Err(error) => return Err(error.into()),
         };
 
         let org = Org::open_to_search(address)?;
