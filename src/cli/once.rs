@@ -6,7 +6,7 @@ use codeweaver_base::durable::{Replacement, create_directory};
 use codeweaver_index::Codebase;
 
 /// Returns whether `warning` is not the last one called `name` that was printed for `codebase`, and notes it.
-/// What cannot be noted is printed again.
+/// A warning that cannot be noted is printed again.
 pub fn is_news(codebase: &Codebase, name: &str, warning: &str) -> bool {
     let folder = codebase.layout.cache();
     let path = folder.join(name);

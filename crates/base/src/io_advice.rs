@@ -4,7 +4,8 @@ use std::io::{self, ErrorKind};
 use std::path::Path;
 
 /// Advice on how to resolve `error`, which a file system gave for the file or directory at `path`: one
-/// sentence in lower case, without a full stop. Work that is stored in steps may be promised to be kept.
+/// sentence in lower case, without a full stop. It may say that finished work is kept, so it is for work that
+/// is stored in steps.
 pub fn io_advice(error: &io::Error, path: &Path) -> String {
     let directory = path.parent().unwrap_or(path).display();
     if has_code(error, &[code::TOO_MANY_OPEN_FILES, code::TOO_MANY_OPEN_FILES_IN_SYSTEM]) {

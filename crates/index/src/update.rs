@@ -571,7 +571,7 @@ impl<'a> Tee<'a> {
         Tee { meter: Meter::default(), outer, plan, announced: Mutex::default() }
     }
 
-    /// Whether it is time to announce a file; if so, the caller does.
+    /// Returns whether it is time to announce a file, which the caller then does.
     fn is_time(&self) -> bool {
         // Another thread that is here announces one.
         let Ok(mut announced) = self.announced.try_lock() else { return false };

@@ -13,7 +13,7 @@ pub const SIZES: [u32; 7] = [50, 100, 200, 400, 800, 1600, 4000];
     Debug, Clone, Default, PartialEq, Eq, schemars::JsonSchema, serde::Serialize, serde::Deserialize,
 )]
 pub struct Chunking {
-    /// By the step of the chain: `semantic`, `delimiter`, `generic`, `text` or `markdown`.
+    /// Figures by the step of the chain: `semantic`, `delimiter`, `generic`, `text` or `markdown`.
     pub steps: BTreeMap<String, Step>,
     /// Numbers of chunks by size: up to 50, 100, 200, 400, 800, 1600 and 4000 tokens, and larger.
     pub sizes: Vec<Size>,

@@ -107,7 +107,7 @@ fn default_server(args: &AskArgs, context: &Context) -> Result<Option<String>, C
     Ok(Some(format!("ws://localhost:{}", settings.ask.port)))
 }
 
-/// Whether the current directory is in no repository.
+/// Returns whether the current directory is in no repository.
 fn is_outside(context: &Context) -> bool {
     matches!(context.repo(), Err(GitError::NotARepository { .. }))
 }

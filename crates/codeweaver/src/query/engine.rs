@@ -19,7 +19,7 @@ use super::filters::Filters;
 
 /// An index that is kept elsewhere.
 pub trait Engine: std::fmt::Debug + Send + Sync {
-    /// What the engine has of the repositories that may be searched.
+    /// The totals and the repositories of everything that may be searched.
     ///
     /// # Errors
     /// [`QueryError::Engine`] if it does not answer.
@@ -82,7 +82,7 @@ pub struct TermTotals {
     pub paths: u64,
 }
 
-/// What candidates are wanted for: a query or a part of one.
+/// The candidates that a query, or a part of one, needs.
 #[derive(Debug, Clone, Default)]
 pub struct Wanted {
     /// Weighted terms, each with the weights of its fields.

@@ -101,7 +101,7 @@ pub enum QueryError {
     /// The engine that has the index does not answer, or not as it should.
     #[error("{what}: {why}")]
     Engine {
-        /// What does not work.
+        /// The effect for the user.
         what: String,
         /// The reason.
         why: String,

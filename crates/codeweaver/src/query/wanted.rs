@@ -14,7 +14,7 @@ const MIN_FUZZY_BYTES: usize = 4;
 /// Maximum number of corrections of a name.
 const MAX_CORRECTIONS: usize = 400;
 
-/// What retrieval for `part` needs.
+/// The candidates that retrieval for `part` needs.
 pub fn of_part(part: &QueryPart, request: &Request, model: &QueryModel, weights: &Weights) -> Wanted {
     let (vector, _) = model.vector(request.mode, &part.embedded);
     let query = &part.query;

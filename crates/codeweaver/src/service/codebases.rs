@@ -22,7 +22,7 @@ pub struct Codebases {
     default_dir: PathBuf,
     /// Whether only the codebase in `default_dir` is served.
     is_confined: bool,
-    /// What searches of the codebase in `default_dir` are answered from, if not from its index.
+    /// The engine that answers searches of the codebase in `default_dir`, if its index does not.
     engine: Option<Arc<dyn Engine>>,
     /// The repositories that the session may use.
     pub trust: Trust,

@@ -70,7 +70,7 @@ impl<'a> Requests<'a> {
     /// `query` is run a second time.
     ///
     /// # Errors
-    /// That of `query`, or that the index is still being repaired.
+    /// The error of `query`, or that the index is still being repaired.
     pub fn run<T>(
         &self,
         query: impl Fn(RequestUpdate<'_>) -> Result<T, QueryError>,

@@ -28,7 +28,7 @@ pub struct Areas(Vec<(String, Vec<Keyword>)>);
 #[derive(Debug, Clone, PartialEq)]
 struct Keyword {
     words: Vec<String>,
-    /// Of a single term; `None` in a table without weights.
+    /// Weight of a single term; `None` in a table without weights.
     weight: Option<f64>,
 }
 

@@ -28,7 +28,7 @@ struct ManyNames {
     _repo: TestRepo,
 }
 
-/// What a build leaves.
+/// The content of an index after a build.
 #[derive(PartialEq)]
 struct Contents {
     segments: Vec<SegmentRef>,

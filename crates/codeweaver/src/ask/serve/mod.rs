@@ -190,7 +190,7 @@ impl<'a> Server<'a> {
         Ok(())
     }
 
-    /// Whether there is a repository at the directory, which may be created while the server runs.
+    /// Returns whether there is a repository at the directory. One may be created while the server runs.
     fn is_in_repository(&self) -> Result<bool, ServeError> {
         match Repo::discover(&self.options.repository) {
             Ok(_) => Ok(true),

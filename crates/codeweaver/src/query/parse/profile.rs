@@ -26,7 +26,7 @@ pub struct Profile {
     pub named_gain: f32,
     /// Gain of a file that is one of many in one folder whose names share a word of the query.
     pub siblings_gain: f32,
-    /// Whether the type that does what the query names comes before the functions with which it does it.
+    /// Whether the entry point of a subject, a type, comes before the functions that do the work.
     pub entry_points: bool,
     /// Factor on tests, besides their prior.
     pub tests: f32,

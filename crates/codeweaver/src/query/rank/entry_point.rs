@@ -1,4 +1,4 @@
-//! The entry point of a subject: the type that does what the query names, for who wants to understand it.
+//! The entry point of a subject: the type that does what the query names, for readers who want to understand it.
 //!
 //! A function that is named as the query answers where it is done. To understand a subject, a reader begins
 //! one step above, at the type that brings the functions of its module together, goes on to these functions,
