@@ -239,9 +239,8 @@ fn body(
         writeln!(out, "{}", gap(first - focus.start, "above"))?;
     }
 
-    // From the beginning of the chunk, where no comment or literal is open.
-    let syntax =
-        if paint.is_on() { syntax_of_lines(&lines[..end], &found.file.language) } else { Vec::new() };
+    // Of the whole chunk: a comment or literal that is cut off would be read as code.
+    let syntax = if paint.is_on() { syntax_of_lines(&lines, &found.file.language) } else { Vec::new() };
     for (i, line) in lines.iter().enumerate().take(end).skip(first) {
         let number = found.span.0 as usize + i;
         let syntax = syntax.get(i).map_or(&[][..], Vec::as_slice);

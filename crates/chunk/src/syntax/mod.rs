@@ -40,7 +40,7 @@ pub struct Syntax {
 /// Returns the pieces of each of `lines`, which follow each other in a file of the language called
 /// `language`: in order, disjoint. Prose and unknown languages have none.
 ///
-/// A comment or literal that began before the first line is not recognised.
+/// A comment or literal that begins before the first line or ends after the last one is not recognised.
 pub fn syntax_of_lines(lines: &[&str], language: &str) -> Vec<Vec<Syntax>> {
     let mut by_line = vec![Vec::new(); lines.len()];
     let Some(language) = LanguageId::by_name(language).filter(|language| !language.is_prose()) else {
