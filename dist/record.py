@@ -8,7 +8,7 @@ that the caller has. The picture shows the screen as each command left it, in th
 chose. Where pictures are not animated, it is whole from the beginning.
 
     python3 dist/record.py docs/terminal.svg ~/src/flask 'git codeweaver init' \\
-        'git codeweaver search -l 2 "where are session cookies signed"'
+        'git codeweaver search -l 2 "how does an exception become a 500 response"'
 """
 
 import argparse
