@@ -103,6 +103,7 @@ fn check(text: &str, kept: &[char], what: &str) {
 fn command_lines() -> Vec<Vec<String>> {
     let (code, document) = (named("rs"), named("md"));
     let odd = |text: &str| format!("{text}{FEW}");
+
     let lines: [&[&str]; 47] = [
         &["search", "gate"],
         &["search", "--explain", "gate"],
@@ -152,6 +153,7 @@ fn command_lines() -> Vec<Vec<String>> {
         &["config", "set", FEW, "x"],
         &[FEW],
     ];
+
     lines.iter().map(|line| line.iter().map(|&word| word.to_owned()).collect()).collect()
 }
 
@@ -266,6 +268,7 @@ fn pages_have_no_hidden_characters() {
     let repo = world();
     let server = Server::start(&repo, &[]);
     let (code, document, few) = (encoded(&named("rs")), encoded(&named("md")), encoded(FEW));
+
     let paths = [
         "".to_owned(),
         format!("search?q=gate{few}"),
@@ -312,6 +315,7 @@ fn pages_have_no_hidden_characters() {
         "api/ask?q=how+is+the+gate+closed".to_owned(),
         format!("api/{few}"),
     ];
+
     for path in paths {
         let answer = server.get(&path);
         assert!(answer.status < 500, "{path}: {}", answer.body);

@@ -119,6 +119,7 @@ fn a_hook_of_an_earlier_version_goes_on_working() {
         );
         repo.commit("second");
         repo.wait_until_current();
+
         assert_eq!(
             repo.found(&["--committed", "round a price to cents"])[0],
             "src/added.rs",

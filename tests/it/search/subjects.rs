@@ -110,6 +110,7 @@ impl Subject {
             "Payload",
             "wiring",
         ];
+
         let cells: Vec<&str> = line.split('|').collect();
         assert_eq!(cells.len(), NAMES.len(), "{line}");
         let mut subject = Subject(NAMES.into_iter().zip(cells.into_iter().map(str::to_owned)).collect());

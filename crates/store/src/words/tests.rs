@@ -61,6 +61,7 @@ fn expected(docs: &[Option<String>], needle: &Needle) -> Vec<u32> {
             }
         })
     };
+
     let docs = docs.iter().enumerate();
     docs.filter(|(_, doc)| doc.as_ref().is_none_or(|text| has(text))).map(|(at, _)| at as u32).collect()
 }
@@ -79,10 +80,12 @@ proptest! {
     ) {
         let wanted = expected(&docs, &needle);
         prop_assert_eq!(&found(built(&docs), &needle), &wanted);
+
         let split = split.index(docs.len() + 1);
         let mut appended = built(&docs[..split]);
         appended.append(built(&docs[split..]));
         prop_assert_eq!(&found(appended, &needle), &wanted);
+
         // Merged, without every third doc.
         let n_docs = docs.len() as u32;
         let sections = Sections::new(built(&docs).finish(), n_docs);
@@ -129,11 +132,13 @@ fn words_of_many_blocks_are_found() {
         .collect();
     let sections = Sections::new(built(&docs).finish(), 70);
     assert!(sections.blocks.len() > 5, "{} blocks", sections.blocks.len());
+
     let absent =
         Needle { text: "a_longer_text".to_owned(), is_start: false, is_end: false, ignore_case: false };
     let search = NeedleSearch::new(&absent).unwrap();
     let filters = sections.bytes[4].as_chunks().0;
     assert!(filters.iter().all(|filter| !search.may_be_in(filter)), "no block is read for it");
+
     for (text, is_start, is_end) in [
         ("name_00000_0", true, true),
         ("name_09999_69", true, true),
