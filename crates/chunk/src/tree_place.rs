@@ -1,4 +1,4 @@
-//! Places of chunks in the syntax tree of their file, for those who look at chunks. They are not stored: they
+//! Places of chunks in the syntax tree of their file, for the output of `chunks`. They are not stored, so they
 //! cost one more parse.
 
 use tree_sitter::Node;

@@ -89,7 +89,7 @@ impl Keywords {
         }
     }
 
-    /// Returns whether `word` is a keyword wherever it is no name of a member.
+    /// Returns whether `word` is a keyword, except where it names a member.
     pub fn contains(self, word: &str) -> bool {
         match self {
             Keywords::Grammar(words) => words.contains(word) || is_constant(word),

@@ -7,9 +7,8 @@ use super::response::Response;
 /// Number of hexadecimal digits of the hash of a query, enough to find equal queries in a log.
 const HASH_DIGITS: usize = 16;
 
-/// Logs that `query` about `codebase` was answered by `response`. A query can name what a person is working
-/// on, so the record has its hash; the text is added at the level `debug`, which whoever runs the program
-/// asks for.
+/// Logs that `query` about `codebase` was answered by `response`. A query can tell what its author is working
+/// on, so the record has its hash. The text is added at the level `debug` only, which a user has to ask for.
 pub fn answered(codebase: &Codebase, query: &str, response: &Response) {
     if !tracing::enabled!(target: "codeweaver::searcher", tracing::Level::INFO) {
         return;

@@ -110,8 +110,8 @@ impl Searcher {
         }
     }
 
-    /// This searcher for the repositories of `engine`: [`Self::search`] answers about them, with texts that
-    /// the engine does not keep from the codebase. All other requests are about the codebase.
+    /// This searcher for the repositories of `engine`: [`Self::search`] answers about them. Texts that the
+    /// engine does not keep are read from the codebase, and all other requests are about the codebase.
     pub fn of_engine(self, engine: Arc<dyn Engine>) -> Searcher {
         Searcher { engine: Some(engine), ..self }
     }

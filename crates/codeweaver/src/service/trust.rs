@@ -188,8 +188,8 @@ impl Trust {
         }
     }
 
-    /// Returns whether `codebase` is of another repository than the one of the server. If that is in none,
-    /// only a path that does not lead where it says names another one.
+    /// Returns whether `codebase` is of another repository than that of the server. If the server is in none,
+    /// a codebase is of another one only if its path leads elsewhere than it says.
     pub fn is_elsewhere(&self, codebase: &Codebase, naming: Naming) -> bool {
         let is_own = self.is_own(&Place::new(codebase));
         let has_own = sync::lock(&self.own).is_some();
