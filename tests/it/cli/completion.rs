@@ -1,10 +1,8 @@
 //! Completion in real shells, and the manual pages.
 
-use std::io::{Read as _, Write as _};
-use std::process::Stdio;
-use std::sync::{Arc, Mutex};
-
 use codeweaver_testkit::{FILES, Run, TestRepo, Tool, copy_program, program, wait_for};
+
+use super::pty::Terminal;
 
 const BASH_COMPLETION: &str = "/usr/share/bash-completion/bash_completion";
 
@@ -31,31 +29,18 @@ fn with_completions(shell: &str) -> TestRepo {
 /// Types `keys` at the prompt of an interactive `shell` on a terminal, and waits until it prints `wanted` and
 /// its next prompt: a shell that is not ready may drop what is typed.
 fn type_until(repo: &TestRepo, shell: &str, keys: &str, wanted: &str) {
-    let mut command = repo.command("script");
-    command.args(["-qfec", shell, "/dev/null"]).env("TERM", "dumb").env("SHELL", "/bin/sh");
-    let mut child =
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let (mut stdin, mut stdout) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
-    let printed = Arc::new(Mutex::new(Vec::new()));
-    let sink = printed.clone();
-    std::thread::spawn(move || {
-        let mut part = [0; 4096];
-        while let Ok(n @ 1..) = stdout.read(&mut part) {
-            sink.lock().unwrap().extend_from_slice(&part[..n]);
-        }
-    });
+    let mut terminal = Terminal::start(repo.command("script").env("TERM", "dumb"), shell);
 
     for (keys, wanted) in [("", ""), (keys, wanted)] {
-        stdin.write_all(keys.as_bytes()).unwrap();
-        stdin.flush().unwrap();
+        terminal.types(keys);
         wait_for(&format!("{shell} prints {wanted:?} and a prompt"), || {
-            let text = String::from_utf8_lossy(&printed.lock().unwrap()).into_owned();
+            let text = terminal.printed();
             let is_there = text.split_once(wanted).is_some_and(|(_, rest)| rest.contains(PROMPT));
             is_there.then_some(()).ok_or(text)
         });
     }
-    stdin.write_all(b"exit\r").unwrap();
-    child.wait().unwrap();
+    terminal.types("exit\r");
+    terminal.wait();
 }
 
 /// A command line that is complete only after TAB, in a real terminal. The start of the zsh script shows that

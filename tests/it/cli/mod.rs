@@ -11,5 +11,6 @@ mod names;
 mod paths;
 mod picker;
 mod printed;
+mod pty;
 mod settings;
 mod terminal;

@@ -1,51 +1,35 @@
 //! The picker, on a real terminal.
 
-use std::io::{Read as _, Write as _};
-use std::process::{Child, ChildStdin, Stdio};
-use std::sync::{Arc, Mutex};
+use std::process::Stdio;
 
 use codeweaver_testkit::{FILES, TestRepo, Tool, program, wait_for};
 
+use super::pty::Terminal;
+
 /// A picker on a terminal of 80 columns and 24 rows.
-struct Picker {
-    child: Child,
-    keys: ChildStdin,
-    printed: Arc<Mutex<Vec<u8>>>,
-}
+struct Picker(Terminal);
 
 impl Picker {
     fn start(repo: &TestRepo, arguments: &str) -> Picker {
         let line =
             format!("stty cols 80 rows 24; {} search {arguments}; echo \"[exit $?]\"", program().display());
-        let mut command = repo.command("script");
-        command.args(["-qfec", &line, "/dev/null"]).env("TERM", "xterm").env("SHELL", "/bin/sh");
-        command.env_remove("GIT_EDITOR").env_remove("VISUAL").env("EDITOR", repo.path("../home/vim"));
-        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut script = repo.command("script");
+        script.env("TERM", "xterm").env_remove("GIT_EDITOR").env_remove("VISUAL");
+        script.env("EDITOR", repo.path("../home/vim"));
 
-        let (keys, mut stdout) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
-        let printed = Arc::new(Mutex::new(Vec::new()));
-        let sink = printed.clone();
-        std::thread::spawn(move || {
-            let mut part = [0; 4096];
-            while let Ok(n @ 1..) = stdout.read(&mut part) {
-                sink.lock().unwrap().extend_from_slice(&part[..n]);
-            }
-        });
-
-        let picker = Picker { child, keys, printed };
+        let picker = Picker(Terminal::start(&mut script, &line));
         picker.shows("type to search");
         picker
     }
 
     fn types(&mut self, keys: &str) {
-        self.keys.write_all(keys.as_bytes()).unwrap();
-        self.keys.flush().unwrap();
+        self.0.types(keys);
     }
 
     /// Waits until `wanted` was printed, without its colours.
     fn shows(&self, wanted: &str) {
         wait_for(&format!("the picker prints {wanted:?}"), || {
-            let text = without_escapes(&String::from_utf8_lossy(&self.printed.lock().unwrap()));
+            let text = without_escapes(&self.0.printed());
             text.contains(wanted).then_some(()).ok_or(text)
         });
     }
@@ -53,16 +37,8 @@ impl Picker {
     /// Waits for the end; all that was printed.
     fn ends(mut self) -> String {
         self.shows("[exit ");
-        self.child.wait().unwrap();
-        without_escapes(&String::from_utf8_lossy(&self.printed.lock().unwrap()))
-    }
-}
-
-impl Drop for Picker {
-    fn drop(&mut self) {
-        // A test that has failed leaves it running.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        self.0.wait();
+        without_escapes(&self.0.printed())
     }
 }
 
