@@ -10,6 +10,8 @@ pub struct DotKernel {
     dim: usize,
     #[cfg(target_arch = "x86_64")]
     avx2: bool,
+    #[cfg(target_arch = "x86_64")]
+    avx512: bool,
 }
 
 impl DotKernel {
@@ -28,6 +30,8 @@ impl DotKernel {
             dim: query.len(),
             #[cfg(target_arch = "x86_64")]
             avx2: std::arch::is_x86_feature_detected!("avx2"),
+            #[cfg(target_arch = "x86_64")]
+            avx512: has_avx512(),
         }
     }
 
@@ -37,6 +41,13 @@ impl DotKernel {
     /// If `row` and query have different dimensions.
     pub fn dot(&self, row: &[i8]) -> i32 {
         assert_eq!(row.len(), self.dim, "vectors of one space have one dimension");
+
+        #[cfg(target_arch = "x86_64")]
+        if self.avx512 && self.dim.is_multiple_of(64) {
+            // SAFETY: AVX-512 was detected in `new`; `row` and `query` both have `dim` components, a multiple
+            // of 64.
+            return unsafe { dot_avx512(&self.query, row) };
+        }
 
         #[cfg(target_arch = "x86_64")]
         if self.avx2 && self.dim.is_multiple_of(16) {
@@ -49,12 +60,24 @@ impl DotKernel {
     }
 }
 
+/// Returns whether the CPU has the parts of AVX-512 that the kernels use.
+#[cfg(target_arch = "x86_64")]
+fn has_avx512() -> bool {
+    std::arch::is_x86_feature_detected!("avx512f") && std::arch::is_x86_feature_detected!("avx512bw")
+}
+
 /// Returns the dot product of two vectors that are each used once.
 ///
 /// # Panics
 /// If they have different dimensions.
 pub fn dot(one: &[i8], other: &[i8]) -> i32 {
     assert_eq!(one.len(), other.len(), "vectors of one space have one dimension");
+
+    #[cfg(target_arch = "x86_64")]
+    if one.len().is_multiple_of(64) && has_avx512() {
+        // SAFETY: AVX-512 was detected; both vectors have the same number of components, a multiple of 64.
+        return unsafe { dot_narrow_avx512(one, other) };
+    }
 
     #[cfg(target_arch = "x86_64")]
     if one.len().is_multiple_of(16) && std::arch::is_x86_feature_detected!("avx2") {
@@ -90,6 +113,32 @@ unsafe fn dot_narrow_avx2(one: &[i8], other: &[i8]) -> i32 {
     // SAFETY: `lanes` has 32 bytes; the unaligned form is used.
     unsafe { _mm256_storeu_si256(lanes.as_mut_ptr().cast(), sums) };
     lanes.iter().sum()
+}
+
+/// As [`dot_narrow_avx2`], with registers of twice the width.
+///
+/// # Safety
+/// The CPU must support AVX-512 F and BW. Both slices must have the same length, a multiple of 64.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512bw")]
+unsafe fn dot_narrow_avx512(one: &[i8], other: &[i8]) -> i32 {
+    use std::arch::x86_64::*;
+
+    let mut sums = [_mm512_setzero_si512(); 2];
+    for (one, other) in one.chunks_exact(64).zip(other.chunks_exact(64)) {
+        for (half, sum) in sums.iter_mut().enumerate() {
+            // SAFETY: both parts have 64 components, and `32 * half + 32 ≤ 64`; the unaligned form is used.
+            let (one, other) = unsafe {
+                (
+                    _mm512_cvtepi8_epi16(_mm256_loadu_si256(one.as_ptr().add(32 * half).cast())),
+                    _mm512_cvtepi8_epi16(_mm256_loadu_si256(other.as_ptr().add(32 * half).cast())),
+                )
+            };
+            *sum = _mm512_add_epi32(*sum, _mm512_madd_epi16(one, other));
+        }
+    }
+
+    _mm512_reduce_add_epi32(_mm512_add_epi32(sums[0], sums[1]))
 }
 
 /// Prefetches `values` into the CPU cache.
@@ -148,6 +197,32 @@ unsafe fn dot_avx2(query: &[i16], row: &[i8]) -> i32 {
     _mm_cvtsi128_si32(half)
 }
 
+/// As [`dot_avx2`], with registers of twice the width.
+///
+/// # Safety
+/// The CPU must support AVX-512 F and BW. Both slices must have the same length, a multiple of 64.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512bw")]
+unsafe fn dot_avx512(query: &[i16], row: &[i8]) -> i32 {
+    use std::arch::x86_64::*;
+    let mut sums = [_mm512_setzero_si512(); 2];
+
+    for (query, row) in query.chunks_exact(64).zip(row.chunks_exact(64)) {
+        for (half, sum) in sums.iter_mut().enumerate() {
+            // SAFETY: both parts have 64 components, and `32 * half + 32 ≤ 64`; the unaligned forms are used.
+            let (query, row) = unsafe {
+                (
+                    _mm512_loadu_si512(query.as_ptr().add(32 * half).cast()),
+                    _mm512_cvtepi8_epi16(_mm256_loadu_si256(row.as_ptr().add(32 * half).cast())),
+                )
+            };
+            *sum = _mm512_add_epi32(*sum, _mm512_madd_epi16(row, query));
+        }
+    }
+
+    _mm512_reduce_add_epi32(_mm512_add_epi32(sums[0], sums[1]))
+}
+
 /// Number of rows in a block of sign bits, as many as a SIMD register has bytes.
 pub const SIGN_BLOCK: usize = 32;
 
@@ -201,8 +276,14 @@ impl SignKernel {
 
         #[cfg(target_arch = "x86_64")]
         if std::arch::is_x86_feature_detected!("avx2") {
-            // SAFETY: AVX2 was detected, and `blocks` is a whole number of blocks.
-            return unsafe { estimate_avx2(&self.tables, blocks, estimates) };
+            // A block that is left over, or all of them.
+            let mut rest = blocks;
+            if has_avx512() {
+                // SAFETY: AVX-512 was detected, and `blocks` is a whole number of blocks.
+                rest = unsafe { estimate_avx512(&self.tables, blocks, estimates) };
+            }
+            // SAFETY: AVX2 was detected, and `rest` is a whole number of blocks.
+            return unsafe { estimate_avx2(&self.tables, rest, estimates) };
         }
 
         estimate_plain(&self.tables, blocks, estimates);
@@ -277,6 +358,64 @@ unsafe fn estimate_avx2(tables: &[[u8; 16]], blocks: &[u8], estimates: &mut Vec<
         }
         estimates.extend_from_slice(&sums);
     }
+}
+
+/// Estimates the rows of two blocks at once, as [`estimate_avx2`] does those of one. Returns the block that is
+/// left over.
+///
+/// # Safety
+/// The CPU must support AVX-512 F and BW. The length of `blocks` must be a multiple of 16 times the number of
+/// tables.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512bw")]
+unsafe fn estimate_avx512<'b>(tables: &[[u8; 16]], blocks: &'b [u8], estimates: &mut Vec<u16>) -> &'b [u8] {
+    use std::arch::x86_64::*;
+    let low_bits = _mm512_set1_epi8(15);
+    // Even rows are in the first of two registers, and odd rows in the second, in order.
+    // SAFETY: the arrays have 64 bytes; the unaligned form is used.
+    let rows = unsafe {
+        [0, 16].map(|first: u16| {
+            let rows: [u16; 32] = std::array::from_fn(|at| first + at as u16 / 2 + at as u16 % 2 * 32);
+            _mm512_loadu_si512(rows.as_ptr().cast())
+        })
+    };
+
+    let mut two_blocks = blocks.chunks_exact((SIGN_BLOCK * tables.len()).max(1));
+    for two in two_blocks.by_ref() {
+        let (first, second) = two.split_at(two.len() / 2);
+        let bytes = first.chunks_exact(SIGN_BLOCK).zip(second.chunks_exact(SIGN_BLOCK));
+
+        // Sums of pairs of rows, the odd row in the high byte, and sums of the odd rows alone.
+        let (mut pairs, mut odd) = (_mm512_setzero_si512(), _mm512_setzero_si512());
+        for ((first, second), tables) in bytes.zip(tables.chunks_exact(2)) {
+            // SAFETY: `first` and `second` have 32 bytes and each table 16; the unaligned forms are used.
+            let (bytes, low, high) = unsafe {
+                let first = _mm512_castsi256_si512(_mm256_loadu_si256(first.as_ptr().cast()));
+                (
+                    _mm512_inserti64x4::<1>(first, _mm256_loadu_si256(second.as_ptr().cast())),
+                    _mm512_broadcast_i32x4(_mm_loadu_si128(tables[0].as_ptr().cast())),
+                    _mm512_broadcast_i32x4(_mm_loadu_si128(tables[1].as_ptr().cast())),
+                )
+            };
+
+            let low = _mm512_shuffle_epi8(low, _mm512_and_si512(bytes, low_bits));
+            let high = _mm512_shuffle_epi8(high, _mm512_and_si512(_mm512_srli_epi16::<4>(bytes), low_bits));
+            let both = _mm512_add_epi8(low, high);
+            pairs = _mm512_add_epi16(pairs, both);
+            odd = _mm512_add_epi16(odd, _mm512_srli_epi16::<8>(both));
+        }
+
+        let even = _mm512_sub_epi16(pairs, _mm512_slli_epi16::<8>(odd));
+        for rows in rows {
+            let mut sums = [0u16; SIGN_BLOCK];
+            let in_order = _mm512_permutex2var_epi16(even, rows, odd);
+            // SAFETY: `sums` has 64 bytes; the unaligned form is used.
+            unsafe { _mm512_storeu_si512(sums.as_mut_ptr().cast(), in_order) };
+            estimates.extend_from_slice(&sums);
+        }
+    }
+
+    two_blocks.remainder()
 }
 
 /// Adds weighted rows to `sums`: `sums[i] += Σ weight · rows[id · dim + i]`, where `dim` is the length of
