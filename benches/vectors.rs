@@ -35,7 +35,7 @@ use codeweaver::query::view::{RowId, View};
 use codeweaver::query::{Ann, Searcher, Tuning, ViewRequest, WorktreeMode};
 use codeweaver_base::sys::DotKernel;
 use codeweaver_index::Codebase;
-use codeweaver_index::hnsw::{MIN_RECALL, certify, construct};
+use codeweaver_index::hnsw::{certify, construct, questions};
 use codeweaver_store::hnsw::search::HnswSearch;
 use codeweaver_store::hnsw::vectors::RowVectors;
 use codeweaver_store::hnsw::{HnswData, QueryKind};
@@ -73,7 +73,8 @@ fn measure(name: &str, dir: &Path, figures: &mut Figures) -> Result<()> {
     let mut view = searcher.view(&committed, &|_, _| false)?;
     let embedder = searcher.embedder().ok_or("no model")?;
     let repo = &Codebase::open(dir, &[])?.repo;
-    let mut queries = certify::questions(repo, &view.reader.segments, embedder)?;
+    let questions = questions::read(repo, &view.reader.segments, embedder)?;
+    let mut queries = questions.asked;
     queries.truncate(setting("CODEWEAVER_BENCH_RUNS", 200));
     let indexed: u32 = view.reader.segments.iter().map(|segment| segment.n_rows()).sum();
     if indexed == 0 || queries.is_empty() {
@@ -89,7 +90,8 @@ fn measure(name: &str, dir: &Path, figures: &mut Figures) -> Result<()> {
         row(name, "synthetic rows", synthetic::append(&mut view, total - indexed)?);
     }
     let graph_rows = setting("CODEWEAVER_BENCH_GRAPH_ROWS", indexed as usize);
-    let mut bench = Bench { name, view: &view, queries: &queries, indexed, figures };
+    let samples = &questions.samples;
+    let mut bench = Bench { name, view: &view, queries: &queries, samples, indexed, figures };
     let mut graph = construct::empty();
     for size in sizes(indexed, total) {
         let exact = bench.scans(size)?;
@@ -113,6 +115,8 @@ struct Bench<'a> {
     name: &'a str,
     view: &'a View,
     queries: &'a [Vec<i8>],
+    /// Questions at whose rows searches of a graph begin.
+    samples: &'a [Vec<i8>],
     /// Rows that are not synthetic.
     indexed: u32,
     figures: &'a mut Figures,
@@ -161,6 +165,7 @@ impl Bench<'_> {
         let rows = leading_rows(self.view, size);
         let started = Instant::now();
         construct::extend(graph, &rows);
+        questions::set_entry_points(graph, &rows, self.samples);
         let built = format!("{:.0} s on all cores, extended", started.elapsed().as_secs_f64());
         row(self.name, &format!("{size} rows, HNSW, build"), built);
         let bytes = graph.encode().len() as f64 / f64::from(size);
@@ -171,7 +176,7 @@ impl Bench<'_> {
                 let started = Instant::now();
                 let kernel = DotKernel::new(query);
                 let search = HnswSearch { layers: &*graph, rows: &rows, kernel: &kernel };
-                let nearest = search.nearest(ef, &|_| true);
+                let nearest = search.nearest_to(QueryKind::Question, ef, &|_| true);
                 times.push(started.elapsed());
                 found.push(nearest.into_iter().take(KEEP).map(|(product, _)| product as f32).collect());
             }
@@ -181,7 +186,7 @@ impl Bench<'_> {
                 let recall = recall(exact, &found, keep);
                 let figure = Figure { ef: Some(ef), ..Figure::new(size, "HNSW", keep, recall, &times) };
                 self.record(figure)?;
-                is_sufficient &= recall >= f64::from(MIN_RECALL);
+                is_sufficient &= recall >= f64::from(certify::min_recall(keep));
             }
             let recalls = recalls(exact, &found, ef);
             row(self.name, &format!("{size} rows, HNSW, ef {ef}"), format!("{recalls}{times}"));

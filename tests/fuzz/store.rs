@@ -11,7 +11,7 @@ use codeweaver_store::StoreError;
 use codeweaver_store::entries::{self, Entries, NewEntry};
 use codeweaver_store::hnsw::search::HnswSearch;
 use codeweaver_store::hnsw::vectors::RowVectors;
-use codeweaver_store::hnsw::{HnswData, HnswHeader, HnswIndex, Layers as _};
+use codeweaver_store::hnsw::{EntryPoints, HnswData, HnswHeader, HnswIndex, Layers as _, QueryKind};
 use codeweaver_store::live::LiveRows;
 use codeweaver_store::postings::{FIELDS, Field, PostingList, Postings, PostingsBuilder};
 use codeweaver_store::rows::RowMeta;
@@ -357,7 +357,7 @@ fn use_graph(graph: &HnswIndex) -> u64 {
     let query: Vec<i8> = (0..DIM).map(|i| i as i8 * 5 - 40).collect();
     let rows = RowVectors::new([vectors.as_slice()].into_iter(), DIM);
     let search = HnswSearch { layers: graph, rows: &rows, kernel: &DotKernel::new(&query) };
-    let found = search.nearest(40, &|row| live.contains(row));
+    let found = search.nearest_to(QueryKind::Question, 40, &|row| live.contains(row));
     assert!(found.iter().all(|(_, row)| *row < n_rows && live.contains(*row)));
     behaviour((found.len(), size_class(n_rows as usize)))
 }
@@ -454,7 +454,11 @@ fn graph(data: &ShardData) -> Vec<u8> {
     let upper =
         [8, 32].map(|step| (0..n).step_by(step as usize).map(|row| (row, near(row, step))).collect()).into();
     let header = HnswHeader { n_rows: n, width, entry: 0, ..HnswHeader::default() };
-    HnswData { header, level0, upper }.encode()
+    let entry_points = EntryPoints {
+        questions: data.vectors[..DIM * n.min(4) as usize].to_vec(),
+        rows: vec![0; 2 * n.min(4) as usize],
+    };
+    HnswData { header: HnswHeader { n_near: 2, ..header }, level0, upper, entry_points }.encode()
 }
 
 fn snapshot(number: usize) -> Vec<u8> {

@@ -3,8 +3,10 @@
 //!
 //! `cargo run --release --package codeweaver-bench-graphs -- DIR` for an indexed repository, in place.
 //! CODEWEAVER_BENCH_ROWS = 100000 leading rows of the index, CODEWEAVER_BENCH_RUNS = 200 questions (see
-//! `benches/vectors.rs`). CODEWEAVER_BENCH_SERIAL = 0 leaves out the serial build of `hnsw_rs`, which is the
-//! deterministic one and takes longest.
+//! `benches/vectors.rs`). CODEWEAVER_BENCH_SERIAL = 0 leaves out the serial builds of `hnsw_rs`, which are the
+//! deterministic ones and take longest: in the order of the index, and in a random one.
+//!
+//! The second line of our graph is that with sample questions, at whose rows the search for a question begins.
 //!
 //! All graphs have at most 28 links a row on level 0 and a list of 200 candidates while they are built. Those
 //! of `hnsw_rs` are copied into our form, so that the same code searches all of them, on one core.
@@ -26,9 +28,9 @@ use codeweaver::query::{Searcher, ViewRequest, WorktreeMode};
 use codeweaver_base::sys;
 use codeweaver_index::Codebase;
 use codeweaver_index::build::SEAL_ROWS;
-use codeweaver_index::hnsw::{certify, construct};
+use codeweaver_index::hnsw::{construct, questions};
 use codeweaver_store::hnsw::vectors::RowVectors;
-use codeweaver_store::hnsw::{HnswData, HnswHeader, NONE};
+use codeweaver_store::hnsw::{EntryPoints, HnswData, HnswHeader, NONE};
 
 use common::{Result, row, setting};
 use table::Table;
@@ -53,6 +55,8 @@ struct Vectors {
     rows: Vec<i8>,
     dim: usize,
     questions: Vec<Vec<i8>>,
+    /// Questions at whose rows searches of our graph begin.
+    samples: Vec<Vec<i8>>,
 }
 
 impl Vectors {
@@ -64,7 +68,9 @@ impl Vectors {
         let segments = &view.reader.segments;
 
         let embedder = searcher.embedder().ok_or("no model")?;
-        let mut questions = certify::questions(&Codebase::open(dir, &[])?.repo, segments, embedder)?;
+        let repo = Codebase::open(dir, &[])?.repo;
+        let questions::Questions { asked: mut questions, samples } =
+            questions::read(&repo, segments, embedder)?;
         questions.truncate(setting("CODEWEAVER_BENCH_RUNS", 200));
 
         let all = RowVectors::from_segments(segments);
@@ -76,7 +82,7 @@ impl Vectors {
         }
 
         let rows = (0..n_rows).flat_map(|row| all.at(row)).copied().collect();
-        Ok(Vectors { name: dir.display().to_string(), rows, dim: all.at(0).len(), questions })
+        Ok(Vectors { name: dir.display().to_string(), rows, dim: all.at(0).len(), questions, samples })
     }
 
     /// The first `n_rows` rows.
@@ -111,12 +117,19 @@ fn compare(vectors: &Vectors) -> Result<()> {
 
     let rows = vectors.leading(vectors.n_rows());
     let table = Table::new(&rows, &vectors.questions);
-    let (graph, built) = ours(vectors);
+    let (mut graph, built) = ours(vectors);
     table.add("ours", built, &graph);
+    let started = Instant::now();
+    questions::set_entry_points(&mut graph, &rows, &vectors.samples);
+    table.add("ours, from sample questions", built + started.elapsed(), &graph);
 
-    for (name, is_parallel) in [("hnsw_rs, parallel", true), ("hnsw_rs, serial", false)] {
-        if is_parallel || setting("CODEWEAVER_BENCH_SERIAL", 1) != 0 {
-            let (graph, built) = theirs(&rows, is_parallel);
+    for (name, build) in [
+        ("hnsw_rs, parallel", Build::Parallel),
+        ("hnsw_rs, serial", Build::Serial),
+        ("hnsw_rs, serial, shuffled", Build::Shuffled),
+    ] {
+        if build == Build::Parallel || setting("CODEWEAVER_BENCH_SERIAL", 1) != 0 {
+            let (graph, built) = theirs(&rows, build);
             table.add(name, built, &graph);
         }
     }
@@ -133,8 +146,17 @@ fn ours(vectors: &Vectors) -> (HnswData, Duration) {
     (graph, started.elapsed())
 }
 
+/// How `hnsw_rs` inserts rows.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Build {
+    Parallel,
+    Serial,
+    /// One after the other, in a random order.
+    Shuffled,
+}
+
 /// The graph of `hnsw_rs`, and the time to build it without the copying.
-fn theirs(rows: &RowVectors<'_>, is_parallel: bool) -> (HnswData, Duration) {
+fn theirs(rows: &RowVectors<'_>, build: Build) -> (HnswData, Duration) {
     let n_rows = rows.n_rows();
     let longest = (0..n_rows).map(|row| sys::dot(rows.at(row), rows.at(row))).max().unwrap_or(1).max(1);
     let distance = Angular { unit: 1.0 / longest as f32 };
@@ -143,8 +165,11 @@ fn theirs(rows: &RowVectors<'_>, is_parallel: bool) -> (HnswData, Duration) {
     let mut hnsw = Hnsw::<i8, Angular>::new(M, n_rows as usize, MAX_LAYERS, EF_CONSTRUCTION, distance);
     // As in ours, a row fills its links with candidates that are not diverse.
     hnsw.set_keeping_pruned(true);
-    let all: Vec<(&[i8], usize)> = (0..n_rows).map(|row| (rows.at(row), row as usize)).collect();
-    if is_parallel {
+    let mut all: Vec<(&[i8], usize)> = (0..n_rows).map(|row| (rows.at(row), row as usize)).collect();
+    if build == Build::Shuffled {
+        fastrand::Rng::with_seed(9).shuffle(&mut all);
+    }
+    if build == Build::Parallel {
         hnsw.parallel_insert_slice(&all);
     } else {
         all.into_iter().for_each(|row| hnsw.insert_slice(row));
@@ -188,5 +213,5 @@ fn copied(hnsw: &Hnsw<'_, i8, Angular>, n_rows: u32) -> HnswData {
     let width = level0.iter().map(Vec::len).max().unwrap_or(0);
     level0.iter_mut().for_each(|neighbours| neighbours.resize(width, NONE));
     let header = HnswHeader { n_rows, width: width as u32, entry: entry.1, ..HnswHeader::default() };
-    HnswData { header, level0: level0.concat(), upper }
+    HnswData { header, level0: level0.concat(), upper, entry_points: EntryPoints::default() }
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use codeweaver_base::sys::DotKernel;
 use codeweaver_store::hnsw::search::HnswSearch;
 use codeweaver_store::hnsw::vectors::RowVectors;
-use codeweaver_store::hnsw::{FEW, HnswData, MANY, NONE};
+use codeweaver_store::hnsw::{FEW, HnswData, MANY, NONE, QueryKind};
 
 use crate::common::{Samples, ms};
 
@@ -49,11 +49,11 @@ impl<'a> Table<'a> {
     /// Measures a graph and prints its line.
     pub fn add(&self, name: &str, built: Duration, graph: &HnswData) {
         let bytes = graph.encode().len() as f64 / f64::from(self.rows.n_rows());
-        let (_, stored) = self.search(graph, &self.stored, EF_STORED);
+        let (_, stored) = self.search(graph, QueryKind::Row, &self.stored, EF_STORED);
         let mut goals = [const { String::new() }; GOALS.len()];
 
         for ef in EFS {
-            let (times, found) = self.search(graph, &self.questions, ef);
+            let (times, found) = self.search(graph, QueryKind::Question, &self.questions, ef);
             for (goal, (keep, least)) in goals.iter_mut().zip(GOALS) {
                 let is_reached = ef >= keep && recall(&self.questions, &found, keep) >= least;
                 if goal.is_empty() && is_reached {
@@ -75,12 +75,18 @@ impl<'a> Table<'a> {
     }
 
     /// The times of the searches, and the products found, best first.
-    fn search(&self, graph: &HnswData, queries: &[Query], ef: usize) -> (Samples, Vec<Vec<i32>>) {
+    fn search(
+        &self,
+        graph: &HnswData,
+        kind: QueryKind,
+        queries: &[Query],
+        ef: usize,
+    ) -> (Samples, Vec<Vec<i32>>) {
         let mut times = Samples::default();
         let found = queries.iter().map(|query| {
             let started = Instant::now();
             let search = HnswSearch { layers: graph, rows: self.rows, kernel: &query.kernel };
-            let nearest = search.nearest(ef, &|_| true);
+            let nearest = search.nearest_to(kind, ef, &|_| true);
             times.push(started.elapsed());
             nearest.into_iter().take(MANY).map(|(product, _)| product).collect()
         });

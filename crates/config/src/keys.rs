@@ -120,7 +120,7 @@ static KEYS: &[KeySpec] = &[
     key!("index.excerpts", index.excerpts, Bool, SHARED,
         "Store signatures and first sentences of documentation with the vectors."),
     key!("index.hnsw", index.hnsw, Choice(HnswMode::NAMES), SHARED,
-        "When to build an HNSW graph, which searches then use; `auto`: above 16 million chunks."),
+        "When to build an HNSW graph, which searches then use; `auto`: from 524,288 chunks on."),
     key!("index.threads", index.threads, Integer { min: 1, max: MAX_THREADS }, SHARED,
         "Number of threads of the indexer; unset: the number of cores."),
     key!("search.min_score", search.min_score, Number { min: 0.0, max: 1.0 }, SHARED,

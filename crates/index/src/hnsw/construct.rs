@@ -15,7 +15,7 @@ use rayon::prelude::*;
 use codeweaver_base::sys::{self, DotKernel};
 use codeweaver_store::hnsw::search::{HnswSearch, Scored, Visited};
 use codeweaver_store::hnsw::vectors::RowVectors;
-use codeweaver_store::hnsw::{HnswData, HnswHeader, Layers, NONE};
+use codeweaver_store::hnsw::{EntryPoints, HnswData, HnswHeader, Layers, NONE};
 
 use super::connect::connect;
 
@@ -40,7 +40,7 @@ const ORDER_SEED: u64 = 0xD1B5_4A32_D192_ED03;
 /// A graph without rows.
 pub fn empty() -> HnswData {
     let header = HnswHeader { width: WIDTH as u32, ..HnswHeader::default() };
-    HnswData { header, level0: Vec::new(), upper: Vec::new() }
+    HnswData { header, level0: Vec::new(), upper: Vec::new(), entry_points: EntryPoints::default() }
 }
 
 /// Inserts the rows of `rows` that `graph` does not have.

@@ -3,6 +3,7 @@
 //! * this file: the choice of the segments that need a graph, and its building in steps;
 //! * [`construct`]: insertion of rows;
 //! * `connect`: links to rows that a search could not reach;
+//! * [`questions`]: questions that the repository asks, and the rows at which a search for one begins;
 //! * [`certify`]: recall for real questions, on which the planner relies.
 //!
 //! A graph is over the leading segments of the state, from the first on. Those of full size are never merged,
@@ -16,6 +17,7 @@
 pub mod certify;
 mod connect;
 pub mod construct;
+pub mod questions;
 
 #[cfg(test)]
 mod tests;
@@ -35,16 +37,15 @@ use super::build::SEAL_ROWS;
 use super::codebase::Codebase;
 use super::error::IndexError;
 
-pub use certify::MIN_RECALL;
+pub use certify::is_sufficient;
 
 /// Number of rows in all below which no graph is built by default. A graph that is there is searched whatever
 /// its size.
 ///
-/// It stands above every size that has been measured: the times in `docs/performance.md` are those of graphs
-/// whose rows could not see their nearest neighbours, and say nothing about these. The size from which a
-/// search of the best [`MANY`](codeweaver_store::hnsw::MANY) rows takes less time than binary quantisation at
-/// the same recall is to take its place (`docs/research/2026-11-hnsw.md`).
-pub const MIN_ROWS: u64 = 16_000_000;
+/// An estimate: from about here on, a search of a graph for a question takes less time than binary
+/// quantisation on two cores, and the exact scan for similar code takes more than 4 ms
+/// (`docs/research/2026-11-hnsw.md`).
+pub const MIN_ROWS: u64 = 512 * 1024;
 /// Minimum number of rows of a segment in a graph. Smaller ones are merged soon.
 const MIN_SEGMENT_ROWS: u32 = SEAL_ROWS as u32 / 2;
 /// A graph is extended when this share of the rows that it could have is missing.
@@ -99,7 +100,7 @@ pub fn build_missing(codebase: &Codebase) -> Result<bool, IndexError> {
     }
 
     let embedder = embed::open(&codebase.settings.model)?;
-    let questions = certify::questions(&codebase.repo, &reader.segments[..wanted.len()], &*embedder)?;
+    let questions = questions::read(&codebase.repo, &reader.segments[..wanted.len()], &*embedder)?;
 
     let (mut n_covered, mut graph) = match reader.graph() {
         Some((n, graph)) if n <= wanted.len() => (n, graph.to_data()),
@@ -114,7 +115,8 @@ pub fn build_missing(codebase: &Codebase) -> Result<bool, IndexError> {
         }
 
         let rows = RowVectors::from_segments(&reader.segments[..n_covered]);
-        certify::measure(&mut graph, &rows, &questions);
+        questions::set_entry_points(&mut graph, &rows, &questions.samples);
+        certify::measure(&mut graph, &rows, &questions.asked);
         // An interrupted build is resumed from the last file.
         write_atomically(&store.graph(&wanted[..n_covered]), &graph.encode())?;
     }

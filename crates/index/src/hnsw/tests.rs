@@ -14,20 +14,22 @@ use codeweaver_config::{ChunkerSettings, ModelSettings};
 use codeweaver_embed as embed;
 use codeweaver_store::hnsw::search::HnswSearch;
 use codeweaver_store::hnsw::vectors::RowVectors;
-use codeweaver_store::hnsw::{HnswData, NONE};
+use codeweaver_store::hnsw::{HnswData, NONE, QueryKind};
 
-use super::construct;
+use super::{construct, questions};
 
 /// Rows of a graph, which takes about a second to build without optimisation.
 const N_ROWS: usize = 3000;
 /// One row in this many is searched for.
 const STEP: usize = 3;
 const EF: usize = 64;
+const EF_OF_QUESTIONS: usize = 24;
 const K: usize = 10;
 
-/// Vectors in the order of paths.
+/// Vectors in the order of paths, and questions made of the documentation there.
 struct Sources {
     vectors: Vec<i8>,
+    questions: Vec<Vec<i8>>,
     dim: usize,
 }
 
@@ -47,10 +49,13 @@ impl Sources {
 
         let model = embed::open(&ModelSettings::default()).unwrap();
         let dim = model.dim();
-        let (mut vectors, mut input) = (Vec::new(), String::new());
+        let (mut vectors, mut questions, mut input) = (Vec::new(), Vec::new(), String::new());
         for path in rust_files(&crates) {
             let text = std::fs::read_to_string(path).unwrap();
             let rust = LanguageId::by_name("rust").unwrap();
+            let docs = text.lines().filter_map(|line| line.trim_start().strip_prefix("/// "));
+            let docs = docs.filter(|doc| doc.split_whitespace().count() >= 6);
+            questions.extend(docs.map(|doc| model.embed_query(doc).unwrap()));
             for chunk in chunk_blob(text.as_bytes(), rust, &ChunkerSettings::default()).chunks {
                 let range = chunk.byte_range.start as usize..chunk.byte_range.end as usize;
                 embed::document_input(&chunk, &text[range], &mut input);
@@ -62,7 +67,7 @@ impl Sources {
         }
 
         vectors.truncate(N_ROWS * dim);
-        Some(Sources { vectors, dim })
+        Some(Sources { vectors, questions, dim })
     }
 
     /// The first `n_rows` rows.
@@ -130,6 +135,35 @@ fn every_row_has_a_link_to_it_and_finds_its_neighbours_on_any_number_of_threads(
     assert!(recall >= 0.99, "recall {recall}");
 
     assert!(graph.encode() == built(sources, 4).encode(), "the graph depends on the number of threads");
+}
+
+#[test]
+fn questions_are_found_with_shorter_lists_from_the_rows_of_samples() {
+    let Some(sources) = Sources::from_workspace() else { return };
+    let rows = sources.rows(sources.n_rows());
+    let mut graph = built(sources, 2);
+    let (asked, samples): (Vec<_>, Vec<_>) = (0..).zip(&sources.questions).partition(|(at, _)| at % 8 == 0);
+    let vectors = |list: Vec<(usize, &Vec<i8>)>| -> Vec<Vec<i8>> {
+        list.into_iter().map(|(_, vector)| vector.clone()).collect()
+    };
+    let (asked, samples) = (vectors(asked), vectors(samples));
+    questions::set_entry_points(&mut graph, &rows, &samples);
+
+    let n_found = |kind: QueryKind| -> usize {
+        let of_question = |question: &Vec<i8>| {
+            let kernel = &DotKernel::new(question);
+            let mut exact: Vec<i32> = (0..rows.n_rows()).map(|row| kernel.dot(rows.at(row))).collect();
+            let last = *exact.select_nth_unstable_by(K - 1, |a, b| b.cmp(a)).1;
+            let found =
+                HnswSearch { layers: &graph, rows: &rows, kernel }
+                    .nearest_to(kind, EF_OF_QUESTIONS, &|_| true);
+            found.iter().take(K).filter(|(dot, _)| *dot >= last).count()
+        };
+        asked.iter().map(of_question).sum()
+    };
+    let (with, without) = (n_found(QueryKind::Question), n_found(QueryKind::Row));
+    assert!(with * 100 >= asked.len() * K * 95, "{with} of {} found", asked.len() * K);
+    assert!(with > without, "{with} found with samples, {without} without");
 }
 
 #[test]

@@ -6,7 +6,8 @@
 //!
 //! Sections: 1 [`HnswHeader`]; 2 level 0, `width` neighbours per row, `u32::MAX` for none; 3 rows of the
 //! upper levels, level by level, ascending; 4 end of each such row's neighbours in 5; 5 neighbours; 6 number
-//! of rows of each upper level.
+//! of rows of each upper level; 7 vectors of sample questions; 8 rows near to each of them, `n_near` per
+//! question.
 //!
 //! Source: Malkov and Yashunin 2018, algorithms 2 and 5. Deletion is not implemented: rows that are dead or
 //! out of scope are traversed but not returned.
@@ -25,7 +26,7 @@ use super::container::{Container, ContainerWriter};
 use super::error::StoreError;
 
 const MAGIC: [u8; 8] = *b"CWHNSW\0\0";
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 /// The value of a slot without a neighbour.
 pub const NONE: u32 = u32::MAX;
 
@@ -43,7 +44,8 @@ pub struct HnswHeader {
     pub width: u32,
     /// A row of the topmost level.
     pub entry: u32,
-    pub zero: u32,
+    /// Number of rows per sample question.
+    pub n_near: u32,
     /// For questions about the repository.
     pub questions: Recalls,
     /// For vectors like those of the rows, as of code whose copies are searched for.
@@ -58,6 +60,14 @@ pub struct Recalls {
     pub few: Recall,
     /// Of the best [`MANY`] rows.
     pub many: Recall,
+}
+
+impl Recalls {
+    /// Returns the size of the candidate list of a search for the best `k` rows: the first of them are found
+    /// as well as if they were asked for alone.
+    pub fn ef(&self, k: usize) -> u32 {
+        if k <= FEW { self.few.ef } else { self.few.ef.max(self.many.ef) }
+    }
 }
 
 /// The recall of a graph against the exact scan.
@@ -79,20 +89,33 @@ pub enum QueryKind {
 }
 
 impl HnswHeader {
-    /// Returns the recall of the best `k` rows, or of the next larger number of rows that was measured.
-    pub fn recall(&self, kind: QueryKind, k: usize) -> Recall {
-        let recalls = match kind {
+    /// Returns the recalls for vectors of `kind`.
+    pub fn recalls(&self, kind: QueryKind) -> &Recalls {
+        match kind {
             QueryKind::Question => &self.questions,
             QueryKind::Row => &self.rows,
-        };
-
-        if k <= FEW { recalls.few } else { recalls.many }
+        }
     }
+}
+
+/// Sample questions with the rows that are near to each, at which the search for a question begins.
+///
+/// A question is about as far from its nearest rows as these are from each other, so a search that begins at
+/// one row finds some groups of them late or never. Questions that are alike have the same groups.
+#[derive(Debug, Clone, Default)]
+pub struct EntryPoints {
+    /// The vectors of the questions, row-major.
+    pub questions: Vec<i8>,
+    /// [`HnswHeader::n_near`] rows of each question.
+    pub rows: Vec<u32>,
 }
 
 /// The neighbours of rows, level by level.
 pub trait Layers {
     fn header(&self) -> &HnswHeader;
+
+    /// The vectors of the sample questions, and the rows near to each.
+    fn entry_points(&self) -> (&[i8], &[u32]);
 
     /// Number of levels above level 0.
     fn n_upper(&self) -> usize;
@@ -108,11 +131,16 @@ pub struct HnswData {
     pub level0: Vec<u32>,
     /// Neighbours by row, for each level from level 1 up.
     pub upper: Vec<BTreeMap<u32, Vec<u32>>>,
+    pub entry_points: EntryPoints,
 }
 
 impl Layers for HnswData {
     fn header(&self) -> &HnswHeader {
         &self.header
+    }
+
+    fn entry_points(&self) -> (&[i8], &[u32]) {
+        (&self.entry_points.questions, &self.entry_points.rows)
     }
 
     fn n_upper(&self) -> usize {
@@ -143,6 +171,8 @@ impl HnswData {
         for (id, section) in [(2, &self.level0), (3, &rows), (4, &ends), (5, &neighbours), (6, &counts)] {
             writer.section(id, bytemuck::cast_slice(section).to_vec());
         }
+        writer.section(7, bytemuck::cast_slice(&self.entry_points.questions).to_vec());
+        writer.section(8, bytemuck::cast_slice(&self.entry_points.rows).to_vec());
         writer.finish()
     }
 }
@@ -156,6 +186,10 @@ pub struct HnswIndex {
 impl Layers for HnswIndex {
     fn header(&self) -> &HnswHeader {
         &self.header
+    }
+
+    fn entry_points(&self) -> (&[i8], &[u32]) {
+        (self.file.records(7).unwrap_or(&[]), self.records(8))
     }
 
     fn n_upper(&self) -> usize {
@@ -191,7 +225,9 @@ impl HnswIndex {
             && n(2)? == header.n_rows as usize * header.width as usize
             && n(3)? == n(4)?
             && n(5)? <= u32::MAX as usize
-            && file.records::<u32>(6)?.iter().map(|&c| c as usize).sum::<usize>() == n(3)?;
+            && file.records::<u32>(6)?.iter().map(|&c| c as usize).sum::<usize>() == n(3)?
+            && file.records::<i8>(7).is_ok()
+            && n(8)?.is_multiple_of(header.n_near.max(1) as usize);
 
         if !fits {
             return Err(damaged("it does not fit its segments"));
@@ -207,7 +243,14 @@ impl HnswIndex {
             start += n as usize;
             rows.iter().map(|&row| (row, self.neighbours(upper + 1, row).to_vec())).collect()
         });
-        HnswData { header: self.header, level0: self.records(2).to_vec(), upper: upper.collect() }
+
+        let (questions, rows) = self.entry_points();
+        HnswData {
+            header: self.header,
+            level0: self.records(2).to_vec(),
+            upper: upper.collect(),
+            entry_points: EntryPoints { questions: questions.to_vec(), rows: rows.to_vec() },
+        }
     }
 
     /// The map of the file.

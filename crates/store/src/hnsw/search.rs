@@ -5,8 +5,11 @@ use std::collections::BinaryHeap;
 
 use codeweaver_base::sys::{self, DotKernel};
 
-use super::Layers;
 use super::vectors::RowVectors;
+use super::{Layers, QueryKind};
+
+/// Number of sample questions at whose rows the search for a question begins.
+const N_NEAR_QUESTIONS: usize = 32;
 
 /// A dot product and the row that has it.
 pub type Scored = (i32, u32);
@@ -32,6 +35,46 @@ impl<L: Layers> HnswSearch<'_, L> {
         let mut visited = Visited::new(self.rows.n_rows());
         let start = self.descend(self.layers.n_upper(), 0, &mut visited);
         self.layer(0, &[start], ef, accept, &mut visited)
+    }
+
+    /// As [`Self::nearest`], for a query of `kind`: the search for a question begins at the rows of the sample
+    /// questions that are nearest to it.
+    pub fn nearest_to(&self, kind: QueryKind, ef: usize, accept: &dyn Fn(u32) -> bool) -> Vec<Scored> {
+        let mut starts = if kind == QueryKind::Question { self.starts() } else { Vec::new() };
+        if starts.is_empty() {
+            return self.nearest(ef, accept);
+        }
+
+        // The query may be unlike every sample.
+        let mut visited = Visited::new(self.rows.n_rows());
+        let top = self.descend(self.layers.n_upper(), 0, &mut visited);
+        if !starts.contains(&top) {
+            starts.push(top);
+        }
+        self.layer(0, &starts, ef, accept, &mut visited)
+    }
+
+    /// The rows of the sample questions that are nearest to the query, each once.
+    fn starts(&self) -> Vec<Scored> {
+        let (questions, rows) = self.layers.entry_points();
+        let n_near = self.layers.header().n_near as usize;
+        if n_near == 0 || self.kernel.dim() == 0 {
+            return Vec::new();
+        }
+
+        let samples = questions.chunks_exact(self.kernel.dim()).zip(rows.chunks_exact(n_near));
+        let mut near: Vec<(i32, &[u32])> =
+            samples.map(|(question, rows)| (self.kernel.dot(question), rows)).collect();
+        if near.len() > N_NEAR_QUESTIONS {
+            near.select_nth_unstable_by(N_NEAR_QUESTIONS - 1, |a, b| b.cmp(a));
+            near.truncate(N_NEAR_QUESTIONS);
+        }
+
+        let mut starts: Vec<u32> = near.into_iter().flat_map(|(_, rows)| rows.iter().copied()).collect();
+        starts.retain(|&row| row < self.rows.n_rows());
+        starts.sort_unstable();
+        starts.dedup();
+        starts.into_iter().map(|row| (self.dot(row), row)).collect()
     }
 
     /// Finds the best row on the levels above `to`, from level `from` down.
@@ -62,6 +105,9 @@ impl<L: Layers> HnswSearch<'_, L> {
             visited.mark(start.1);
             open.push(*start);
             best.extend(accept(start.1).then_some(Reverse(*start)));
+        }
+        while best.len() > ef {
+            best.pop();
         }
 
         let mut fresh: Vec<u32> = Vec::with_capacity(64);

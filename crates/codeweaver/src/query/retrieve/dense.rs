@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use codeweaver_index::hnsw::MIN_RECALL;
+use codeweaver_index::hnsw::is_sufficient;
 use codeweaver_store::hnsw::search::HnswSearch;
 use codeweaver_store::hnsw::vectors::RowVectors;
 use codeweaver_store::hnsw::{HnswHeader, HnswIndex, Layers as _, QueryKind};
@@ -21,9 +21,10 @@ pub use super::exact_scan::DenseSearch;
 const MIN_LIVE_SHARE: f64 = 0.5;
 
 /// Numbers of rows that a scan reads, on two cores, in the time in which a graph is searched on one for each
-/// row of its candidate list: by their sign bits, and by all components. `benches/vectors.rs` measures both.
-const SIGN_ROWS_PER_CANDIDATE: u64 = 560;
-const ROWS_PER_CANDIDATE: u64 = 160;
+/// row of its candidate list: by their sign bits, and by all components. They are of measurements on two
+/// machines (`docs/research/2026-11-hnsw.md`); `benches/vectors.rs` measures both on one.
+const SIGN_ROWS_PER_CANDIDATE: u64 = 440;
+const ROWS_PER_CANDIDATE: u64 = 130;
 
 /// Result of [`DenseSearch::nearest`].
 pub struct Nearest {
@@ -113,8 +114,9 @@ impl DenseSearch<'_> {
     /// Returns the nearest rows in scope among the first `n` segments.
     fn search_graph(&self, n: usize, graph: &HnswIndex) -> Vec<(f32, RowId)> {
         let rows = RowVectors::from_segments(&self.view.reader.segments[..n]);
-        let ef = (graph.header().recall(self.kind, self.k).ef as usize).max(self.k);
-        let found = HnswSearch { layers: graph, rows: &rows, kernel: self.kernel }.nearest(ef, &|row| {
+        let ef = (graph.header().recalls(self.kind).ef(self.k) as usize).max(self.k);
+        let search = HnswSearch { layers: graph, rows: &rows, kernel: self.kernel };
+        let found = search.nearest_to(self.kind, ef, &|row| {
             let (segment, row) = rows.locate(row);
             self.scope.rows[segment].contains(row)
         });
@@ -139,11 +141,11 @@ fn rows_per_candidate(kind: QueryKind) -> u64 {
 /// Returns whether a search of a graph for the best `k` rows, of which `n_live` are in scope, is better than
 /// a scan of these. It is not if it misses rows, mostly visits rows out of scope, or takes longer.
 fn pays(header: &HnswHeader, n_live: u64, kind: QueryKind, k: usize) -> bool {
-    let recall = header.recall(kind, k);
+    let recalls = header.recalls(kind);
 
-    recall.share >= MIN_RECALL
+    is_sufficient(recalls, k)
         && n_live as f64 >= f64::from(header.n_rows) * MIN_LIVE_SHARE
-        && n_live > u64::from(recall.ef) * rows_per_candidate(kind)
+        && n_live > u64::from(recalls.ef(k)) * rows_per_candidate(kind)
 }
 
 #[cfg(test)]
@@ -166,8 +168,14 @@ mod tests {
         assert!(question(&header, 1_000_000));
         assert!(!question(&header, 499_999), "most rows are out of scope");
         assert!(
-            !question(&HnswHeader { questions: recalls(1600, 0.98), ..header }, 1_000_000),
+            !question(&HnswHeader { questions: recalls(1600, 0.94), ..header }, 1_000_000),
             "misses rows"
+        );
+        let mut first = recalls(1600, 0.99);
+        first.few.share = 0.98;
+        assert!(
+            !question(&HnswHeader { questions: first, ..header }, 1_000_000),
+            "misses some of the first rows"
         );
         assert!(
             !question(&HnswHeader { questions: recalls(3200, 0.99), ..header }, 1_000_000),
