@@ -24,8 +24,7 @@ const ROWS_PER_FILE: usize = 32 * 1024;
 
 /// Merges those files of `reader`'s state that are due for it.
 pub fn compact(codebase: &Codebase, reader: &StoreReader) -> Result<(), IndexError> {
-    let rows: Vec<usize> =
-        reader.state.segments.iter().map(|s| s.n_rows as usize + s.n_docs as usize).collect();
+    let rows: Vec<usize> = reader.state.segments.iter().map(size).collect();
     let paths: Vec<usize> = reader.state.entries.iter().map(|e| e.n_entries as usize).collect();
 
     // Segments that were sealed at full size are not merged, since that would cost as much time and memory as
@@ -65,6 +64,31 @@ pub fn compact(codebase: &Codebase, reader: &StoreReader) -> Result<(), IndexErr
         tracing::warn!(component = "indexer", operation = "sweep", error = %e, "old files could not be removed");
     }
     Ok(())
+}
+
+/// Returns the number of leading segments that are never merged, whatever is added behind them.
+pub fn n_settled(segments: &[SegmentRef]) -> usize {
+    let sizes: Vec<usize> = segments.iter().map(size).collect();
+    settled(&sizes)
+}
+
+/// The rows and docs of a segment, which a merge reads.
+fn size(segment: &SegmentRef) -> usize {
+    segment.n_rows as usize + segment.n_docs as usize
+}
+
+/// As [`n_settled`], for segments of `sizes`: a merge takes all segments from its first to the end, at most
+/// [`SEAL_ROWS`] in all, of which the first is at most two thirds.
+fn settled(sizes: &[usize]) -> usize {
+    let mut n = sizes.len();
+    let mut behind = 0;
+
+    while n > 0 && behind + sizes[n - 1] <= SEAL_ROWS && sizes[n - 1] <= SEAL_ROWS / 3 * 2 {
+        n -= 1;
+        behind += sizes[n];
+    }
+
+    n
 }
 
 /// The range of files at the end that should become one, with at most `most` rows or entries in all.
@@ -153,7 +177,8 @@ mod tests {
 
     #[test]
     fn a_thousand_small_additions_keep_few_files_and_little_work() {
-        let mut sizes: Vec<usize> = vec![48_000; 20];
+        // A first index publishes small segments early, and no merge reaches these.
+        let mut sizes: Vec<usize> = [2000].into_iter().chain([48_000; 20]).collect();
         let mut rewritten = 0;
         for _ in 0..1000 {
             sizes.push(12);
@@ -162,8 +187,28 @@ mod tests {
                 rewritten += merged;
                 sizes.splice(range, [merged]);
             }
-            assert!(sizes.len() <= 20 + 2 * SLACK + 40, "{} files", sizes.len());
+            assert!(sizes.len() <= 21 + 2 * SLACK + 40, "{} files", sizes.len());
+            assert_eq!(settled(&sizes), 21);
         }
         assert!(rewritten < 12 * 1000 * 12, "{rewritten} rows rewritten for 12000 added");
+    }
+
+    #[test]
+    fn settled_segments_are_never_merged() {
+        let mut random = fastrand::Rng::with_seed(7);
+        for _ in 0..200 {
+            let mut sizes: Vec<usize> = (0..8).map(|_| random.usize(1..=SEAL_ROWS)).collect();
+            for _ in 0..100 {
+                let before = settled(&sizes);
+                sizes.push(random.usize(1..=SEAL_ROWS / 8));
+
+                if let Some(range) = tail_to_merge(&sizes, SEAL_ROWS) {
+                    assert!(range.start >= before, "{before} of {sizes:?} are settled");
+                    let merged = sizes[range.clone()].iter().sum();
+                    sizes.splice(range, [merged]);
+                }
+                assert!(settled(&sizes) >= before, "{sizes:?}");
+            }
+        }
     }
 }

@@ -33,8 +33,8 @@ use codeweaver_store::lock::Lock;
 use codeweaver_store::state::{SegmentRef, State};
 use codeweaver_store::{StoreError, StoreReader};
 
-use super::build::SEAL_ROWS;
 use super::codebase::Codebase;
+use super::compact::n_settled;
 use super::error::IndexError;
 
 pub use certify::is_sufficient;
@@ -46,8 +46,6 @@ pub use certify::is_sufficient;
 /// quantisation on two cores, and the exact scan for similar code takes more than 4 ms
 /// (`docs/research/2026-11-hnsw.md`).
 pub const MIN_ROWS: u64 = 512 * 1024;
-/// Minimum number of rows of a segment in a graph. Smaller ones are merged soon.
-const MIN_SEGMENT_ROWS: u32 = SEAL_ROWS as u32 / 2;
 /// A graph is extended when this share of the rows that it could have is missing.
 const MAX_MISSING_SHARE: f64 = 1.0 / 8.0;
 /// Interval at which a build writes its unfinished graph.
@@ -56,14 +54,14 @@ const CHECKPOINT_EVERY: Duration = Duration::from_secs(60);
 /// The leading segments that should have a graph and have none; empty if nothing is to be done.
 pub fn missing<'s>(codebase: &Codebase, state: &'s State) -> &'s [SegmentRef] {
     let total: u64 = state.segments.iter().map(|segment| u64::from(segment.n_rows)).sum();
-    let least = match codebase.settings.index.hnsw {
+    let n = match codebase.settings.index.hnsw {
         HnswMode::Never => return &[],
         HnswMode::Auto if total < MIN_ROWS => return &[],
-        HnswMode::Auto => MIN_SEGMENT_ROWS,
-        HnswMode::Always => 1,
+        // A graph over a segment that is merged away is lost.
+        HnswMode::Auto => n_settled(&state.segments),
+        HnswMode::Always => state.segments.len(),
     };
 
-    let n = state.segments.iter().take_while(|segment| segment.n_rows >= least).count();
     let wanted = &state.segments[..n];
     let n_missing = rows_of(wanted) - n_covered_rows(&codebase.store(), wanted);
     if n_missing as f64 > rows_of(wanted) as f64 * MAX_MISSING_SHARE { wanted } else { &[] }

@@ -21,10 +21,10 @@ pub use super::exact_scan::DenseSearch;
 const MIN_LIVE_SHARE: f64 = 0.5;
 
 /// Numbers of rows that a scan reads, on two cores, in the time in which a graph is searched on one for each
-/// row of its candidate list: by their sign bits, and by all components. They are of measurements on two
-/// machines (`docs/research/2026-11-hnsw.md`); `benches/vectors.rs` measures both on one.
-const SIGN_ROWS_PER_CANDIDATE: u64 = 440;
-const ROWS_PER_CANDIDATE: u64 = 130;
+/// row of its candidate list: by their sign bits, and by all components (measured with 421,931 rows,
+/// `docs/research/2026-11-hnsw.md`).
+const SIGN_ROWS_PER_CANDIDATE: u64 = 520;
+const ROWS_PER_CANDIDATE: u64 = 80;
 
 /// Result of [`DenseSearch::nearest`].
 pub struct Nearest {
