@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use codeweaver_index::{Codebase, hnsw};
+use codeweaver_store::hnsw::Recalls;
 use codeweaver_store::shard::{SCHEMA_KEY, SCHEMA_VERSION};
 use codeweaver_store::{StoreLayout, StoreReader};
 use codeweaver_testkit::{FILES, TestRepo};
@@ -217,4 +218,27 @@ fn a_graph_is_built_again() {
     with_container_version(&codebase.store().graph(&state.segments));
     assert!(!graph());
     assert!(hnsw::build_missing(&codebase).unwrap() && graph());
+}
+
+/// What an interrupted build leaves has no recalls.
+#[test]
+fn an_unfinished_graph_is_finished() {
+    let repo = TestRepo::with_files(FILES);
+    repo.write("codeweaver.toml", "[index]\nhnsw = \"always\"\n").commit("settings");
+    repo.codeweaver(["init", "--no-hooks"]).success();
+    let codebase = open(&repo);
+    hnsw::build_missing(&codebase).unwrap();
+
+    let graph = || StoreReader::open(&codebase.store()).unwrap().unwrap().graph().unwrap().1;
+    let finished = graph().to_data();
+    assert!(finished.header.rows.few.share > 0.0);
+    let mut unfinished = graph().to_data();
+    unfinished.header.rows = Recalls::default();
+    unfinished.header.questions = Recalls::default();
+
+    let state = StoreReader::open(&codebase.store()).unwrap().unwrap().state;
+    std::fs::write(codebase.store().graph(&state.segments), unfinished.encode()).unwrap();
+    assert!(!hnsw::missing(&codebase, &state).is_empty());
+    assert!(hnsw::build_missing(&codebase).unwrap());
+    assert!(graph().to_data().encode() == finished.encode());
 }

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use codeweaver_base::sys::DotKernel;
 use codeweaver_store::hnsw::search::HnswSearch;
 use codeweaver_store::hnsw::vectors::RowVectors;
-use codeweaver_store::hnsw::{FEW, HnswData, MANY, QueryKind, Recall, Recalls};
+use codeweaver_store::hnsw::{FEW, HnswData, HnswHeader, MANY, QueryKind, Recall, Recalls};
 
 /// Number of stored rows that are searched for.
 const N_ROWS: usize = 100;
@@ -37,6 +37,17 @@ pub(super) fn sample(rows: &RowVectors<'_>, n: usize) -> Vec<Vec<i8>> {
 pub fn measure(graph: &mut HnswData, rows: &RowVectors<'_>, questions: &[Vec<i8>]) {
     graph.header.questions = recalls(graph, rows, (QueryKind::Question, questions));
     graph.header.rows = recalls(graph, rows, (QueryKind::Row, &sample(rows, N_ROWS)));
+}
+
+/// Removes the recalls of a graph that has changed, so that it is not searched by default.
+pub(super) fn forget(graph: &mut HnswData) {
+    graph.header.questions = Recalls::default();
+    graph.header.rows = Recalls::default();
+}
+
+/// Returns whether the recalls of a graph have been measured since it changed.
+pub(super) fn is_measured(header: &HnswHeader) -> bool {
+    header.rows.few.share > 0.0
 }
 
 /// Returns the smallest list sizes at which the graph agrees with the exact scan about the best [`FEW`] and
@@ -102,8 +113,6 @@ fn last_products(rows: &RowVectors<'_>, query: &[i8], ks: [usize; 2]) -> [i32; 2
 
 #[cfg(test)]
 mod tests {
-    use codeweaver_store::hnsw::HnswHeader;
-
     use super::super::construct;
     use super::*;
 

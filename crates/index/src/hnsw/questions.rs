@@ -3,7 +3,7 @@
 //! Most become samples, at whose rows searches begin. The others measure how well that works for questions
 //! that are not among them.
 
-use std::collections::HashSet;
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -40,8 +40,8 @@ pub struct Questions {
     pub samples: Vec<Vec<i8>>,
 }
 
-/// Returns questions about the repository: sentences of documentation, spread evenly over the segments, and
-/// subjects of its latest commits. The former are part of the chunks that answer them, but differ from these
+/// Returns questions about the repository: sentences of documentation, spread over the segments, and subjects
+/// of its latest commits. The former are part of the chunks that answer them, but differ from these
 /// in words and length.
 ///
 /// For a model behind an API, which may cost money, stored vectors are asked for, and there are no samples.
@@ -56,35 +56,40 @@ pub fn read(
     }
 
     let (mut asked, mut samples) = (Vec::new(), Vec::new());
-    for (texts, n_samples) in [(sentences(segments), N_SENTENCES), (subjects(repo)?, N_SUBJECTS)] {
-        let step = texts.len().div_ceil(n_samples).max(1);
-        // At most half of few texts are asked, and all others are samples.
-        let step_of_asked = (texts.len() / N_ASKED).max(2);
-        for (at, text) in texts.iter().enumerate() {
-            let is_asked = at % step_of_asked == 0 && at / step_of_asked < N_ASKED;
-            if !is_asked && at % step != 0 {
-                continue;
-            }
+    for texts in [sentences(segments), subjects(repo)?] {
+        // At most half of few texts are asked.
+        let n_asked = N_ASKED.min(texts.len() / 2);
 
-            let vector = embedder.embed_query(text)?;
+        for (at, text) in texts.into_values().enumerate() {
+            let vector = embedder.embed_query(&text)?;
             // A text without a word that the model knows is equally near to every row.
             if vector.iter().any(|component| *component != 0) {
-                if is_asked { asked.push(vector) } else { samples.push(vector) }
+                if at < n_asked { asked.push(vector) } else { samples.push(vector) }
             }
         }
     }
+
     Ok(Questions { asked, samples })
 }
 
-/// The different sentences of documentation.
-fn sentences(segments: &[Arc<Segment>]) -> Vec<String> {
-    let (mut sentences, mut seen) = (Vec::new(), HashSet::new());
+/// Texts, each once, by their hashes: the first of them are a random sample that is always the same.
+type ByHash = BTreeMap<[u8; 32], String>;
+
+/// Sentences of documentation.
+fn sentences(segments: &[Arc<Segment>]) -> ByHash {
+    let mut sentences = ByHash::new();
 
     for segment in segments {
         let symbols = segment.rows().iter().flat_map(|row| segment.symbols_of(row));
         for text in symbols.map(|symbol| segment.text(symbol.doc)).filter(|text| is_question(text)) {
-            if seen.insert(blake3::hash(text.as_bytes())) {
-                sentences.push(text);
+            let hash = *blake3::hash(text.as_bytes()).as_bytes();
+            let is_full = sentences.len() == N_ASKED + N_SENTENCES;
+            if is_full && sentences.last_key_value().is_some_and(|(last, _)| hash >= *last) {
+                continue;
+            }
+
+            if sentences.insert(hash, text).is_none() && is_full {
+                sentences.pop_last();
             }
         }
     }
@@ -92,18 +97,18 @@ fn sentences(segments: &[Arc<Segment>]) -> Vec<String> {
     sentences
 }
 
-/// The different subjects of the latest commits that are long enough for a question.
-fn subjects(repo: &Repo) -> Result<Vec<String>, IndexError> {
-    let (mut subjects, mut seen) = (Vec::new(), HashSet::new());
+/// Subjects of the latest commits.
+fn subjects(repo: &Repo) -> Result<ByHash, IndexError> {
+    let mut subjects = ByHash::new();
     let Some(head) = repo.head()?.commit else { return Ok(subjects) };
 
     History::open(repo)?.walk::<IndexError>(&head, &[], |commit, _| {
         let subject = commit.subject();
-        if is_question(subject) && seen.insert(subject.to_owned()) {
-            subjects.push(subject.to_owned());
+        if is_question(subject) {
+            subjects.insert(*blake3::hash(subject.as_bytes()).as_bytes(), subject.to_owned());
         }
 
-        let is_enough = subjects.len() >= N_ASKED + N_SUBJECTS;
+        let is_enough = subjects.len() == N_ASKED + N_SUBJECTS;
         Ok(if is_enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
     })?;
 
