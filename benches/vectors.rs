@@ -17,6 +17,9 @@
 //! built for sizes up to CODEWEAVER_BENCH_GRAPH_ROWS, by default the rows of the index, since building one
 //! takes minutes from half a million rows on, and 350 bytes of memory a row while it is encoded for its size.
 //!
+//! CODEWEAVER_BENCH_STORED = 1 measures the graph of the store in place of these, over the rows that it covers, which
+//! takes a minute for a million rows.
+//!
 //! CODEWEAVER_BENCH_JSON = FILE also writes the figures as JSON lines, which `python3 benches/vectors FILE`
 //! makes tables and a plot of.
 
@@ -38,7 +41,7 @@ use codeweaver_index::Codebase;
 use codeweaver_index::hnsw::{certify, construct, questions};
 use codeweaver_store::hnsw::search::HnswSearch;
 use codeweaver_store::hnsw::vectors::RowVectors;
-use codeweaver_store::hnsw::{HnswData, QueryKind};
+use codeweaver_store::hnsw::{HnswData, Layers, QueryKind};
 use codeweaver_store::live::LiveRows;
 
 use common::{Result, Samples, corpora, row, setting};
@@ -50,7 +53,7 @@ const KEEP_FEW: usize = 10;
 /// The least number of rows that is measured.
 const FIRST_SIZE: f64 = 10_000.0;
 /// Sizes of the candidate list of HNSW.
-const EFS: [usize; 9] = [50, 100, 300, 600, 1200, 2400, 4800, 9600, 19_200];
+const EFS: [usize; 11] = [50, 100, 300, 400, 600, 800, 1200, 2400, 4800, 9600, 19_200];
 
 fn main() -> Result<()> {
     let dirs: Vec<PathBuf> =
@@ -92,6 +95,14 @@ fn measure(name: &str, dir: &Path, figures: &mut Figures) -> Result<()> {
     let graph_rows = setting("CODEWEAVER_BENCH_GRAPH_ROWS", indexed as usize);
     let samples = &questions.samples;
     let mut bench = Bench { name, view: &view, queries: &queries, samples, indexed, figures };
+
+    if setting("CODEWEAVER_BENCH_STORED", 0) != 0 {
+        let (n, graph) = view.reader.graph().ok_or("the store has no graph")?;
+        let size = view.reader.segments[..n].iter().map(|segment| segment.n_rows()).sum();
+        let exact = bench.scans(size)?;
+        return bench.searches(&*graph, size, &exact);
+    }
+
     let mut graph = construct::empty();
     for size in sizes(indexed, total) {
         let exact = bench.scans(size)?;
@@ -159,8 +170,7 @@ impl Bench<'_> {
         (times, found)
     }
 
-    /// Extends the graph to the leading `size` rows and measures it, with lists of candidates up to the first
-    /// that is sufficient.
+    /// Extends the graph to the leading `size` rows and measures it.
     fn hnsw(&mut self, graph: &mut HnswData, size: u32, exact: &[Vec<f32>]) -> Result<()> {
         let rows = leading_rows(self.view, size);
         let started = Instant::now();
@@ -170,12 +180,20 @@ impl Bench<'_> {
         row(self.name, &format!("{size} rows, HNSW, build"), built);
         let bytes = graph.encode().len() as f64 / f64::from(size);
         row(self.name, &format!("{size} rows, HNSW, on disk"), format!("{bytes:.0} bytes a row"));
+        self.searches(&*graph, size, exact)
+    }
+
+    /// Measures a graph over the leading `size` rows, with lists of candidates up to the first that is
+    /// sufficient.
+    fn searches(&mut self, graph: &impl Layers, size: u32, exact: &[Vec<f32>]) -> Result<()> {
+        let rows = leading_rows(self.view, size);
+
         for ef in EFS {
             let (mut times, mut found) = (Samples::default(), Vec::new());
             for query in self.queries {
                 let started = Instant::now();
                 let kernel = DotKernel::new(query);
-                let search = HnswSearch { layers: &*graph, rows: &rows, kernel: &kernel };
+                let search = HnswSearch { layers: graph, rows: &rows, kernel: &kernel };
                 let nearest = search.nearest_to(QueryKind::Question, ef, &|_| true);
                 times.push(started.elapsed());
                 found.push(nearest.into_iter().take(KEEP).map(|(product, _)| product as f32).collect());

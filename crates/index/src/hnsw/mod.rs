@@ -42,9 +42,8 @@ pub use certify::is_sufficient;
 /// Number of rows in all below which no graph is built by default. A graph that is there is searched whatever
 /// its size.
 ///
-/// An estimate: from about here on, a search of a graph for a question takes less time than binary
-/// quantisation on two cores, and the exact scan for similar code takes more than 4 ms
-/// (`docs/research/2026-11-hnsw.md`).
+/// From about here on, a search of a graph for a question takes less time on one core than binary quantisation
+/// on two, and the exact scan for similar code more than 8 ms (`docs/research/2026-11-hnsw.md`).
 pub const MIN_ROWS: u64 = 512 * 1024;
 /// A graph is extended when this share of the rows that it could have is missing.
 const MAX_MISSING_SHARE: f64 = 1.0 / 8.0;
