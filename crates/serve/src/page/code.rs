@@ -30,6 +30,11 @@ pub struct Line<'a> {
 pub fn block<'a>(label: &str, language: &str, lines: impl Iterator<Item = Line<'a>>) -> Markup {
     let lines: Vec<Line<'a>> = lines.collect();
     let syntax = syntax_of_parts(&lines, language);
+    block_with_syntax(label, &lines, &syntax)
+}
+
+/// As [`block`], with the syntax of each line.
+pub fn block_with_syntax(label: &str, lines: &[Line<'_>], syntax: &[Vec<Syntax>]) -> Markup {
     let widest = lines.iter().map(|line| line.number).max().unwrap_or(1);
     let digits = format!("digits-{}", widest.to_string().len());
     let mut previous: Option<u32> = None;
@@ -37,7 +42,7 @@ pub fn block<'a>(label: &str, language: &str, lines: impl Iterator<Item = Line<'
     html! {
         div.code.(digits) tabindex="0" role="group" aria-label=(safe(label)) {
             pre {
-                @for (line, syntax) in lines.iter().zip(&syntax) {
+                @for (line, syntax) in lines.iter().zip(syntax) {
                     @let is_gap = previous.replace(line.number).is_some_and(|before| line.number != before + 1);
                     @if is_gap { span.gap aria-hidden="true" { "⋯\n" } }
                     span.line.focus[line.is_focus] {
@@ -80,18 +85,20 @@ pub fn line_of_code(text: &str, ranges: &[Range<usize>], syntax: &[Syntax]) -> M
     }
 }
 
-/// The part `range` of a line, each piece of its syntax in an element of its class.
+/// The part `range` of a line, each piece of its syntax, which are in order, in an element of its class.
 fn coloured(text: &str, range: Range<usize>, syntax: &[Syntax]) -> Markup {
+    if range.is_empty() {
+        return html! {};
+    }
+    let first = syntax.partition_point(|piece| piece.range.end <= range.start);
     let mut end = range.start;
 
     html! {
-        @for piece in syntax {
-            @let inner = piece.range.start.max(range.start)..piece.range.end.min(range.end);
-            @if inner.start < inner.end {
-                (plain(&text[end..inner.start]))
-                span class=(class_of(piece.kind)) { (plain(&text[inner.clone()])) }
-                @let () = end = inner.end;
-            }
+        @for piece in syntax[first..].iter().take_while(|piece| piece.range.start < range.end) {
+            @let inner = piece.range.start.max(end)..piece.range.end.min(range.end);
+            (plain(&text[end..inner.start]))
+            span class=(class_of(piece.kind)) { (plain(&text[inner.clone()])) }
+            @let () = end = inner.end;
         }
         (plain(&text[end..range.end]))
     }

@@ -5,6 +5,7 @@ use maud::{Markup, html};
 use codeweaver::query::response::{Focus, IndexInfo};
 use codeweaver::query::view::Freshness;
 use codeweaver::query::{Match, Response};
+use codeweaver_chunk::syntax::syntax_of_lines;
 use codeweaver_git::quoting;
 use codeweaver_text::{self as text, Highlighter, count, plural};
 
@@ -136,6 +137,9 @@ fn body(shown: &Shown, found: &Match, highlighter: &Highlighter) -> Markup {
     let marks_focus = start_line > numbers.start || end_line + 1 < numbers.end;
     let label = format!("Lines of {}", quoting::printed(path));
 
+    // A comment may begin or end in lines that are not shown.
+    let syntax = syntax_of_lines(&lines, &found.file.language);
+
     let shown_lines = lines[first..end].iter().enumerate().map(|(i, text)| {
         let number = found.span.0 + (first + i) as u32;
         Line {
@@ -146,11 +150,12 @@ fn body(shown: &Shown, found: &Match, highlighter: &Highlighter) -> Markup {
             is_focus: marks_focus && (start_line..=end_line).contains(&number),
         }
     });
+    let shown_lines: Vec<Line<'_>> = shown_lines.collect();
 
     let n_more = lines.len() - (end - first);
 
     html! {
-        (code::block(&label, &found.file.language, shown_lines))
+        (code::block_with_syntax(&label, &shown_lines, &syntax[first..end]))
         @if n_more > 0 {
             p.rest {
                 a href=(links::file(path, Some((start_line, end_line)), rev)) {
