@@ -206,3 +206,24 @@ fn long_lists_have_pages_and_long_answers_are_cut() {
         assert!(text.contains("… read_code from line "), "{text}");
     }
 }
+
+#[test]
+fn callees_are_grouped_by_file() {
+    let repo = TestRepo::with_files(&[
+        (
+            "src/cart.py",
+            "from src.money import round_to_cents, with_tax\n\n\ndef add(prices):\n    return sum(prices)\n\n\n\
+             def total(prices):\n    return round_to_cents(with_tax(add(prices)))\n",
+        ),
+        (
+            "src/money.py",
+            "def round_to_cents(value):\n    return value\n\n\ndef with_tax(value):\n    return value\n",
+        ),
+    ]);
+    repo.codeweaver(["init", "--no-hooks"]).success();
+    let text = McpClient::start(&repo).text("find_symbol", json!({ "symbol": "total" }));
+    let calls = text.lines().find(|line| line.starts_with("calls: ")).unwrap();
+    assert!(calls.starts_with("calls: add 4; src/money.py: "), "{text}");
+    assert!(calls.contains("round_to_cents 1") && calls.contains("with_tax 5"), "{text}");
+    assert_eq!(calls.matches("src/money.py").count(), 1, "{text}");
+}

@@ -157,22 +157,7 @@ fn write_about(text: &mut String, about: &About, shown: &AboutOutput, definition
     }
 
     if !shown.callees.is_empty() {
-        let mut names = Vec::new();
-        for callee in &shown.callees {
-            let doubt = if callee.grade == Grade::Ambiguous { "?" } else { "" };
-            let file = if callee.file == definition.file {
-                String::new()
-            } else {
-                format!("{}:", printed(&callee.file))
-            };
-            names.push(format!("{}{doubt} {file}{}", callee.name, callee.line));
-        }
-        let _ = writeln!(
-            text,
-            "calls{}: {}",
-            shown_of_total(shown.callees.len(), shown.total_callees),
-            names.join(", ")
-        );
+        write_callees(text, shown, &definition.file);
     }
 
     write_uses(text, "tests", &shown.tests, shown.total_tests, &id);
@@ -210,6 +195,28 @@ fn write_about(text: &mut String, about: &About, shown: &AboutOutput, definition
             places.join(", ")
         );
     }
+}
+
+/// Writes the callees of a definition in the file `own`: those in it, then those of each other file after its
+/// name.
+fn write_callees(text: &mut String, shown: &AboutOutput, own: &str) {
+    let mut files: Vec<(&str, Vec<String>)> = vec![(own, Vec::new())];
+    for callee in &shown.callees {
+        let doubt = if callee.grade == Grade::Ambiguous { "?" } else { "" };
+        let name = format!("{}{doubt} {}", callee.name, callee.line);
+        match files.iter_mut().find(|(file, _)| *file == callee.file) {
+            Some((_, names)) => names.push(name),
+            None => files.push((&callee.file, vec![name])),
+        }
+    }
+
+    let parts = files.iter().filter(|(_, names)| !names.is_empty()).map(|(file, names)| {
+        let names = names.join(", ");
+        if *file == own { names } else { format!("{}: {names}", printed(file)) }
+    });
+    let parts: Vec<String> = parts.collect();
+    let n = shown_of_total(shown.callees.len(), shown.total_callees);
+    let _ = writeln!(text, "calls{n}: {}", parts.join("; "));
 }
 
 /// Writes the tests whose names contain that of the definition, since no test refers to it.
