@@ -112,7 +112,8 @@ def called(server, base, functions):
     """The functions of the repository that `functions` call."""
     found = set()
     for path, first, _ in functions:
-        arguments = {"symbol": f"{path}:{first}", "direction": "callees", "rev": base, "format": "json", "token_limit": 100_000}
+        arguments = {"symbol": f"{path}:{first}", "direction": "callees", "rev": base}
+        arguments |= {"format": "json", "token_limit": 100_000}
         answer = server.request("tools/call", {"name": "call_graph", "arguments": arguments})
         graph = answer.get("structuredContent") or {}
         nodes = {node["symbolId"]: node for node in graph.get("nodes", [])}

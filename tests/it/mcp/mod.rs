@@ -5,6 +5,7 @@ mod call_graph;
 mod cancel;
 mod changes;
 mod docs;
+mod explore;
 mod few_tools;
 mod find_symbol;
 mod find_text;

@@ -50,6 +50,11 @@ pub fn cut(found: &Match, words: &[String], most: usize) -> Excerpt {
     }
 }
 
+/// The lines of a function, whose text is `code`: at most `most`, as by [`cut`].
+pub fn of_function(code: &str, lines: (u32, u32), words: &[String], most: usize) -> Excerpt {
+    Source { text: code, lines, is_code: true }.excerpt(lines, words, most)
+}
+
 /// The text of a chunk.
 struct Source<'a> {
     text: &'a str,

@@ -8,6 +8,7 @@ use codeweaver::query::response::Status;
 use codeweaver::query::{Condition, Intent, Location, Request, TypedQuery};
 use codeweaver_text as text;
 
+use super::explore::{self, Exploring};
 use super::matches::{self, Limits, Page, Shown};
 use super::{Answer, Call, CallError, Tool, ask_docs, find_similar};
 use crate::answer::{Failure, Format, text_tokens};
@@ -37,10 +38,12 @@ pub struct Arguments {
     query: Option<String>,
     /// Several at once.
     queries: Option<Vec<String>>,
-    /// Instead of a query: `FILE:LINE` for code that resembles it, `DIR` for duplicates.
+    /// Instead: `FILE:LINE` for code that resembles it, `DIR` for duplicates.
     like: Option<String>,
-    /// Only documentation, word for word.
+    /// Only documentation.
     docs: Option<bool>,
+    /// Whole functions to read for a task.
+    explore: Option<bool>,
     /// Directories or globs.
     paths: Option<Vec<String>>,
     focus_languages: Option<Vec<String>>,
@@ -54,7 +57,7 @@ pub struct Arguments {
     locations_only: Option<bool>,
     #[schemars(range(min = 1))]
     max_results: Option<u32>,
-    /// Absolute; any directory in the repository.
+    /// A directory of the repository.
     path: Option<String>,
     /// Branch, tag or commit.
     rev: Option<String>,
@@ -69,6 +72,8 @@ pub struct Arguments {
 pub enum Output {
     /// The answer to `query`.
     One(Box<matches::Output>),
+    /// The functions to read for `query`.
+    Explored(Box<explore::Output>),
     /// The answers to `queries`, in their order.
     Several { status: Status, answers: Vec<OneOfSeveral> },
     /// The passages for `docs`.
@@ -95,7 +100,7 @@ impl OneOfSeveral {
 impl Tool for FindCode {
     const NAME: &'static str = "find_code";
     const ALIAS: Option<&'static str> = Some("search_codebase");
-    const DESCRIPTION: &'static str = "Search by meaning or name: the functions, types and sections of documentation that \
+    const DESCRIPTION: &'static str = "Search by meaning or name: functions, types and sections of documentation that \
         answer a question, the best with its code. Use it first when you do not know where something is. `like`: where \
         else the same change is due. Not for every occurrence of an exact string.";
     const IS_BASIC: bool = true;
@@ -121,9 +126,17 @@ impl Tool for FindCode {
             ([], _) => Err(CallError::invalid("find_code needs the argument `query` or `queries`")),
             ([query], []) => {
                 let limit = call.token_limit(arguments.token_limit, target.codebase());
+                if search.explores(query)
+                    && let Some(Answer { structured, text }) = search.explore(query, limit)?
+                {
+                    return Ok(Answer { structured: Output::Explored(Box::new(structured)), text });
+                }
                 let answer = search.run(query, limit, &mut Shown::new())?;
                 let structured = Output::One(Box::new(answer.structured));
                 Ok(Answer { text: answer.text, structured })
+            }
+            (_, _) if arguments.explore == Some(true) => {
+                Err(CallError::invalid("`explore` needs one `query`"))
             }
             (queries, _) => search.run_all(queries),
         }
@@ -239,46 +252,78 @@ impl Search<'_> {
         Ok(Answer { structured: Output::Several { status, answers }, text })
     }
 
-    /// Answers one query within `tokens`.
-    fn run(&self, query: &str, tokens: u32, shown: &mut Shown) -> Result<Answer<matches::Output>, CallError> {
-        let Search { arguments, target, call } = *self;
-        let settings = &target.codebase().settings;
+    /// Whether the answer to a query is the functions to read. A text of several lines is a task, unless the
+    /// call asks for matches: by their number, by a cursor, or as JSON.
+    fn explores(&self, query: &str) -> bool {
+        let Arguments { explore, locations_only, max_results, cursor, .. } = self.arguments;
+        let asks_for_matches = max_results.is_some() || cursor.is_some() || self.call.format == Format::Json;
+        let is_task = !asks_for_matches && report::is_report(query);
 
+        *locations_only != Some(true) && explore.unwrap_or(is_task)
+    }
+
+    /// The functions to read for a task; `None` if it is about none.
+    fn explore(&self, task: &str, tokens: u32) -> Result<Option<Answer<explore::Output>>, CallError> {
+        let Search { target, call, .. } = *self;
+        let (typed, mut request, notes) = self.request(task)?;
+        (request.limit, request.without_content, request.token_limit) = (explore::FILES, true, u32::MAX);
+        request.related = false;
+
+        let mut response = call.run_query(target, |updater| target.searcher.search(&request, updater))?;
+        response.warnings.extend(call.warnings());
+        response.warnings.extend(notes);
+
+        let rev = request.view.revision.as_deref();
+        Exploring { target, call, rev, tokens }.answer(&typed.text, &response)
+    }
+
+    /// The request for a query with the arguments of the call but for its limits, the query without its
+    /// conditions, and notes for the user.
+    fn request(&self, query: &str) -> Result<(TypedQuery, Request, Vec<String>), CallError> {
+        let Search { arguments, target, call } = *self;
         let mut typed = TypedQuery::parse(query);
         typed.conditions.extend(arguments.rev.iter().cloned().map(Condition::Rev));
-        let mut request = Request::new(&typed.text, settings);
+        let mut request = Request::new(&typed.text, &target.codebase().settings);
         let mut notes = Vec::new();
-        let is_locations_only = arguments.locations_only.unwrap_or(false);
-        let limits =
-            Limits::new(arguments.max_results, Some(tokens), settings.mcp.token_limit, is_locations_only);
-        let limits = if asks_for_flow(&typed.text) { limits.for_flow() } else { limits };
-        (request.limit, request.texts, request.token_limit) = (limits.matches, limits.texts, u32::MAX);
 
         let intent = arguments.intent.as_deref().or(arguments.task.as_deref());
         request.intent = Intent::named(intent, &mut notes);
 
         // Tests are searched if the call asks for them, or if its intent is about tests.
-        let include_tests = arguments.include_tests.unwrap_or(request.intent == Some(Intent::Test));
-        request.filters.include_tests = include_tests;
+        request.filters.include_tests =
+            arguments.include_tests.unwrap_or(request.intent == Some(Intent::Test));
         request.filters.languages = arguments.focus_languages.clone().unwrap_or_default();
 
-        let paths = arguments.paths.as_deref().unwrap_or_default();
-        target.add_paths(&mut request.filters, paths)?;
+        target.add_paths(&mut request.filters, arguments.paths.as_deref().unwrap_or_default())?;
         request.view.cancel = call.cancel();
 
         let resolved = target.resolve(&typed, request.filters, request.view)?;
         (request.filters, request.view) = (resolved.filters, resolved.view);
         notes.extend(resolved.notes);
+        Ok((typed, request, notes))
+    }
+
+    /// Answers one query within `tokens`.
+    fn run(&self, query: &str, tokens: u32, shown: &mut Shown) -> Result<Answer<matches::Output>, CallError> {
+        let Search { arguments, target, call } = *self;
+        let (typed, mut request, notes) = self.request(query)?;
+
+        let is_locations_only = arguments.locations_only.unwrap_or(false);
+        let default = target.codebase().settings.mcp.token_limit;
+        let limits = Limits::new(arguments.max_results, Some(tokens), default, is_locations_only);
+        let limits = if asks_for_flow(&typed.text) { limits.for_flow() } else { limits };
+        (request.limit, request.texts, request.token_limit) = (limits.matches, limits.texts, u32::MAX);
 
         request.without_content = is_locations_only;
         // The text form does not show related code.
         request.related = call.format == Format::Json;
 
+        let paths = arguments.paths.as_deref().unwrap_or_default();
         let key = (
             target.codebase().root(),
             query,
             (request.intent, &request.view.revision),
-            (&request.filters.languages, paths, include_tests),
+            (&request.filters.languages, paths, request.filters.include_tests),
         );
 
         request.offset = Cursor::resume(arguments.cursor.as_deref(), &key)?;

@@ -580,7 +580,7 @@ fn head_of(response: &Response, offset: usize, n: usize, n_code: usize) -> Strin
 
 /// The searched state in brackets, if it is not the committed state of HEAD, with a note if it is not the
 /// present state. Empty otherwise.
-fn freshness(response: &Response) -> String {
+pub(super) fn freshness(response: &Response) -> String {
     let index = &response.index;
     let mut parts = Vec::new();
 

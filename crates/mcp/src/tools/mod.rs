@@ -26,6 +26,7 @@ mod call_graph_text;
 mod changes;
 mod duplicates;
 mod excerpt;
+mod explore;
 mod file_outline;
 mod find_code;
 mod find_similar;
