@@ -1,9 +1,9 @@
 //! The code to read for a task: the functions that a change of it touches or has to know, whole.
 //!
 //! The functions of the best files of a search are scored by what speaks for each ([`functions`]), and those
-//! that the best call, or that call them, gain ([`neighbours`]). They are shown whole, the best first, as long
-//! as they have room and are not much worse than the best; a task is rarely about more. Files come in the
-//! order of their best function, functions in the order of the file. What is about as good is named.
+//! that the best two call, or that call them, gain ([`neighbours`]). They are chosen best first, as long as
+//! they have room and are not much worse than the best, since a task is rarely about more, and shown whole:
+//! files in the order of their best function, functions in the order of the file. The next best are named.
 
 mod functions;
 mod neighbours;
