@@ -6,6 +6,7 @@
 //! and sync the directory after it.
 
 mod inherit;
+mod rename;
 
 use std::fs::Permissions;
 use std::io::{self, Write as _};
@@ -59,7 +60,14 @@ impl<'a> Replacement<'a> {
         }
 
         let directory = directory.unwrap_or(Path::new("."));
+        #[cfg(not(windows))]
         let mut file = builder.tempfile_in(directory)?;
+        // Without the attribute of temporary files, whose bytes the system may keep from the disk.
+        #[cfg(windows)]
+        let mut file = builder.make_in(directory, |path| {
+            std::fs::File::options().read(true).write(true).create_new(true).open(path)
+        })?;
+
         if self.inherits {
             inherit(file.as_file(), directory);
         }
@@ -93,8 +101,11 @@ impl Staged<'_> {
     }
 
     /// Renames the temporary file over the target.
+    ///
+    /// On Windows it fails while another process maps the target, or has it open without sharing it for
+    /// removal; it is tried again for a short time.
     pub fn commit(self) -> io::Result<()> {
-        self.file.persist(self.path).map(drop).map_err(|error| error.error)
+        rename::over(self.file, self.path)
     }
 
     /// Renames the temporary file to the target unless one exists, which is an error of kind `AlreadyExists`.
@@ -104,8 +115,15 @@ impl Staged<'_> {
 }
 
 /// Flushes the names in `directory` to the disk.
+#[cfg(unix)]
 pub fn sync_directory(directory: &Path) -> io::Result<()> {
     sync(&std::fs::File::open(directory)?)
+}
+
+/// Windows has no call for this: NTFS writes names to its journal by itself, in the order of the changes.
+#[cfg(not(unix))]
+pub fn sync_directory(directory: &Path) -> io::Result<()> {
+    std::fs::metadata(directory).map(drop)
 }
 
 /// Flushes a file or a directory to the disk. Unlike [`std::fs::File::sync_all`] it gives up when the call is

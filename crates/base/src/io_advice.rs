@@ -11,6 +11,11 @@ pub fn io_advice(error: &io::Error, path: &Path) -> String {
     if has_code(error, &[code::TOO_MANY_OPEN_FILES, code::TOO_MANY_OPEN_FILES_IN_SYSTEM]) {
         return "raise the limit of open files (`ulimit -n`) and run it again".to_owned();
     }
+    if has_code(error, code::IN_USE) {
+        return format!(
+            "stop the programs that use files of {directory}, such as a server, and run it again"
+        );
+    }
     if has_code(error, &[code::IO]) {
         return format!("check the disk of {directory} and run it again: finished work is kept");
     }
@@ -24,6 +29,10 @@ pub fn io_advice(error: &io::Error, path: &Path) -> String {
              be checked"
         ),
         ErrorKind::ReadOnlyFilesystem => format!("make the file system of {directory} writable"),
+        // The error of a file that another process maps is the same.
+        _ if cfg!(windows) => format!(
+            "check the permissions of {directory}, and whether a program such as a server has its files open"
+        ),
         _ => format!("check the permissions of {directory}"),
     }
 }
@@ -36,17 +45,21 @@ mod code {
     pub const IO: i32 = Errno::IO.raw_os_error();
     pub const TOO_MANY_OPEN_FILES: i32 = Errno::MFILE.raw_os_error();
     pub const TOO_MANY_OPEN_FILES_IN_SYSTEM: i32 = Errno::NFILE.raw_os_error();
+    /// Files that are in use can be removed and replaced.
+    pub const IN_USE: &[i32] = &[];
 }
 
 /// Codes of errors that have no [`ErrorKind`].
 #[cfg(not(unix))]
-mod code {
+pub(crate) mod code {
     /// `ERROR_IO_DEVICE`.
     pub const IO: i32 = 1117;
     /// `ERROR_TOO_MANY_OPEN_FILES`.
     pub const TOO_MANY_OPEN_FILES: i32 = 4;
     /// `ERROR_NO_SYSTEM_RESOURCES`.
     pub const TOO_MANY_OPEN_FILES_IN_SYSTEM: i32 = 1450;
+    /// `ERROR_SHARING_VIOLATION`, `ERROR_LOCK_VIOLATION` and `ERROR_USER_MAPPED_FILE`.
+    pub const IN_USE: &[i32] = &[32, 33, 1224];
 }
 
 fn has_code(error: &io::Error, codes: &[i32]) -> bool {

@@ -18,6 +18,7 @@ pub const SHORT_LIVED_VARIABLES: [&str; 5] =
     ["GIT_INDEX_FILE", "GIT_PREFIX", "GIT_QUARANTINE_PATH", "GIT_REFLOG_ACTION", "GIT_EDITOR"];
 
 /// Added to the niceness of a detached process: lower priority than interactive work, higher than idle.
+#[cfg(unix)]
 const NICENESS: i32 = 10;
 
 /// Starts `program` detached and returns its process id without waiting for it.
@@ -49,10 +50,13 @@ where
 
     #[cfg(windows)]
     {
-        use std::os::windows::process::CommandExt;
-        const DETACHED_PROCESS: u32 = 0x0000_0008;
+        use std::os::windows::process::CommandExt as _;
         const CREATE_NEW_PROCESS_GROUP: u32 = 0x0000_0200;
-        command.creation_flags(DETACHED_PROCESS | CREATE_NEW_PROCESS_GROUP);
+        const BELOW_NORMAL_PRIORITY_CLASS: u32 = 0x0000_4000;
+        /// A console that nobody sees. Without any, each git that the process starts would open a window.
+        const CREATE_NO_WINDOW: u32 = 0x0800_0000;
+        command.creation_flags(CREATE_NEW_PROCESS_GROUP | BELOW_NORMAL_PRIORITY_CLASS | CREATE_NO_WINDOW);
+        crate::sys::keep_streams_from_children();
     }
 
     let mut child = command.spawn()?;
@@ -75,8 +79,6 @@ pub fn become_session_leader() {
         let _ = rustix::process::setsid();
         let _ = rustix::process::nice(NICENESS);
     }
-    #[cfg(not(unix))]
-    let _ = NICENESS;
 }
 
 #[cfg(all(test, unix))]
@@ -90,7 +92,7 @@ mod tests {
         let script = "{ readlink /proc/self/fd/0 /proc/self/fd/2; pwd -P; echo \"${GIT_INDEX_FILE-none}\"; \
                       echo \"$MARK\"; } >seen.tmp; mv seen.tmp seen";
         let args = ["-c".into(), script.into()];
-        let root = dir.path().canonicalize().unwrap();
+        let root = crate::real_path::canonicalize(dir.path()).unwrap();
         let id = spawn_detached(Path::new("/bin/sh"), &args, &root, [("MARK", "set by us")]).unwrap();
         assert_ne!(id, std::process::id());
 

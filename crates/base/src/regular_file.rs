@@ -40,6 +40,13 @@ pub fn open_with(options: &OpenOptions, path: &Path) -> io::Result<File> {
         // A regular file is never waited for, whatever this flag says.
         options.custom_flags((OFlags::NONBLOCK | OFlags::NOFOLLOW).bits() as i32);
     }
+    #[cfg(windows)]
+    {
+        use std::os::windows::fs::OpenOptionsExt as _;
+        /// Opens a link itself, which `check` then refuses.
+        const FILE_FLAG_OPEN_REPARSE_POINT: u32 = 0x0020_0000;
+        options.custom_flags(FILE_FLAG_OPEN_REPARSE_POINT);
+    }
 
     match options.open(path) {
         Ok(file) => check(&file.metadata()?).map(|()| file),

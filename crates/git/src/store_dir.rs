@@ -1,5 +1,7 @@
 //! Check that the store directory is not tracked by git.
 
+use std::fs::File;
+
 use gix::bstr::ByteSlice as _;
 use gix::objs::{Find as _, TreeRefIter};
 
@@ -26,7 +28,7 @@ pub fn tracked_store(repo: &Repo, tree: Option<&Oid>) -> Result<Option<BString>,
     }
 
     let index_file = local.index_path();
-    match Mapped::open(&index_file) {
+    match File::open(&index_file).and_then(|file| Mapped::from_replaceable(&file)) {
         Ok(bytes) if !may_name_store(&bytes) && !bytes.has_failed() => return Ok(None),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(source) => return Err(GitError::Io { action: "read", path: index_file, source }),

@@ -1,12 +1,13 @@
 //! Work lease and publish lock.
 //!
 //! Both are operating-system locks on a file, so the death of a holder frees them at once. The content of the
-//! file (PID, start time) is only for messages. Safety does not depend on the locks: publication reads the
+//! file (PID, start time) is only for messages; on Windows, where nobody else can read a locked file, it is in
+//! a file beside it. Safety does not depend on the locks: publication reads the
 //! state again before replacing it.
 
 use std::fs::{File, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use codeweaver_base::{durable, regular_file};
@@ -18,6 +19,8 @@ use super::fault;
 /// contention.
 const TRIES: u32 = 500;
 const BETWEEN_TRIES: Duration = Duration::from_millis(1);
+/// Number of bytes that are read of what a holder has written.
+const MAX_NOTE: u64 = 200;
 
 /// A held lock; dropping it releases it.
 #[derive(Debug)]
@@ -39,7 +42,7 @@ impl Lock {
         for _ in 0..TRIES {
             match file.try_lock() {
                 Ok(()) => {
-                    write_holder(&mut file).map_err(StoreError::io("write", path))?;
+                    write_holder(&mut file, path).map_err(StoreError::io("write", path))?;
                     return Ok(Lock { file });
                 }
                 Err(TryLockError::WouldBlock) => {}
@@ -56,7 +59,7 @@ impl Lock {
         }
 
         // Contention with `holder` would have ended by now.
-        Err(StoreError::Locked { holder: read_holder(&mut file) })
+        Err(StoreError::Locked { holder: read_holder(&mut file, path) })
     }
 
     /// Waits for the lock at `path`. Use it for locks that are held for milliseconds.
@@ -90,7 +93,7 @@ pub fn holder(path: &Path) -> Option<String> {
     let mut file = regular_file::open(path).ok()?;
     // Shared, so that concurrent callers are not mistaken for the holder.
     match file.try_lock_shared() {
-        Err(TryLockError::WouldBlock) => Some(read_holder(&mut file)),
+        Err(TryLockError::WouldBlock) => Some(read_holder(&mut file, path)),
         Ok(()) => {
             let _ = file.unlock();
             None
@@ -107,9 +110,18 @@ fn open(path: &Path) -> Result<File, StoreError> {
     way.and_then(|()| durable::open_or_create(path)).map_err(StoreError::io("open", path))
 }
 
-fn read_holder(file: &mut File) -> String {
+/// Where the holder of the lock at `path` is told; `None` for the file of the lock itself.
+fn note(path: &Path) -> Option<PathBuf> {
+    cfg!(windows).then(|| path.with_added_extension("holder"))
+}
+
+fn read_holder(file: &mut File, path: &Path) -> String {
     let mut bytes = Vec::new();
-    let _ = file.seek(SeekFrom::Start(0)).and_then(|_| file.take(200).read_to_end(&mut bytes));
+    // Without its content, the holder is unknown.
+    let _ = match note(path).map(|note| regular_file::open(&note)) {
+        None => file.seek(SeekFrom::Start(0)).and_then(|_| file.take(MAX_NOTE).read_to_end(&mut bytes)),
+        Some(note) => note.and_then(|note| note.take(MAX_NOTE).read_to_end(&mut bytes)),
+    };
 
     // The content of the file is printed, so only printable characters are kept.
     let printable = bytes.iter().take_while(|byte| **byte == b' ' || byte.is_ascii_graphic());
@@ -118,7 +130,10 @@ fn read_holder(file: &mut File) -> String {
     if text.trim().is_empty() { "PID unknown".to_owned() } else { text.trim().to_owned() }
 }
 
-fn write_holder(file: &mut File) -> std::io::Result<()> {
+fn write_holder(file: &mut File, path: &Path) -> std::io::Result<()> {
+    let mut note = note(path).map(|note| durable::open_or_create(&note)).transpose()?;
+    let file = note.as_mut().unwrap_or(file);
+
     fault::step()?;
     file.set_len(0)?;
     fault::step()?;

@@ -10,7 +10,7 @@
 //! program decides about it: [`install_handler`].
 
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering::SeqCst};
-use std::sync::{Mutex, Once, OnceLock, PoisonError};
+use std::sync::{Mutex, Once, PoisonError};
 
 /// Installs the handler of SIGBUS for the process; later calls do nothing.
 ///
@@ -146,6 +146,7 @@ impl Slot {
     }
 
     /// Returns the end of the range if `address` is in it.
+    #[cfg(any(target_os = "linux", target_os = "macos"))]
     fn end_around(&self, address: usize) -> Option<usize> {
         let version = self.version.load(SeqCst);
         let (start, end) = (self.start.load(SeqCst), self.end.load(SeqCst));
@@ -160,8 +161,11 @@ mod handler {
     //! is one system call, and, only on the way to the end of the process, `sigaction` and `raise`. It
     //! allocates nothing and takes no lock.
 
-    use super::{N_FAILED_READS, OnceLock, SeqCst, blocks};
+    use std::sync::OnceLock;
+
     use libc::{c_int, c_void, siginfo_t};
+
+    use super::{N_FAILED_READS, SeqCst, blocks};
 
     /// The handler of SIGBUS before ours: in a Rust program the detection of stack overflows.
     static PREVIOUS: OnceLock<libc::sigaction> = OnceLock::new();

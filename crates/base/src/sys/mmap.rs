@@ -51,11 +51,30 @@ impl Mapped {
         Ok(Mapped(Bytes::File { guard: Guard::new(map.as_ptr(), map.len()), map, metadata }))
     }
 
+    /// Maps a file that other processes replace while it is in use. On Windows, where a map would keep them from
+    /// it, the file is read.
+    pub fn from_replaceable(file: &File) -> io::Result<Mapped> {
+        #[cfg(not(windows))]
+        return Mapped::from_file(file);
+        #[cfg(windows)]
+        {
+            use std::io::Read as _;
+            let metadata = Box::new(file.metadata()?);
+            let (mut file, mut bytes) = (file, Vec::new());
+            file.read_to_end(&mut bytes)?;
+            Ok(Mapped::in_memory(&bytes, Some(metadata)))
+        }
+    }
+
     /// Copies `bytes` into memory.
     pub fn owned(bytes: &[u8]) -> Mapped {
+        Mapped::in_memory(bytes, None)
+    }
+
+    fn in_memory(bytes: &[u8], metadata: Option<Box<Metadata>>) -> Mapped {
         let mut words = vec![0u64; bytes.len().div_ceil(8)];
         bytemuck::cast_slice_mut::<u64, u8>(&mut words)[..bytes.len()].copy_from_slice(bytes);
-        Mapped(Bytes::Owned { words, len: bytes.len(), metadata: None })
+        Mapped(Bytes::Owned { words, len: bytes.len(), metadata })
     }
 
     /// Lets the system take back the memory of the pages that were read. They are mapped again when read

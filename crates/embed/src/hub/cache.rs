@@ -161,7 +161,8 @@ impl Cache {
         std::fs::create_dir_all(&folder).map_err(io(&folder))?;
 
         let path = self.root.join(format!(".{name}.lock"));
-        let lock = File::create(&path).map_err(io(&path))?;
+        // Not emptied: another process may have locked it.
+        let lock = File::options().create(true).truncate(false).write(true).open(&path).map_err(io(&path))?;
 
         match lock.try_lock() {
             Ok(()) => Ok(Staging { folder, target, _lock: lock }),

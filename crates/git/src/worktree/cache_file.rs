@@ -39,7 +39,7 @@ impl Deref for CacheBytes {
 
 /// Maps the cache file at `path`; `None` if it is missing, damaged or has another magic.
 pub fn read(path: &Path, magic: &[u8]) -> Option<CacheBytes> {
-    let map = Mapped::from_file(&regular_file::open(path).ok()?).ok()?;
+    let map = Mapped::from_replaceable(&regular_file::open(path).ok()?).ok()?;
     let (bytes, checksum) = map.split_at_checked(map.len().checked_sub(CHECKSUM_BYTES)?)?;
     let is_valid = bytes.starts_with(magic) && blake3::hash(bytes).as_bytes()[..CHECKSUM_BYTES] == *checksum;
     is_valid.then_some(CacheBytes(map))

@@ -322,13 +322,17 @@ impl Run<'_> {
 
 /// Asks a run to stop. It keeps finished work.
 #[cfg(unix)]
-fn end(child: &Child) {
+fn end(child: &mut Child) {
     let _ =
         rustix::process::kill_process(rustix::process::Pid::from_child(child), rustix::process::Signal::TERM);
 }
 
+/// Ends a run. A killed one leaves finished work too, if less of it.
 #[cfg(not(unix))]
-fn end(_: &Child) {}
+fn end(child: &mut Child) {
+    // It may have ended in the meantime.
+    let _ = child.kill();
+}
 
 fn failure_message(child: &mut Child) -> String {
     let mut stderr_text = String::new();
