@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{ArgGroup, Args, ValueEnum};
 
+use codeweaver_base::real_path;
 use codeweaver_mcp::clients::places::Environment;
 use codeweaver_mcp::clients::plan::{Command, Plan, Planner, Step};
 use codeweaver_mcp::clients::receipt::Receipts;
@@ -144,7 +145,7 @@ pub fn project_root(context: &Context) -> Result<PathBuf, CliError> {
             "omit --scope project, or use --project PATH",
         )
     })?;
-    Ok(root.canonicalize()?)
+    Ok(real_path::canonicalize(root)?)
 }
 
 /// Prints the entry of a client, and on stderr the file that it belongs to.

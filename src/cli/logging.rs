@@ -22,6 +22,7 @@ use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::{Layer, Registry};
 
 use codeweaver::service::RequestId;
+use codeweaver_base::real_path;
 use codeweaver_mcp::log::ProtocolLayer;
 use codeweaver_store::time;
 
@@ -77,7 +78,7 @@ where
     let as_json =
         std::env::var("CODEWEAVER_LOG_FORMAT").is_ok_and(|format| format.eq_ignore_ascii_case("json"));
 
-    let root = std::fs::canonicalize(&context.dir).unwrap_or_else(|_| context.dir.clone());
+    let root = real_path::canonicalize(&context.dir).unwrap_or_else(|_| context.dir.clone());
     let json = Json { process: RequestId::random(), codebase_root: root.to_string_lossy().into_owned() };
     let layer = tracing_subscriber::fmt::layer().with_writer(writer).with_ansi(context.err_paint.is_on());
 

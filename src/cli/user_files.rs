@@ -28,7 +28,7 @@ fn base_dir(name: &str, below_home: &str) -> Result<PathBuf, CliError> {
 }
 
 pub fn home() -> Option<PathBuf> {
-    variable("HOME")
+    codeweaver_base::home().filter(|home| home.is_absolute())
 }
 
 /// The absolute path in an environment variable. A relative one is ignored, as the XDG specification

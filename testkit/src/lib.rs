@@ -19,6 +19,7 @@
 mod environment;
 pub mod http;
 mod kill;
+mod place;
 mod program;
 mod repo;
 mod run;

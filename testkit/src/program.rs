@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
+use crate::place::real_path;
+
 const NAME: &str = "git-codeweaver";
 
 /// Returns the executable under test: the file that `CODEWEAVER_TEST_BINARY` names, else the one that cargo
@@ -41,10 +43,15 @@ fn found() -> Option<&'static Path> {
 }
 
 fn named(path: &Path) -> PathBuf {
-    let path =
-        path.canonicalize().unwrap_or_else(|e| panic!("CODEWEAVER_TEST_BINARY {}: {e}", path.display()));
-    assert!(path.ends_with(NAME), "CODEWEAVER_TEST_BINARY must be called {NAME}: {}", path.display());
+    assert!(path.is_file(), "CODEWEAVER_TEST_BINARY names no file: {}", path.display());
+    let path = real_path(path);
+    assert!(path.ends_with(file_name()), "CODEWEAVER_TEST_BINARY must be called {NAME}: {}", path.display());
     path
+}
+
+/// The name of the executable file.
+fn file_name() -> String {
+    format!("{NAME}{}", std::env::consts::EXE_SUFFIX)
 }
 
 /// Returns the executable that cargo built. Cargo before 1.94 names it only at compile time; then it is the
@@ -54,7 +61,7 @@ fn built() -> Option<PathBuf> {
         return Some(path.into());
     }
     let test = std::env::current_exe().ok()?;
-    Some(test.parent()?.parent()?.join(NAME))
+    Some(test.parent()?.parent()?.join(file_name()))
 }
 
 /// Makes a hard link to `built`, since a build of another checkout with the same target directory may replace
@@ -64,7 +71,7 @@ fn second_name(built: &Path) -> PathBuf {
     let profile = profile_dir.file_name().unwrap().to_string_lossy();
     let dir = profile_dir.with_file_name("tmp").join(format!("program-{profile}"));
     std::fs::create_dir_all(&dir).unwrap();
-    let (link, new) = (dir.join(NAME), dir.join(format!("{NAME}-{}", std::process::id())));
+    let (link, new) = (dir.join(file_name()), dir.join(format!("{NAME}-{}", std::process::id())));
     let _ = std::fs::remove_file(&new);
     std::fs::hard_link(built, &new).or_else(|_| std::fs::copy(built, &new).map(drop)).unwrap();
     std::fs::rename(&new, &link).unwrap();

@@ -6,6 +6,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::place::real_path;
 use crate::{Run, command, program, wait_for};
 
 /// A git repository in a temporary directory with a home directory beside it, removed when dropped.
@@ -32,7 +33,7 @@ impl TestRepo {
     }
 
     fn in_directory(temp: tempfile::TempDir) -> TestRepo {
-        let root = temp.path().canonicalize().unwrap().join("repo");
+        let root = real_path(temp.path()).join("repo");
         std::fs::create_dir_all(&root).unwrap();
         std::fs::create_dir_all(root.with_file_name("home")).unwrap();
         TestRepo { temp: Arc::new(temp), root, envs: Vec::new() }
@@ -57,7 +58,7 @@ impl TestRepo {
 
     /// Returns another directory with the same home and variables, such as a linked worktree or a clone.
     pub fn at(&self, dir: &str) -> TestRepo {
-        let root = self.root.join(dir).canonicalize().unwrap();
+        let root = real_path(&self.root.join(dir));
         TestRepo { temp: self.temp.clone(), root, envs: self.envs.clone() }
     }
 
@@ -119,11 +120,13 @@ impl TestRepo {
     }
 
     /// Sets the permissions 0755.
+    #[cfg(unix)]
     pub fn executable(&self, path: &str) {
         use std::os::unix::fs::PermissionsExt as _;
         std::fs::set_permissions(self.root.join(path), std::fs::Permissions::from_mode(0o755)).unwrap();
     }
 
+    #[cfg(unix)]
     pub fn symlink(&self, path: &str, target: &str) {
         std::os::unix::fs::symlink(target, self.root.join(path)).unwrap();
     }

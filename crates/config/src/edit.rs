@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use toml_edit::{DocumentMut, InlineTable, Item, Table, TableLike};
 
 use codeweaver_base::durable::Replacement;
+use codeweaver_base::real_path;
 
 use super::error::{ConfigError, Problem};
 use super::files::{self, REPOSITORY_FILE_NAME};
@@ -182,8 +183,11 @@ fn edit(file: &Path, change: impl FnOnce(&mut DocumentMut)) -> Result<(), Config
     }
 
     // A user file may be a link into a directory of dot files: the link is kept and its target changed.
-    let target: PathBuf =
-        if is_link { file.canonicalize().unwrap_or_else(|_| file.to_owned()) } else { file.to_owned() };
+    let target: PathBuf = if is_link {
+        real_path::canonicalize(file).unwrap_or_else(|_| file.to_owned())
+    } else {
+        file.to_owned()
+    };
 
     let before = match std::fs::read(&target) {
         Ok(bytes) => bytes,

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use codeweaver_base::home;
+
 use super::files::{self, REPOSITORY_FILE_NAME};
 
 pub(super) const ENVIRONMENT_PREFIX: &str = "CODEWEAVER_";
@@ -50,7 +52,7 @@ impl Sources {
             .or_else(|| directory_variable("APPDATA"));
 
         // A variable that is not UTF-8 sets nothing.
-        let environment = std::env::vars_os()
+        let mut environment: Vec<_> = std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
             .filter(|(name, _)| {
                 let is_compatible = COMPATIBLE.iter().any(|(compatible, _)| compatible == name);
@@ -58,11 +60,20 @@ impl Sources {
                 is_own || is_compatible || name == COMPATIBLE_MODEL
             })
             .collect();
+        // Paths that begin with `~/` are below it.
+        if cfg!(windows)
+            && std::env::var_os("HOME").is_none()
+            && let Some(home) = home().and_then(|home| home.into_os_string().into_string().ok())
+        {
+            environment.push(("HOME".to_owned(), home));
+        }
 
         Self {
             repository_file: worktree_root.map(|root| root.join(REPOSITORY_FILE_NAME)),
             user_file: config_home.map(|home| home.join("codeweaver").join("config.toml")),
-            compatible_file: directory_variable("HOME").map(|home| home.join(".md-qa").join("config.toml")),
+            compatible_file: home()
+                .filter(|home| home.is_absolute())
+                .map(|home| home.join(".md-qa").join("config.toml")),
             named_file: directory_variable(CONFIG_FILE_VARIABLE),
             environment,
             overrides: Vec::new(),

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{LazyLock, Mutex};
 use std::time::SystemTime;
 
-use codeweaver_base::sync;
+use codeweaver_base::{home, sync};
 use codeweaver_config::ModelSettings;
 
 use super::EmbedError;
@@ -43,11 +43,12 @@ pub(super) struct ModelDirs {
 }
 
 impl ModelDirs {
-    /// Reads `XDG_CACHE_HOME` and `HOME`.
+    /// Reads `XDG_CACHE_HOME` and the home directory.
     pub(super) fn from_environment() -> Self {
         let absolute =
             |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-        let cache = absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")));
+        let cache = absolute("XDG_CACHE_HOME")
+            .or_else(|| Some(home().filter(|home| home.is_absolute())?.join(".cache")));
         Self { model_cache: cache.map(|cache| cache.join("codeweaver").join("models")) }
     }
 }

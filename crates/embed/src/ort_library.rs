@@ -7,10 +7,13 @@
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use codeweaver_base::sync;
+use codeweaver_base::{home, sync};
 
 use super::local::ModelDirs;
 use super::{EmbedError, hub};
+
+/// Whether this program cannot load any library, as the archive for musl.
+const IS_STATIC: bool = cfg!(all(target_env = "musl", target_feature = "crt-static"));
 
 /// Loads the library. A process loads it once; later calls do nothing, even with another path.
 pub(super) fn load(configured: Option<&Path>) -> Result<(), EmbedError> {
@@ -56,6 +59,9 @@ fn brief(error: &ort::LoadDynamicError) -> String {
     match error {
         ort::LoadDynamicError::BadVersion { version_str, .. } => format!("version {version_str} is too old"),
         ort::LoadDynamicError::MissingApi { .. } => "not ONNX Runtime".to_owned(),
+        ort::LoadDynamicError::Dlopen { .. } if IS_STATIC => {
+            "this program is linked statically and loads no libraries; the one for glibc does".to_owned()
+        }
         ort::LoadDynamicError::Dlopen { .. } => "not found or cannot be loaded".to_owned(),
         other => other.to_string().lines().next().unwrap_or_default().to_owned(),
     }
@@ -115,7 +121,7 @@ fn site_packages() -> Vec<PathBuf> {
     let active = ["VIRTUAL_ENV", "CONDA_PREFIX"].into_iter().filter_map(folder_variable);
     let mut prefixes: Vec<PathBuf> = active.collect();
 
-    if let Some(home) = folder_variable("HOME") {
+    if let Some(home) = home().filter(|home| home.is_absolute()) {
         prefixes.push(home.join(".local"));
         let mut versions = entries(&home.join(".pyenv").join("versions"));
         versions.sort();

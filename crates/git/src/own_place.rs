@@ -7,6 +7,8 @@
 
 use std::path::{Path, PathBuf};
 
+use codeweaver_base::real_path;
+
 use super::ByteSlice as _;
 
 /// Variables with which the user, or git in a hook, names the repository.
@@ -25,8 +27,8 @@ pub fn is_own_place(work_dir: &Path, git_dir: &Path) -> bool {
 fn leads_to(dot_git: &Path, git_dir: &Path) -> bool {
     let Ok(meta) = std::fs::metadata(dot_git) else { return false };
     let target = match meta.is_file() {
-        false => std::fs::canonicalize(dot_git),
-        true => target_of(dot_git).and_then(std::fs::canonicalize),
+        false => real_path::canonicalize(dot_git),
+        true => target_of(dot_git).and_then(real_path::canonicalize),
     };
     target.is_ok_and(|target| target == git_dir)
 }
@@ -62,7 +64,7 @@ pub fn is_allowed(repo: &gix::Repository, work_dir: &Path, git_dir: &Path, is_na
     let from = values.iter().rposition(|value| value.is_empty()).map_or(0, |at| at + 1);
     values[from..].iter().any(|value| {
         let named = gix::path::from_bstr(value.as_bstr()).ok();
-        let named = named.and_then(|path| std::fs::canonicalize(path).ok());
+        let named = named.and_then(|path| real_path::canonicalize(path).ok());
         let is_it = |path: &Path| path == work_dir || path == git_dir || Some(path) == around;
         value.as_bstr() == "*" || named.is_some_and(|path: PathBuf| is_it(&path))
     })

@@ -9,6 +9,8 @@ use gix::bstr::{BString, ByteSlice};
 use gix::glob::wildmatch;
 use gix::pathspec::{MagicSignature, SearchMode};
 
+use codeweaver_base::real_path;
+
 use super::{Repo, quoting};
 
 /// The directory that typed and shown paths are relative to.
@@ -100,7 +102,7 @@ impl Prefix {
     /// repository it is the root.
     pub fn new(repo: &Repo, dir: &Path) -> Prefix {
         let root = repo.work_dir();
-        let below = std::fs::canonicalize(dir).ok().and_then(|dir| {
+        let below = real_path::canonicalize(dir).ok().and_then(|dir| {
             let is_git_dir = dir.starts_with(repo.git_dir()) || dir.starts_with(repo.common_dir());
             let below = dir.strip_prefix(root?).ok().filter(|_| !is_git_dir)?;
             Some(slashed(below))
@@ -259,7 +261,7 @@ impl Prefix {
         let mut ancestors: Vec<&Path> = path.ancestors().collect();
         ancestors.reverse();
         let same =
-            ancestors.into_iter().find(|dir| std::fs::canonicalize(dir).is_ok_and(|dir| dir == *root))?;
+            ancestors.into_iter().find(|dir| real_path::canonicalize(dir).is_ok_and(|dir| dir == *root))?;
 
         Some(slashed(path.strip_prefix(same).ok()?))
     }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use codeweaver_base::sync;
+use codeweaver_base::{home, real_path, sync};
 
 use super::error::one_line;
 use super::limits::MEMORY_SETTINGS;
@@ -210,8 +210,7 @@ impl Repo {
             config.plumbing().sections().filter_map(|section| section.meta().path.clone()).collect();
         files.extend([self.common_dir().join("config"), self.git_dir().join("config.worktree")]);
 
-        let home = std::env::var_os("HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
-        files.extend(home.map(|home| home.join(".gitconfig")));
+        files.extend(home().map(|home| home.join(".gitconfig")));
 
         files.sort();
         files.dedup();
@@ -230,9 +229,9 @@ impl Repo {
         }
 
         let main = self.local().main_repo().ok()?;
-        let is_main = std::fs::canonicalize(main.git_dir()).is_ok_and(|dir| dir == self.common_dir());
+        let is_main = real_path::canonicalize(main.git_dir()).is_ok_and(|dir| dir == self.common_dir());
         match is_main {
-            true => std::fs::canonicalize(main.workdir()?).ok().filter(|root| self.is_main_place(root)),
+            true => real_path::canonicalize(main.workdir()?).ok().filter(|root| self.is_main_place(root)),
             // A linked worktree of a submodule, which gix takes for a repository of its own.
             false => configured_root(self.common_dir()).filter(|root| self.is_main_place(root)),
         }
@@ -305,7 +304,7 @@ fn configured_root(common_dir: &Path) -> Option<PathBuf> {
     let file = common_dir.join("config");
     let config = gix::config::File::from_path_no_includes(file, gix::config::Source::Local).ok()?;
     let root = config.raw_value("core.worktree").ok()?;
-    std::fs::canonicalize(common_dir.join(gix::path::from_bstr(root).ok()?)).ok()
+    real_path::canonicalize(common_dir.join(gix::path::from_bstr(root).ok()?)).ok()
 }
 
 /// The key of the linked worktree with this git directory.
@@ -334,7 +333,7 @@ impl std::fmt::Debug for Repo {
 
 /// Resolves the symbolic links of a path.
 fn canonical(path: &Path) -> Result<PathBuf, GitError> {
-    std::fs::canonicalize(path).map_err(|source| GitError::Io {
+    real_path::canonicalize(path).map_err(|source| GitError::Io {
         action: "resolve",
         path: path.to_owned(),
         source,
@@ -363,7 +362,7 @@ fn check_rule_files(repo: &gix::Repository, common_dir: &Path) -> Result<(), Git
 
 /// Turns a failure to open into the most helpful error, by inspecting `dir` and its parents.
 fn open_error(dir: &Path, is_named: bool, error: &dyn std::fmt::Display) -> GitError {
-    let start = std::fs::canonicalize(dir).unwrap_or_else(|_| dir.to_owned());
+    let start = real_path::canonicalize(dir).unwrap_or_else(|_| dir.to_owned());
     let from_environment = std::env::var_os("GIT_DIR").filter(|_| !is_named);
     let found = from_environment.map(PathBuf::from).or_else(|| closest_git_dir(&start));
     let Some(git_dir) = found else { return GitError::NotARepository { path: start } };

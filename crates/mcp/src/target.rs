@@ -10,6 +10,7 @@ use std::sync::Arc;
 use codeweaver::query::{Condition, Filters, Resolved, Resolver, Searcher, TypedQuery, ViewRequest};
 use codeweaver::service::trust::Naming;
 use codeweaver::service::{Codebases, ServiceError, repositories_below};
+use codeweaver_base::real_path;
 use codeweaver_git::{GitError, Prefix};
 use codeweaver_index::{Codebase, IndexError};
 
@@ -49,8 +50,7 @@ impl CallTarget {
         let shown = path.map_or_else(|| requested.display().to_string(), str::to_owned);
         let hint = if path.is_none() { "; name a repository in `path`" } else { "" };
 
-        let mut dir = requested
-            .canonicalize()
+        let mut dir = real_path::canonicalize(&requested)
             .map_err(|_| CallError::not_found(format!("{shown} does not exist{hint}"), None))?;
         // A path may name a file, for example the one that an agent works on.
         if dir.is_file() {
@@ -104,8 +104,8 @@ impl CallTarget {
     fn behind_links(&self, path: &str) -> Option<String> {
         let root = self.codebase().root();
         // Names that are not UTF-8 are quoted, and not followed.
-        let real = root.join(path).canonicalize().ok()?;
-        let real = real.strip_prefix(root.canonicalize().ok()?).ok()?.to_str()?;
+        let real = real_path::canonicalize(root.join(path)).ok()?;
+        let real = real.strip_prefix(real_path::canonicalize(root).ok()?).ok()?.to_str()?;
 
         let is_same = Path::new(path).components().eq(Path::new(real).components());
         let has_parent = Path::new(path).components().any(|part| part == Component::ParentDir);
@@ -168,8 +168,8 @@ impl CallTarget {
 /// Returns the way in which `requested` names the directory `real`, in a server in `start`.
 fn naming_of(requested: &Path, real: &Path, start: &Path) -> Naming {
     let has_parent = requested.components().any(|part| part == Component::ParentDir);
-    let start_is_left =
-        requested.starts_with(start) && start.canonicalize().is_ok_and(|start| !real.starts_with(start));
+    let start_is_left = requested.starts_with(start)
+        && real_path::canonicalize(start).is_ok_and(|start| !real.starts_with(start));
 
     if has_parent || start_is_left { Naming::Indirect } else { Naming::Plain }
 }

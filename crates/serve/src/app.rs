@@ -10,7 +10,7 @@ use tokio::sync::Semaphore;
 use codeweaver::query::conditions::codebase_name;
 use codeweaver::query::{QueryError, Searcher};
 use codeweaver::service::{Codebases, ServiceError};
-use codeweaver_base::sync;
+use codeweaver_base::{real_path, sync};
 use codeweaver_index::status::{self, StatusReport};
 use codeweaver_index::{Codebase, IndexError};
 use codeweaver_store::StoreReader;
@@ -93,7 +93,7 @@ impl App {
     pub fn open(options: &Options) -> Result<App, ServeError> {
         let codebase = Codebase::open(&options.repository, &[])?;
         let root = codebase.root();
-        let root = root.canonicalize().unwrap_or(root);
+        let root = real_path::canonicalize(&root).unwrap_or(root);
         let n_slots = 2 * std::thread::available_parallelism().map_or(2, usize::from);
 
         Ok(App {

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 
+use codeweaver_base::real_path;
 use codeweaver_git::GitError;
 use codeweaver_git::hooks;
 use codeweaver_index::status::hook_site;
@@ -75,7 +76,7 @@ pub fn run(args: DeinitArgs, context: &Context) -> Result<ExitCode, CliError> {
     drop(out);
 
     // What `init --agent` or `agent install` wrote.
-    let root = codebase.repo.work_dir().and_then(|root| root.canonicalize().ok());
+    let root = codebase.repo.work_dir().and_then(|root| real_path::canonicalize(root).ok());
     AgentFiles::new(root).undo(context)?;
     Ok(ExitCode::SUCCESS)
 }

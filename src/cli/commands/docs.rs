@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 
 use codeweaver::ask::collection::{Collection, CollectionError, CollectionReport, Collections};
+use codeweaver_base::real_path;
 use codeweaver_index::progress::Silent;
 
 use crate::cli::context::Context;
@@ -141,7 +142,7 @@ pub fn absolute(directories: &[PathBuf]) -> Vec<PathBuf> {
 }
 
 fn resolved(path: &Path) -> PathBuf {
-    let resolved = std::fs::canonicalize(path).or_else(|_| std::path::absolute(path));
+    let resolved = real_path::canonicalize(path).or_else(|_| std::path::absolute(path));
     resolved.unwrap_or_else(|_| Path::new("/").join(path))
 }
 

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 
+use codeweaver_base::real_path;
 use codeweaver_embed as embed;
 use codeweaver_git::hooks::{self, EventState, GitVersion, HooksDirLocation, Method};
 use codeweaver_index::status::hook_site;
@@ -177,10 +178,10 @@ fn path() -> Check {
         std::env::split_paths(&paths).map(|dir| dir.join(PROGRAM)).find(|file| file.is_file())
     });
 
-    let this = std::env::current_exe().ok().and_then(|file| file.canonicalize().ok());
+    let this = std::env::current_exe().ok().and_then(|file| real_path::canonicalize(file).ok());
 
     match (found, this) {
-        (Some(found), this) if found.canonicalize().ok() == this => {
+        (Some(found), this) if real_path::canonicalize(&found).ok() == this => {
             Check::ok("program", found.display().to_string())
         }
         (Some(found), Some(this)) => Check::warn(

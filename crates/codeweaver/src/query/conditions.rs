@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use codeweaver_base::real_path;
 use codeweaver_git::{Members, Prefix};
 use codeweaver_index::Codebase;
 
@@ -178,7 +179,7 @@ fn unmatched<'g>(globs: &'g [String], names: &[&str]) -> Option<&'g String> {
 /// The name of a single repository: that of its directory.
 pub fn codebase_name(codebase: &Codebase) -> String {
     let root = codebase.root();
-    let root = root.canonicalize().unwrap_or(root);
+    let root = real_path::canonicalize(&root).unwrap_or(root);
     let name = root.file_name().map_or_else(|| "repository".into(), |name| name.to_string_lossy());
     name.trim_end_matches(".git").to_owned()
 }

@@ -2,6 +2,7 @@
 
 use std::error::Error;
 
+use codeweaver_base::real_path;
 use codeweaver_config::ConfigError;
 use codeweaver_embed::EmbedError;
 use codeweaver_git::{GitError, PathspecError};
@@ -129,7 +130,7 @@ impl From<GitError> for ServiceError {
 
         let (what, why) = match &error {
             GitError::NotARepository { path } => {
-                let shown = std::fs::canonicalize(path).unwrap_or_else(|_| path.clone());
+                let shown = real_path::canonicalize(path).unwrap_or_else(|_| path.clone());
                 let why = "neither it nor any parent directory contains .git";
                 (
                     format!("{} is not in a git repository", shown.display()),

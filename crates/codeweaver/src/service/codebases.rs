@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
 
-use codeweaver_base::sync;
+use codeweaver_base::{real_path, sync};
 use codeweaver_index::{Codebase, IndexError};
 
 use super::checkout::checkout_of;
@@ -152,7 +152,7 @@ impl Codebases {
     /// Returns whether `dir` is the directory of the server, for which git's environment variables apply. All
     /// others were named by a client.
     fn is_default(&self, dir: &Path) -> bool {
-        self.default_dir.canonicalize().is_ok_and(|default| default == dir)
+        real_path::canonicalize(&self.default_dir).is_ok_and(|default| default == dir)
     }
 
     /// Returns the open codebase at `checkout`, unless a file that determines it has changed.

@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use gix::glob::wildmatch;
 
-use codeweaver_base::sync;
+use codeweaver_base::{real_path, sync};
 use codeweaver_git::{ByteSlice as _, Repo};
 use codeweaver_index::Codebase;
 use codeweaver_store::layout::Trust as StoreTrust;
@@ -374,7 +374,9 @@ fn listed(folders: &[PathBuf]) -> String {
 
 /// Returns `path` without symbolic links, or as an absolute path if it does not exist.
 fn canonical(path: &Path) -> PathBuf {
-    path.canonicalize().or_else(|_| std::path::absolute(path)).unwrap_or_else(|_| path.to_path_buf())
+    real_path::canonicalize(path)
+        .or_else(|_| std::path::absolute(path))
+        .unwrap_or_else(|_| path.to_path_buf())
 }
 
 #[cfg(test)]

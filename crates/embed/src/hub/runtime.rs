@@ -55,7 +55,9 @@ pub fn get(cache: &Cache, progress: &dyn Downloads) -> Result<PathBuf, EmbedErro
 
 /// Downloads the wheel and unpacks it into `folder`.
 fn download(folder: &Path, progress: &dyn Downloads) -> Result<(), DownloadError> {
-    let (os, arch) = (std::env::consts::OS, std::env::consts::ARCH);
+    // The wheels for Linux are for glibc.
+    let os = if cfg!(target_env = "musl") { "musl" } else { std::env::consts::OS };
+    let arch = std::env::consts::ARCH;
     let wheel = WHEELS.iter().find(|wheel| (wheel.0, wheel.1) == (os, arch));
     let (.., tag, size, sha256) =
         wheel.ok_or_else(|| DownloadError::Platform { platform: format!("{os} on {arch}") })?;

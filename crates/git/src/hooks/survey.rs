@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use gix::bstr::ByteSlice;
 
+use codeweaver_base::real_path;
+
 use super::command::{ConfigEntry, Git};
 use super::manager::{self, DetectedManager};
 use super::script;
@@ -165,7 +167,7 @@ pub(super) fn location_of(git: &Git, site: &HookSite, hooks_dir: &Path) -> Hooks
 
 /// Resolves links and `..` in `path`. If it does not exist, its nearest existing parent is resolved.
 fn resolved(path: &Path) -> PathBuf {
-    path.canonicalize().unwrap_or_else(|_| match (path.parent(), path.file_name()) {
+    real_path::canonicalize(path).unwrap_or_else(|_| match (path.parent(), path.file_name()) {
         (Some(parent), Some(name)) => resolved(parent).join(name),
         _ => path.to_owned(),
     })

@@ -9,6 +9,8 @@ use gix::objs::{CommitRefIter, Find as _, Kind, TagRefIter};
 use gix::odb::store::init::Options;
 use gix::refs::{Target, file};
 
+use codeweaver_base::real_path;
+
 use super::MemberState;
 use crate::error::one_line;
 use crate::limits::MAX_DECODED_BYTES;
@@ -37,7 +39,7 @@ pub enum Found {
 pub fn probe(member: &Member) -> Found {
     let git_dir = &member.path;
 
-    match std::fs::canonicalize(git_dir) {
+    match real_path::canonicalize(git_dir) {
         Ok(real) if real == *git_dir => {}
         Ok(real) => {
             let reason = format!("its path leads to {} now; add that path if it is meant", real.display());

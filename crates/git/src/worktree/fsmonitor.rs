@@ -21,10 +21,14 @@ pub(super) enum Touched {
     Unknown,
 }
 
+/// Maximum number of touched files that are reported one by one. A full scan, on all cores, is as fast
+/// for more files.
+pub(super) const MAX_TOUCHED_FILES: usize = 2_000;
+
 #[cfg(target_os = "linux")]
-pub(super) use linux::{FsMonitor, MAX_TOUCHED_FILES};
+pub(super) use linux::FsMonitor;
 #[cfg(not(target_os = "linux"))]
-pub(super) use unsupported::{FsMonitor, MAX_TOUCHED_FILES};
+pub(super) use unsupported::FsMonitor;
 
 #[cfg(target_os = "linux")]
 mod linux {
@@ -37,18 +41,17 @@ mod linux {
     use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
     use rustix::io::Errno;
 
+    use codeweaver_base::real_path;
+
     use super::super::fs_kind;
     use super::super::inputs::is_pattern_file;
-    use super::Touched;
+    use super::{MAX_TOUCHED_FILES, Touched};
     use crate::{BStr, BString, ByteSlice as _, STORE_DIR};
 
     /// Maximum number of watched directories.
     const MAX_DIRECTORIES: usize = 32_768;
     /// The part of a user's watches that is used at most is one over this number: editors need watches too.
     const WATCH_LIMIT_DIVISOR: usize = 4;
-    /// Maximum number of touched files that are reported one by one. A full scan, on all cores, is as fast
-    /// for more files.
-    pub const MAX_TOUCHED_FILES: usize = 2_000;
 
     /// Watches the directories of one working tree.
     pub struct FsMonitor {
@@ -164,7 +167,7 @@ mod linux {
         /// Returns whether anything is mounted below the root. Changes inside a mount are not reported.
         fn has_mounts(&self) -> bool {
             let Ok(mounts) = std::fs::read("/proc/self/mountinfo") else { return true };
-            let Ok(root) = self.root.canonicalize() else { return true };
+            let Ok(root) = real_path::canonicalize(&self.root) else { return true };
             let mut root = root.as_os_str().as_bytes().to_vec();
             if !root.ends_with(b"/") {
                 root.push(b'/');
@@ -273,8 +276,6 @@ mod unsupported {
     use super::Touched;
     use crate::BStr;
     use std::path::Path;
-
-    pub const MAX_TOUCHED_FILES: usize = 0;
 
     /// A monitor that cannot be created.
     pub enum FsMonitor {}

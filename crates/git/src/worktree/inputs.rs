@@ -78,8 +78,7 @@ pub(super) fn user_config_file(repo: &Repo, key: &'static str, name: &str) -> Op
 
 /// `$XDG_CONFIG_HOME`, or else `~/.config`.
 fn user_config_directory() -> Option<PathBuf> {
-    directory_variable("XDG_CONFIG_HOME")
-        .or_else(|| directory_variable("HOME").map(|home| home.join(".config")))
+    directory_variable("XDG_CONFIG_HOME").or_else(|| codeweaver_base::home().map(|home| home.join(".config")))
 }
 
 fn directory_variable(name: &str) -> Option<PathBuf> {

@@ -333,8 +333,15 @@ pub(super) fn is_inside(path: &BStr) -> bool {
         && !path.split(|byte| *byte == b'/').any(|name| {
             matches!(name, b"" | b"." | b"..")
                 || name.eq_ignore_ascii_case(b".git")
-                || cfg!(windows) && name.iter().any(|byte| b"\\:".contains(byte))
+                || cfg!(windows) && (name.iter().any(|byte| b"\\:".contains(byte)) || is_git_on_windows(name))
         })
+}
+
+/// Returns whether Windows takes this name for `.git`: without the dots and blanks at its end, or as the short
+/// name of it.
+fn is_git_on_windows(name: &[u8]) -> bool {
+    let end = name.iter().rposition(|byte| !b". ".contains(byte)).map_or(0, |at| at + 1);
+    name[..end].eq_ignore_ascii_case(b".git") || name.eq_ignore_ascii_case(b"git~1")
 }
 
 /// Returns whether a parent directory of `path` is a symlink.
@@ -355,6 +362,13 @@ fn read_no_follow(path: &Path) -> std::io::Result<Vec<u8>> {
         use std::os::unix::fs::OpenOptionsExt as _;
         // The file may have been replaced since `lstat`: by a link, or by a pipe that would block.
         options.custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC).bits() as i32);
+    }
+    #[cfg(windows)]
+    {
+        use std::os::windows::fs::OpenOptionsExt as _;
+        /// A link itself is opened, which has no bytes.
+        const FILE_FLAG_OPEN_REPARSE_POINT: u32 = 0x0020_0000;
+        options.custom_flags(FILE_FLAG_OPEN_REPARSE_POINT);
     }
 
     let file = options.open(path)?;

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use codeweaver_base::real_path;
 use codeweaver_git::{Member, MemberState, Members, NameError, Repo, check_name, find_reference};
 
 use super::{Catalogue, CatalogueError, named, now};
@@ -101,7 +102,7 @@ impl Catalogue {
     ) -> Result<Vec<Candidate>, CatalogueError> {
         let mut candidates = Vec::new();
         for path in &options.paths {
-            let top = std::fs::canonicalize(path)
+            let top = real_path::canonicalize(path)
                 .map_err(|source| CatalogueError::Io { path: path.clone(), source })?;
             let n_before = candidates.len();
 

@@ -12,6 +12,7 @@ mod sync;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use codeweaver_base::real_path;
 use codeweaver_git::{CATALOGUE_KEY, GitError, Member, Members, NameError, PrivateRepo, Repo};
 use codeweaver_store::StoreError;
 use codeweaver_store::lock::Lock;
@@ -158,7 +159,7 @@ impl Catalogue {
             opened => opened?,
         };
 
-        let is_there = dir.canonicalize().is_ok_and(|dir| dir == catalogue.git_dir());
+        let is_there = real_path::canonicalize(&dir).is_ok_and(|dir| dir == catalogue.git_dir());
         if is_there { Ok(catalogue) } else { Err(not_empty()) }
     }
 
@@ -255,7 +256,7 @@ fn find<'m>(members: &'m Members, typed: &str) -> Result<&'m Member, CatalogueEr
         return Ok(member);
     }
 
-    let at_path = std::fs::canonicalize(typed).ok().and_then(|path| {
+    let at_path = real_path::canonicalize(typed).ok().and_then(|path| {
         let mut all = members.all().iter();
         all.find(|member| member.path == path || member.path == path.join(".git"))
     });

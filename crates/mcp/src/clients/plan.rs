@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use codeweaver_base::real_path;
+
 use super::edit::Format;
 use super::entry::{Entry, NAME};
 use super::error::ClientError;
@@ -256,7 +258,7 @@ pub(crate) fn target(file: &Path, root: Option<&Path>) -> Result<PathBuf, Client
     let target = file::resolve(file)?;
     let Some(root) = root else { return Ok(target) };
 
-    let existing = target.ancestors().find_map(|path| path.canonicalize().ok());
+    let existing = target.ancestors().find_map(|path| real_path::canonicalize(path).ok());
     if existing.is_some_and(|path| path.starts_with(root)) {
         return Ok(target);
     }

@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use codeweaver_base::real_path;
+
 use super::Scope;
 use super::entry::NAME;
 use super::places::Environment;
@@ -95,7 +97,8 @@ impl Registered {
         }
 
         let is_ours = path.file_stem().is_some_and(|stem| stem == NAME);
-        let is_this = std::env::current_exe().and_then(fs::canonicalize).ok() == fs::canonicalize(&path).ok();
+        let is_this = std::env::current_exe().and_then(real_path::canonicalize).ok()
+            == real_path::canonicalize(&path).ok();
 
         // Starting the program is the slowest check, and only safe for a program that the user has
         // configured.

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use clap::Args;
 
 use codeweaver::query::rank::{Weights, own_weights};
+use codeweaver_base::real_path;
 use codeweaver_eval::EvalError;
 use codeweaver_eval::mine::{self, MineOptions};
 use codeweaver_eval::quality::artefact::Outcome;
@@ -169,7 +170,7 @@ pub fn run(args: &LoopArgs, context: &Context) -> Result<ExitCode, CliError> {
 fn check_whose_weights(quality_loop: &Loop, context: &Context) -> Result<(), CliError> {
     let (searched, root) = (&quality_loop.config().repos, context.codebase()?.root());
 
-    let is_same = match (searched.canonicalize(), root.canonicalize()) {
+    let is_same = match (real_path::canonicalize(searched), real_path::canonicalize(&root)) {
         (Ok(searched), Ok(root)) => searched == root,
         _ => false,
     };

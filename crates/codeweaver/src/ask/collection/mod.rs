@@ -114,7 +114,7 @@ pub struct CollectionReport {
 impl Collections {
     /// The folder in the cache of the user, from `XDG_CACHE_HOME` and `HOME`.
     pub fn from_user() -> Result<Collections, CollectionError> {
-        let cache = absolute_path("XDG_CACHE_HOME").or_else(|| Some(absolute_path("HOME")?.join(".cache")));
+        let cache = absolute_path("XDG_CACHE_HOME").or_else(|| Some(absolute_home()?.join(".cache")));
         let root = cache.ok_or(CollectionError::NoCache)?.join("codeweaver").join("collections");
         Ok(Collections { root })
     }
@@ -430,6 +430,10 @@ fn name_chunks(files: &mut BTreeMap<PathBuf, FileRecord>, mut by_path: BTreeMap<
 /// The absolute path in an environment variable; `None` if it has no such path.
 fn absolute_path(variable: &str) -> Option<PathBuf> {
     std::env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute())
+}
+
+fn absolute_home() -> Option<PathBuf> {
+    codeweaver_base::home().filter(|path| path.is_absolute())
 }
 
 /// Takes the removal of a missing file for done.

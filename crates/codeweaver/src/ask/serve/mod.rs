@@ -347,8 +347,8 @@ fn read_settings(options: &ServeOptions) -> Result<(Settings, Vec<Stamp>), Serve
 
 /// The path for which `~/…` stands, or `typed` itself.
 fn at_home(typed: &str) -> PathBuf {
-    match (typed.strip_prefix("~/"), std::env::var_os("HOME")) {
-        (Some(rest), Some(home)) => PathBuf::from(home).join(rest),
+    match (typed.strip_prefix("~/"), codeweaver_base::home()) {
+        (Some(rest), Some(home)) => home.join(rest),
         _ => PathBuf::from(typed),
     }
 }
