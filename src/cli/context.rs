@@ -191,7 +191,15 @@ fn paint(color: ColorWhen, auto: bool) -> Paint {
 
 fn terminal_supports_colour() -> bool {
     let is_without_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    !is_without_colour && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+    if is_without_colour || std::env::var_os("TERM").is_some_and(|term| term == "dumb") {
+        return false;
+    }
+
+    // A console of Windows understands escape sequences once it is told to, which this does.
+    #[cfg(windows)]
+    return crossterm::ansi_support::supports_ansi();
+    #[cfg(not(windows))]
+    true
 }
 
 impl Caller for Context {

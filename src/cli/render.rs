@@ -124,9 +124,11 @@ impl Paint {
     }
 }
 
+/// The path as it stands in a URI. There, a path of Windows is `/C:/dir`.
 fn percent_encoded(path: &Path) -> String {
-    let mut out = String::new();
+    let mut out = String::from(if cfg!(windows) { "/" } else { "" });
     for &byte in path.as_os_str().as_encoded_bytes() {
+        let byte = if cfg!(windows) && byte == b'\\' { b'/' } else { byte };
         if byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte) {
             out.push(char::from(byte));
         } else {

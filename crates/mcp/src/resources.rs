@@ -57,7 +57,7 @@ pub fn read(codebases: &Codebases, uri: &str) -> Result<ReadResourceResult, Erro
     let path = path.ok_or_else(|| {
         unknown("resources are codeweaver://status/ABSOLUTE/PATH and codeweaver://schema/TOOL")
     })?;
-    let target = CallTarget::find(codebases, Some(&path), None)
+    let target = CallTarget::find(codebases, Some(uris::native(&path)), None)
         .map_err(|_| unknown("it is not in a git repository"))?;
 
     // The path comes from the client, so a resource needs the same permission as a call.

@@ -1,15 +1,18 @@
 //! Reasons to stop other than the end of the input: signals, and the exit of the parent process.
 
 use std::io;
+#[cfg(unix)]
 use std::time::Duration;
 
 /// Interval at which the parent process is checked.
+#[cfg(unix)]
 const POLL: Duration = Duration::from_secs(1);
 
 /// Waits for a reason to stop.
 pub struct Shutdown {
     #[cfg(unix)]
     signals: [tokio::signal::unix::Signal; 3],
+    #[cfg(unix)]
     ancestors: Ancestors,
 }
 
@@ -29,6 +32,7 @@ impl Shutdown {
         Ok(Shutdown {
             #[cfg(unix)]
             signals,
+            #[cfg(unix)]
             ancestors: Ancestors::now(),
         })
     }
@@ -45,6 +49,7 @@ impl Shutdown {
         }
     }
 
+    /// Returns when Ctrl-C is pressed. The input of a client that has ended is at its end.
     #[cfg(not(unix))]
     pub async fn requested(self) {
         let _ = tokio::signal::ctrl_c().await;
@@ -53,6 +58,7 @@ impl Shutdown {
 
 /// The process that started this one. It is polled, because the signal that Linux can send at the death of a
 /// parent is sent at the death of the parent *thread*, which a client may end while it continues to run.
+#[cfg(unix)]
 #[derive(Debug, PartialEq, Eq)]
 struct Ancestors {
     parent: Option<u32>,
@@ -60,13 +66,13 @@ struct Ancestors {
     above_git: Option<u32>,
 }
 
+#[cfg(unix)]
 impl Ancestors {
     fn now() -> Ancestors {
         let parent = parent();
         Ancestors { parent, above_git: parent.and_then(parent_of_git) }
     }
 
-    #[cfg(unix)]
     async fn exited(&self) {
         while *self == Ancestors::now() {
             tokio::time::sleep(POLL).await;
@@ -80,12 +86,8 @@ fn parent() -> Option<u32> {
     rustix::process::getppid().map(|id| id.as_raw_nonzero().get().unsigned_abs())
 }
 
-#[cfg(not(unix))]
-fn parent() -> Option<u32> {
-    None
-}
-
 /// Returns the parent of process `id` if that process is git. Needs `/proc`.
+#[cfg(unix)]
 fn parent_of_git(id: u32) -> Option<u32> {
     let status = std::fs::read_to_string(format!("/proc/{id}/status")).ok()?;
     let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);

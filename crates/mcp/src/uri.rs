@@ -3,12 +3,15 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-/// Percent-encodes every byte of `path` that is not allowed as it is in the path of a URI.
+/// Percent-encodes every byte of `path` that is not allowed as it is in the path of a URI. There, a path of
+/// Windows is `/C:/dir`.
 pub fn encode(path: &Path) -> String {
-    let mut encoded = String::new();
+    let is_native = cfg!(windows) && path.is_absolute();
+    let mut encoded = String::from(if is_native { "/" } else { "" });
 
     for &byte in path.as_os_str().as_encoded_bytes() {
         match byte {
+            b'\\' if is_native => encoded.push('/'),
             b'/' | b'-' | b'_' | b'.' | b'~' => encoded.push(byte as char),
             byte if byte.is_ascii_alphanumeric() => encoded.push(byte as char),
             byte => {
@@ -46,11 +49,13 @@ pub fn to_path(uri: &str) -> Option<PathBuf> {
     let rest = rest.strip_prefix("//").unwrap_or(rest);
     let path = decode(rest.strip_prefix("localhost").unwrap_or(rest))?;
 
-    // On Windows the drive follows the slash.
-    let path = if cfg!(windows) { path.trim_start_matches('/') } else { &*path };
-
-    let path = PathBuf::from(path);
+    let path = PathBuf::from(native(&path));
     path.is_absolute().then_some(path)
+}
+
+/// The decoded path of a URI as the system writes it: on Windows the drive follows the slash.
+pub fn native(path: &str) -> &str {
+    if cfg!(windows) { path.trim_start_matches('/') } else { path }
 }
 
 /// The absolute path that a client means by `text`: itself, that of a `file:` URI, or one below the home
