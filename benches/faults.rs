@@ -7,16 +7,24 @@
 //! stay on disk. The short form runs in `tests/it/robustness/faults.rs`, and `docs/reliability.md` describes
 //! the campaign.
 
-#![cfg(unix)]
 #![allow(dead_code, clippy::unwrap_used, reason = "shared with the tests, which use more of it")]
 
+#[cfg(unix)]
 #[path = "../tests/it/robustness/campaign/mod.rs"]
 mod campaign;
+#[cfg(unix)]
 #[path = "../tests/it/support/mod.rs"]
 mod support;
 
 use std::process::ExitCode;
 
+#[cfg(not(unix))]
+fn main() -> ExitCode {
+    eprintln!("the campaign runs on Unix alone");
+    ExitCode::FAILURE
+}
+
+#[cfg(unix)]
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().collect();
     let number = |name: &str, default: u64| {

@@ -17,7 +17,7 @@ mod fuzz;
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::os::unix::fs::FileExt as _;
+use std::io::{Seek as _, Write as _};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};
@@ -182,7 +182,7 @@ fn scratch() -> Result<tempfile::TempDir> {
 fn worker(target: &str, from: u64, plan: &Plan, dir: &Path) -> Result<ExitCode> {
     let work = dir.join(format!("work-{from}"));
     std::fs::create_dir_all(&work)?;
-    let progress = File::create(dir.join("case"))?;
+    let mut progress = File::create(dir.join("case"))?;
     let target_of = fuzz::open(target, &work).ok_or_else(|| format!("no target {target}"))?;
     let mut driver = Driver::new(target_of, plan.seed ^ from);
     if from == 0 {
@@ -195,7 +195,8 @@ fn worker(target: &str, from: u64, plan: &Plan, dir: &Path) -> Result<ExitCode> 
         let case = driver.case(number);
         let encoded = case.encode();
         let head = [number.to_le_bytes(), (encoded.len() as u64).to_le_bytes()].concat();
-        progress.write_all_at(&[head, encoded].concat(), 0)?;
+        progress.rewind()?;
+        progress.write_all(&[head, encoded].concat())?;
         let started = own_cpu_seconds();
         let result = catch_unwind(AssertUnwindSafe(|| driver.run(&case)));
         let took = own_cpu_seconds() - started;

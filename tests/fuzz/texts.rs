@@ -3,7 +3,6 @@
 mod settings;
 
 use std::ffi::OsString;
-use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -208,8 +207,7 @@ impl Target for Hook {
     fn run(&mut self, case: &Case) -> u64 {
         match case.head.as_str() {
             "args" => {
-                let args: Vec<OsString> =
-                    case.bytes.split(|&byte| byte == 0).map(|arg| OsString::from_vec(arg.to_vec())).collect();
+                let args: Vec<OsString> = case.bytes.split(|&byte| byte == 0).map(argument).collect();
                 let Some(call) = HookCall::parse(&args) else { return 0 };
                 assert!(call.args.len() <= 3, "git passes three arguments at most");
                 behaviour((call.event, call.args.len(), call.moves_head(&self.git_dir)))
@@ -486,4 +484,12 @@ fn repository(dir: &Path) -> PathBuf {
         codeweaver_testkit::Run::new(codeweaver_testkit::command("git", &root, dir).args(args)).success();
     }
     root
+}
+
+/// An argument with these bytes, as far as the system has such arguments.
+fn argument(bytes: &[u8]) -> OsString {
+    #[cfg(unix)]
+    return std::os::unix::ffi::OsStringExt::from_vec(bytes.to_vec());
+    #[cfg(not(unix))]
+    String::from_utf8_lossy(bytes).into_owned().into()
 }

@@ -540,9 +540,12 @@ mod tests {
             ("dir/sub/deep.txt", "deep\n"),
             (".hidden/f", "hidden\n"),
         ]);
-        repo.executable("run.sh");
-        repo.symlink("dir/link", "../a");
-        repo.commit("modes");
+        #[cfg(unix)]
+        {
+            repo.executable("run.sh");
+            repo.symlink("dir/link", "../a");
+            repo.commit("modes");
+        }
         repo
     }
 
@@ -562,6 +565,7 @@ mod tests {
         assert!(paths.is_sorted_by(|a, b| a.path < b.path));
     }
 
+    #[cfg(unix)]
     #[test]
     fn renames_modes_types_and_directories_diff_as_in_git() {
         let repo = mixed();
@@ -590,6 +594,7 @@ mod tests {
         assert!(changes.iter().zip(&files).all(|(c, f)| c.path == f.path && c.new == Some((f.oid, f.mode))));
     }
 
+    #[cfg(unix)]
     #[test]
     fn entries_are_found_by_path() {
         let repo = mixed();
@@ -651,6 +656,7 @@ mod tests {
         }
     }
 
+    #[cfg(unix)]
     #[test]
     fn names_that_cannot_be_checked_out_are_left_out() {
         let repo = TestRepo::with_files(&[("ok", "1\n")]);

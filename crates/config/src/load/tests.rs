@@ -1,6 +1,7 @@
 use std::path::Path;
 
 use super::super::REPOSITORY_FILE_NAME;
+#[cfg(unix)]
 use super::super::files::MAX_FILE_BYTES;
 use super::super::origin::Origin;
 use super::*;

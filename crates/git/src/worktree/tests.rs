@@ -145,6 +145,7 @@ fn every_kind_of_change_is_found() {
     );
 }
 
+#[cfg(unix)]
 #[test]
 fn content_as_committed_is_no_change() {
     let repo = three_files();
@@ -174,6 +175,7 @@ fn the_index_of_another_commit_is_compared_with_the_wanted_tree() {
     assert_eq!(found.changes.iter().map(line).collect::<Vec<_>>(), ["staged a.txt", "staged dir/sub/d.txt"]);
 }
 
+#[cfg(unix)]
 #[test]
 fn ignored_files_and_nested_repositories_are_left_out() {
     let repo = TestRepo::with_files(&[
@@ -380,6 +382,7 @@ fn files_intended_to_be_added_are_dirty() {
     assert_eq!(changes(&repo), ["dirty empty.txt", "dirty new.txt"]);
 }
 
+#[cfg(unix)]
 #[test]
 fn types_of_files_can_change() {
     let repo = three_files();
@@ -406,6 +409,7 @@ fn types_of_files_can_change() {
     assert_eq!(found.changes[0].bytes.as_ref().unwrap().mode, Mode::Symlink);
 }
 
+#[cfg(unix)]
 #[test]
 fn nothing_is_read_through_a_linked_directory() {
     let repo = three_files();

@@ -358,6 +358,7 @@ fn rules_are_read_from_the_tree_and_not_from_the_working_tree() {
     assert_eq!((decided(&overlaid, "a.rs"), decided(&overlaid, "new/b.rs")), ("index", "generated"));
 }
 
+#[cfg(unix)]
 #[test]
 fn hostile_policy_files_and_paths_do_no_harm() {
     let repo = TestRepo::with_files(&[(".codeweaverignore", "[\n!\n/\n\\\n***/**\n"), ("a.rs", "a\n")]);
