@@ -11,8 +11,12 @@ target=$1
 out=$2
 
 rustup target add "$target"
-sources=$PWD
-home=${CARGO_HOME:-$HOME/.cargo}
+# Git for Windows' sh writes paths in its own way (/d/a), which the compiler does not know.
+native() {
+    if command -v cygpath >/dev/null; then cygpath --mixed "$1"; else echo "$1"; fi
+}
+sources=$(native "$PWD")
+home=$(native "${CARGO_HOME:-$HOME/.cargo}")
 export CARGO_ENCODED_RUSTFLAGS=--remap-path-prefix=$sources=.$'\x1f'--remap-path-prefix=$home=cargo
 # The same for the grammars and other sources in C. __DATE__ and __TIME__ are those of the commit.
 export CFLAGS="${CFLAGS:-} -ffile-prefix-map=$sources=. -ffile-prefix-map=$home=cargo"
