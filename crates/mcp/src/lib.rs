@@ -7,7 +7,7 @@
 //!
 //! * [`message`], [`transport`], [`streams`]: conversion between lines and messages; nothing else is written
 //!   to stdout. `id_scanner` finds the id of a message that is too long.
-//! * [`server`]: the protocol: handshake, lists, calls, progress, cancellation.
+//! * [`server`]: the protocol: handshake, lists, calls, progress, cancellation; [`queue`]: the order of calls.
 //! * [`tools`]: one file per tool, and their table; [`schema`]: their schemas; [`arguments`]: conversion of
 //!   arguments; [`answer`]: results and errors of calls.
 //! * [`target`]: the repository that a call names, and the paths in its arguments; [`cursor`]: continuation
@@ -31,6 +31,7 @@ mod id_scanner;
 pub mod log;
 pub mod message;
 pub mod one_call;
+pub mod queue;
 pub mod resources;
 pub mod schema;
 pub mod server;

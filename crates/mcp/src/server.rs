@@ -21,16 +21,17 @@ use rmcp::model::{
 };
 use rmcp::service::{NotificationContext, Peer, RequestContext, ServiceExt};
 use rmcp::{RoleServer, ServerHandler};
-use tokio::sync::{Notify, Semaphore, mpsc};
+use tokio::sync::{Notify, mpsc};
 
 use codeweaver::query::Engine;
 use codeweaver::service::{Codebases, RequestId, Waits};
 
 use super::answer::{self, Format};
 use super::log::{Records, Threshold};
+use super::queue::{Client, Full, Queue};
 use super::resources;
 use super::tools::{self, Call, ProgressStep, ToolSpec};
-use super::transport::LineTransport;
+use super::transport::{LineTransport, MAX_REQUESTS};
 use super::user::{Folders, User};
 
 /// Instructions sent at the handshake: when to use the tools, and when not to.
@@ -42,12 +43,19 @@ pub struct Server {
     debug: bool,
     folders: Folders,
     stopping: Stopping,
-    /// Permits of concurrent calls that compute, twice the number of cores: more would only slow each other
-    /// down.
-    query_slots: Arc<Semaphore>,
+    queues: Queues,
     threshold: OnceLock<Threshold>,
     /// Number of running calls that requested logs. A session without a handshake gets logs only from these.
     log_requests: Arc<AtomicUsize>,
+}
+
+/// The places of calls.
+#[derive(Clone)]
+pub struct Queues {
+    /// For calls that compute, twice the number of cores: more would only slow each other down.
+    pub work: Arc<Queue>,
+    /// For calls that mostly wait, each of which takes a thread of the pool.
+    pub waits: Arc<Queue>,
 }
 
 /// Signals the end of the session to running calls.
@@ -136,18 +144,20 @@ impl Server {
     pub fn new(dir: PathBuf, debug: bool, engine: Option<Arc<dyn Engine>>) -> Server {
         let n_cores = std::thread::available_parallelism().map_or(2, usize::from);
 
-        let slots = Arc::new(Semaphore::new(2 * n_cores));
-        Server { debug, ..Server::over(Arc::new(Codebases::new(dir).of_engine(engine)), slots) }
+        // The transport bounds the number of calls, so that none is refused here.
+        let queues =
+            Queues { work: Queue::new(2 * n_cores, usize::MAX), waits: Queue::new(MAX_REQUESTS, usize::MAX) };
+        Server { debug, ..Server::over(Arc::new(Codebases::new(dir).of_engine(engine)), queues) }
     }
 
-    /// A server for one of several sessions, which share `codebases` and the limit of calls that compute.
-    pub fn over(codebases: Arc<Codebases>, query_slots: Arc<Semaphore>) -> Server {
+    /// A server for one of several sessions, which share `codebases` and the places of calls.
+    pub fn over(codebases: Arc<Codebases>, queues: Queues) -> Server {
         Server {
             codebases,
             debug: false,
             folders: Folders::default(),
             stopping: Stopping::default(),
-            query_slots,
+            queues,
             threshold: OnceLock::new(),
             log_requests: Arc::default(),
         }
@@ -172,16 +182,14 @@ impl Server {
             LogRequest::new(&self.log_requests)
         });
 
-        // A tool that waits computes nothing, so it takes no slot.
-        let permit = match spec.waits {
-            true => None,
-            false => tokio::select! {
-                permit = self.query_slots.clone().acquire_owned() => Some(permit.map_err(|_| session_ended())?),
-                () = context.ct.cancelled() => {
-                    id.run(|| tracing::info!(component = "mcp", operation = "stop", "a cancelled call was not started"));
-                    return Ok(answer::stopped());
-                }
-            },
+        let queue = if spec.waits { &self.queues.waits } else { &self.queues.work };
+        let client = client_of(&context);
+        let place = tokio::select! {
+            place = queue.place(&client) => place.map_err(busy)?,
+            () = context.ct.cancelled() => {
+                id.run(|| tracing::info!(component = "mcp", operation = "stop", "a cancelled call was not started"));
+                return Ok(answer::stopped());
+            }
         };
 
         let (steps, mut progress) = mpsc::unbounded_channel();
@@ -203,11 +211,11 @@ impl Server {
         let (is_cancelled, root) = (call.is_cancelled.clone(), call.root.clone());
         let started = std::time::Instant::now();
 
-        // The permit is held by the thread and not by this future: a cancelled call computes until it
+        // The place is held by the thread and not by this future: a cancelled call computes until it
         // notices.
         let work_id = id.clone();
         let mut work = tokio::task::spawn_blocking(move || {
-            let _permit = permit;
+            let _place = place;
             work_id.run(|| spec.run(arguments, &call))
         });
 
@@ -256,8 +264,14 @@ impl Server {
     }
 }
 
-fn session_ended() -> ErrorData {
-    ErrorData::internal_error("the server is ending", None)
+/// The client of a call, which the server of HTTP has noted; that of stdin is the only one.
+fn client_of(context: &RequestContext<RoleServer>) -> Client {
+    let request = context.extensions.get::<http::request::Parts>();
+    request.and_then(|request| request.extensions.get::<Client>()).cloned().unwrap_or_default()
+}
+
+fn busy(full: Full) -> ErrorData {
+    ErrorData::internal_error(format!("the server is busy: {full}; call again in a moment"), None)
 }
 
 /// The error of a call that panicked. The pool catches the panic; no other call is affected.

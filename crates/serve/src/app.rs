@@ -1,11 +1,9 @@
 //! App: the state that all requests of a server share.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
-
-use tokio::sync::Semaphore;
 
 use codeweaver::query::conditions::codebase_name;
 use codeweaver::query::{QueryError, Searcher};
@@ -13,6 +11,8 @@ use codeweaver::service::{Codebases, ServiceError};
 use codeweaver_base::{real_path, sync};
 use codeweaver_index::status::{self, StatusReport};
 use codeweaver_index::{Codebase, IndexError};
+use codeweaver_mcp::queue::Queue;
+use codeweaver_mcp::server::Queues;
 use codeweaver_store::StoreReader;
 
 use super::access::{Access, Names};
@@ -27,6 +27,10 @@ const WAITING_PER_SLOT: usize = 32;
 /// Maximum number of answers that are sent as they are found. Each takes a thread of the pool while its
 /// client is slow; the others are for requests.
 const MAX_STREAMS: usize = 32;
+
+/// Maximum number of calls that wait for an index, and of further ones that wait for their turn.
+const MAX_WAITS: usize = 16;
+const WAITING_FOR_WAITS: usize = 64;
 
 /// Maximum number of limited searchers that are kept.
 const MAX_LIMITED: usize = 32;
@@ -64,17 +68,17 @@ pub struct App {
     pub is_catalogue: bool,
     pub metrics: Metrics,
     pub started: Instant,
-    /// One permit for each request in progress: two per core. More requests would only slow each other down.
-    pub slots: Arc<Semaphore>,
-    /// One permit for each answer that is sent as it is found.
-    pub streams: Arc<Semaphore>,
+    /// The places of requests in progress, two per core: more would only slow each other down.
+    pub slots: Arc<Queue>,
+    /// The places of answers that are sent as they are found.
+    pub streams: Arc<Queue>,
+    /// The places of calls that wait for an index.
+    waits: Arc<Queue>,
     /// Searchers of clients that may see some repositories only.
     limited: Mutex<Vec<Limited>>,
     status: Mutex<Option<(Instant, Arc<StatusReport>)>>,
     /// Why the index cannot be brought up to date; by the work that has failed.
     problems: Mutex<BTreeMap<Task, String>>,
-    n_waiting: AtomicUsize,
-    max_waiting: usize,
     is_ending: AtomicBool,
 }
 
@@ -86,15 +90,17 @@ struct Limited {
 }
 
 impl App {
-    /// Opens the repository.
+    /// Opens the repository, for a server with at most `n_connections`.
     ///
     /// # Errors
     /// There is no repository, or its settings are invalid.
-    pub fn open(options: &Options) -> Result<App, ServeError> {
+    pub fn open(options: &Options, n_connections: usize) -> Result<App, ServeError> {
         let codebase = Codebase::open(&options.repository, &[])?;
         let root = codebase.root();
         let root = real_path::canonicalize(&root).unwrap_or(root);
-        let n_slots = 2 * std::thread::available_parallelism().map_or(2, usize::from);
+        let n_slots = n_slots();
+        // Requests that wait keep their connections, and must not keep all of them.
+        let max_waiting = (n_connections / 4).max(1);
 
         Ok(App {
             name: codebase_name(&codebase),
@@ -104,13 +110,12 @@ impl App {
             is_catalogue: codebase.repo.is_catalogue(),
             metrics: Metrics::new()?,
             started: Instant::now(),
-            slots: Arc::new(Semaphore::new(n_slots)),
-            streams: Arc::new(Semaphore::new(MAX_STREAMS)),
+            slots: Queue::new(n_slots, max_waiting.min(n_slots * WAITING_PER_SLOT)),
+            streams: Queue::new(MAX_STREAMS, max_waiting),
+            waits: Queue::new(MAX_WAITS, max_waiting.min(WAITING_FOR_WAITS)),
             limited: Mutex::default(),
             status: Mutex::default(),
             problems: Mutex::default(),
-            n_waiting: AtomicUsize::new(0),
-            max_waiting: n_slots * WAITING_PER_SLOT,
             is_ending: AtomicBool::new(false),
         })
     }
@@ -212,12 +217,9 @@ impl App {
         Some(format!("{}; newer commits may be missing", task.failure()))
     }
 
-    /// Registers a request that waits for a slot; `None` if too many are waiting.
-    pub fn wait(&self) -> Option<Waiting<'_>> {
-        let before = self.n_waiting.fetch_add(1, Ordering::Relaxed);
-        let waiting = Waiting(self);
-        // If too many are waiting, this one is dropped, and so no longer counted.
-        (before < self.max_waiting).then_some(waiting)
+    /// The places of the calls of agents.
+    pub fn queues(&self) -> Queues {
+        Queues { work: self.slots.clone(), waits: self.waits.clone() }
     }
 
     /// Stops the work in the background.
@@ -230,11 +232,12 @@ impl App {
     }
 }
 
-/// A request that waits for a slot; dropping it ends the wait.
-pub struct Waiting<'a>(&'a App);
+/// Maximum number of requests in progress.
+fn n_slots() -> usize {
+    2 * std::thread::available_parallelism().map_or(2, usize::from)
+}
 
-impl Drop for Waiting<'_> {
-    fn drop(&mut self) {
-        self.0.n_waiting.fetch_sub(1, Ordering::Relaxed);
-    }
+/// Maximum number of threads that work or wait, with some for short work that takes no place.
+pub fn max_threads() -> usize {
+    n_slots() + MAX_STREAMS + MAX_WAITS + 16
 }

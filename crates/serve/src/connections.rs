@@ -7,11 +7,12 @@
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use codeweaver_base::sync;
+use codeweaver_mcp::queue::Client;
 use tokio::sync::Notify;
 
 /// The open connections of a server.
@@ -24,7 +25,7 @@ pub struct Connections {
 #[derive(Default)]
 struct Open {
     connections: HashMap<u64, Arc<Connection>>,
-    per_peer: HashMap<Peer, usize>,
+    per_peer: HashMap<Peer, Arc<AtomicUsize>>,
     next: u64,
 }
 
@@ -36,6 +37,8 @@ struct Peer(IpAddr);
 pub struct Connection {
     number: u64,
     peer: Peer,
+    /// Number of connections of the peer.
+    n_of_peer: Arc<AtomicUsize>,
     started: Instant,
     /// When its client had to act: milliseconds since the start of the server.
     waits_since: AtomicU64,
@@ -69,9 +72,13 @@ impl Connections {
 
         let number = open.next;
         open.next += 1;
+        let peer = Peer::new(address);
+        let n_of_peer = open.per_peer.entry(peer).or_default().clone();
+        n_of_peer.fetch_add(1, Relaxed);
         let connection = Arc::new(Connection {
             number,
-            peer: Peer::new(address),
+            peer,
+            n_of_peer,
             started: self.started,
             waits_since: AtomicU64::default(),
             is_working: AtomicBool::default(),
@@ -81,7 +88,6 @@ impl Connections {
 
         connection.wait();
         open.connections.insert(number, connection.clone());
-        *open.per_peer.entry(connection.peer).or_default() += 1;
         Some(Counted { connections: self.clone(), connection })
     }
 }
@@ -91,7 +97,7 @@ impl Open {
     fn victim(&self) -> Option<u64> {
         let waiting = self.connections.values().filter(|connection| !connection.is_working.load(Relaxed));
         let worst = waiting.min_by_key(|connection| {
-            let n_of_peer = self.per_peer.get(&connection.peer).copied().unwrap_or_default();
+            let n_of_peer = connection.n_of_peer.load(Relaxed);
             (std::cmp::Reverse(n_of_peer), connection.waits_since.load(Relaxed), connection.number)
         });
         worst.map(|connection| connection.number)
@@ -102,16 +108,18 @@ impl Open {
         let Some(connection) = self.connections.remove(&number) else { return };
         connection.ended.notify_one();
 
-        if let Some(n) = self.per_peer.get_mut(&connection.peer) {
-            *n -= 1;
-            if *n == 0 {
-                self.per_peer.remove(&connection.peer);
-            }
+        if connection.n_of_peer.fetch_sub(1, Relaxed) == 1 {
+            self.per_peer.remove(&connection.peer);
         }
     }
 }
 
 impl Connection {
+    /// The client at the other end, for the order of its requests.
+    pub fn client(&self) -> Client {
+        Client::new(self.n_of_peer.clone())
+    }
+
     /// The client has to act: to send a request, or to read an answer.
     pub fn wait(&self) {
         self.is_working.store(false, Relaxed);

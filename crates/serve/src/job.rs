@@ -15,9 +15,9 @@ use codeweaver::query::{Cancel, FileText, Outline, QueryError, Searcher};
 use codeweaver::service::{self, Caller, Patience, Progress, RequestId, Requests, Waits};
 use codeweaver_base::sync;
 use codeweaver_index::{Codebase, background};
+use codeweaver_mcp::queue::{Client, Place};
 use codeweaver_text::safe_json;
 use tokio::runtime::Handle;
-use tokio::sync::OwnedSemaphorePermit;
 
 use super::TIME_LIMIT;
 use super::access::Access;
@@ -31,6 +31,7 @@ pub struct Job {
     pub params: Params,
     /// The repositories that the client may see.
     pub access: Access,
+    pub client: Client,
     id: RequestId,
 }
 
@@ -42,7 +43,8 @@ impl FromRequestParts<Arc<App>> for Job {
         let id = parts.extensions.get::<RequestId>().cloned().unwrap_or_else(RequestId::random);
         let access =
             parts.extensions.get::<Access>().cloned().unwrap_or_else(|| Access::Repositories(Arc::new([])));
-        Ok(Job { app: app.clone(), params, access, id })
+        let client = parts.extensions.get::<Client>().cloned().unwrap_or_default();
+        Ok(Job { app: app.clone(), params, access, client, id })
     }
 }
 
@@ -56,8 +58,8 @@ pub struct Work {
     pub cancel: Cancel,
     /// The reasons for which the request has waited for its index, for the warnings of its answer.
     pub waits: Waits,
-    /// The permit to work; `None` during a pause.
-    slot: Mutex<Option<OwnedSemaphorePermit>>,
+    /// The place among those that work; `None` during a pause.
+    slot: Mutex<Option<Place>>,
 }
 
 impl Work {
@@ -70,12 +72,14 @@ impl Work {
         &self.searcher.codebase
     }
 
-    /// Calls `wait`, which waits for the client, while another request works in place of this one.
+    /// Calls `wait`, which waits for the client, while another request works in place of this one. It then goes
+    /// on, without a place if too many wait for one.
     pub fn pause<T>(&self, wait: impl FnOnce() -> T) -> T {
-        drop(sync::lock(&self.slot).take());
+        let due = sync::lock(&self.slot).take().map(|slot| slot.due());
         let waited = wait();
-        let slot = Handle::current().block_on(self.app.slots.clone().acquire_owned());
-        *sync::lock(&self.slot) = slot.ok();
+        if let Some(due) = due {
+            *sync::lock(&self.slot) = Handle::current().block_on(self.app.slots.place_again(due)).ok();
+        }
         waited
     }
 
@@ -143,14 +147,11 @@ impl Job {
         self,
         work: impl FnOnce(&Work) -> Result<T, Failure> + Send + 'static,
     ) -> Result<T, Failure> {
-        let Job { app, params, access, id } = self;
+        let Job { app, params, access, client, id } = self;
 
-        let slot = {
-            let Some(_waiting) = app.wait() else {
-                app.metrics.shed();
-                return Err(Failure::busy());
-            };
-            app.slots.clone().acquire_owned().await.map_err(Failure::internal)?
+        let Ok(slot) = app.slots.place(&client).await else {
+            app.metrics.shed();
+            return Err(Failure::busy());
         };
 
         let is_cancelled = Arc::new(AtomicBool::new(false));

@@ -63,9 +63,6 @@ pub use tokens::{TokenError, Tokens};
 
 /// Default port.
 pub const PORT: u16 = 9328;
-/// Maximum number of threads that work on requests. It is large because calls of agents may wait for an
-/// index.
-const MAX_THREADS: usize = 96;
 /// Time after which the work of a request is cancelled. The wait for a slot does not count.
 const TIME_LIMIT: Duration = Duration::from_secs(30);
 /// Time that answers in progress get when the server stops.
@@ -139,10 +136,10 @@ pub fn run(options: &Options, tell: &(dyn Fn(Event<'_>) + Sync)) -> Result<(), S
     }
 
     let limits = listener::Limits::new(descriptors::raise());
-    let app = Arc::new(App::open(options)?);
+    let app = Arc::new(App::open(options, limits.n_connections)?);
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
-        .max_blocking_threads(MAX_THREADS)
+        .max_blocking_threads(app::max_threads())
         .build()
         .map_err(ServeError::Start)?;
 

@@ -131,7 +131,9 @@ pub async fn serve(
 
         match connections.add(peer.ip()) {
             Some(counted) => {
-                open(stream, counted, router.clone().layer(Extension(Peer(peer.ip()))), limits, &graceful)
+                let client = counted.connection().client();
+                let router = router.clone().layer(Extension(Peer(peer.ip()))).layer(Extension(client));
+                open(stream, counted, router, limits, &graceful)
             }
             None => refuse(stream),
         }

@@ -33,10 +33,10 @@ pub fn routes(app: &Arc<App>) -> Router<Arc<App>> {
     // The guard has already checked host and origin of every request.
     let config = StreamableHttpServerConfig::default().with_allowed_hosts(app.names.all().to_vec());
 
-    let (codebases, slots) = (app.codebases.clone(), app.slots.clone());
+    let (codebases, queues) = (app.codebases.clone(), app.queues());
     let manager: Arc<LocalSessionManager> = Arc::default();
     let service = StreamableHttpService::new(
-        move || Ok(Server::over(codebases.clone(), slots.clone())),
+        move || Ok(Server::over(codebases.clone(), queues.clone())),
         manager.clone(),
         config,
     );

@@ -30,13 +30,24 @@ fn connection(server: &Server, bytes: &str) -> TcpStream {
 }
 
 /// The status of the answer to a request; `None` if the connection ends without one.
-fn status(server: &Server, path: &str) -> Option<u16> {
+pub(super) fn status(server: &Server, path: &str) -> Option<u16> {
     let request = format!("GET /{path} HTTP/1.1\r\nhost: HOST\r\nconnection: close\r\n\r\n");
     let mut answer = Vec::new();
     // What arrived before a reset counts.
     let _ = connection(server, &request).read_to_end(&mut answer);
     let head = String::from_utf8_lossy(&answer);
     head.split(' ').nth(1)?.parse().ok()
+}
+
+/// Large files with the word `needle` in every line.
+pub(super) fn repo_of_needles() -> TestRepo {
+    let repo = TestRepo::init();
+    let text = "pub fn needle() { let a_long_name = \"and a string\"; }\n".repeat(2000);
+    for n in 0..40 {
+        repo.write(&format!("src/f{n}.rs"), format!("// {n}\n{text}"));
+    }
+    repo.commit("Add files").codeweaver(["init", "--no-hooks"]).success();
+    repo
 }
 
 #[test]
@@ -70,14 +81,7 @@ fn silent_clients_do_not_keep_others_out() {
 
 #[test]
 fn answers_that_nobody_reads_do_not_keep_others_out() {
-    let repo = TestRepo::init();
-    for n in 0..40 {
-        repo.write(
-            &format!("src/f{n}.rs"),
-            "pub fn needle() { let a_long_name = \"and a string\"; }\n".repeat(2000),
-        );
-    }
-    repo.commit("Add files").codeweaver(["init", "--no-hooks"]).success();
+    let repo = repo_of_needles();
     let server = Server::start(&repo, &[]);
 
     let request = "GET /api/search?q=/needle/&stream=1 HTTP/1.1\r\nhost: HOST\r\n\r\n";
@@ -93,35 +97,41 @@ fn answers_that_nobody_reads_do_not_keep_others_out() {
     assert!(!is_whole || String::from_utf8_lossy(&text).contains("\"total_files\":40"));
 }
 
-#[test]
-fn sessions_of_agents_are_bounded() {
-    let repo = TestRepo::with_files(FILES);
-    repo.codeweaver(["init", "--no-hooks"]).success();
-    let server = Server::start(&repo, &[]);
+/// Headers of an agent.
+pub(super) const AGENT: [(&str, &str); 2] =
+    [("accept", "application/json, text/event-stream"), ("content-type", "application/json")];
 
-    let headers = [("accept", "application/json, text/event-stream"), ("content-type", "application/json")];
+/// Begins a session of an agent; returns its name.
+pub(super) fn begin_session(server: &Server) -> String {
     let initialize = json!({
         "jsonrpc": "2.0", "id": 1, "method": "initialize",
         "params": {
             "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "test", "version": "1" },
         },
     });
-    let begin = || {
-        let answer = server.request("POST", "mcp", &headers, &initialize.to_string());
-        answer.header("mcp-session-id").unwrap_or_else(|| panic!("{answer:#?}")).to_owned()
-    };
-    let say = |session: &str| {
-        let headers = [&headers[..], &[("mcp-session-id", session)]].concat();
-        let message = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
-        server.request("POST", "mcp", &headers, &message.to_string()).status
-    };
+    let answer = server.request("POST", "mcp", &AGENT, &initialize.to_string());
+    answer.header("mcp-session-id").unwrap_or_else(|| panic!("{answer:#?}")).to_owned()
+}
 
-    let used = begin();
-    assert_eq!(say(&used), 202);
-    let silent = begin();
+/// Says in a session that it has begun; returns the status of the answer.
+pub(super) fn say(server: &Server, session: &str) -> u16 {
+    let headers = [&AGENT[..], &[("mcp-session-id", session)]].concat();
+    let message = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+    server.request("POST", "mcp", &headers, &message.to_string()).status
+}
+
+#[test]
+fn sessions_of_agents_are_bounded() {
+    let repo = TestRepo::with_files(FILES);
+    repo.codeweaver(["init", "--no-hooks"]).success();
+    let server = Server::start(&repo, &[]);
+
+    let used = begin_session(&server);
+    assert_eq!(say(&server, &used), 202);
+    let silent = begin_session(&server);
     for _ in 0..256 {
-        begin();
+        begin_session(&server);
     }
-    assert_eq!(say(&silent), 404, "the oldest of the silent ones has ended");
-    assert_eq!(say(&used), 202);
+    assert_eq!(say(&server, &silent), 404, "the oldest of the silent ones has ended");
+    assert_eq!(say(&server, &used), 202);
 }

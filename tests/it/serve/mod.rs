@@ -5,3 +5,5 @@ mod catalogue;
 mod limited;
 mod load;
 mod page;
+#[cfg(target_os = "linux")] // elsewhere there is one loopback address
+mod turns;
