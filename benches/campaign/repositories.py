@@ -157,8 +157,8 @@ def wide_directory(world, scale):
 
 
 def many_moves(world, scale):
-    """16,000 files, of which half are moved and half are deleted, and an HTML file of half a megabyte."""
-    n_files = int(16_000 * scale)
+    """32,000 files, of which half are moved and half are deleted, and an HTML file of half a megabyte."""
+    n_files = int(32_000 * scale)
     (world.repo / "many").mkdir()
     for n in range(n_files):
         (world.repo / f"many/f{n:05}.py").write_text(f"def header_{n}():\n    return {n}\n")
