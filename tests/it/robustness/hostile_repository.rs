@@ -310,6 +310,18 @@ fn settings_of_a_repository_load_no_code() {
     world.use_few("settings that are a pipe");
 }
 
+/// Nobody writes to the pipes. Git would wait for ever.
+#[test]
+fn pipes_in_place_of_pattern_files_are_not_waited_for() {
+    for name in [".gitignore", "src/.gitignore", ".gitattributes", "src/.gitattributes"] {
+        let world = World::new();
+        assert!(Command::new("mkfifo").arg(world.repo.path(name)).status().unwrap().success());
+        world.repo.write("src/parse.rs", "pub fn parse_header() { changed() }\n");
+        world.repo.write("src/untracked.rs", "pub fn parse_header_again() {}\n");
+        world.use_few(&format!("a pipe {name}"));
+    }
+}
+
 #[test]
 fn links_do_not_lead_out() {
     for target in ["../../outside/secret.rs", "/dev/zero", "link.rs", "../../../../../../../../etc/passwd"] {

@@ -3,8 +3,10 @@
 
 use std::path::{Path, PathBuf};
 
+use rustc_hash::FxHashMap;
+
 use super::stat::{FileStat, Time};
-use crate::Repo;
+use crate::{BStr, BString, ByteSlice as _, Repo};
 
 /// Attribute file of the whole machine.
 pub(super) const SYSTEM_ATTRIBUTES: &str = "/etc/gitattributes";
@@ -15,6 +17,38 @@ pub(super) const PATTERN_FILES: [&str; 2] = [".gitignore", ".gitattributes"];
 /// Returns whether `name` is the name of an ignore or attribute file.
 pub(super) fn is_pattern_file(name: &[u8]) -> bool {
     PATTERN_FILES.iter().any(|pattern_file| name.eq_ignore_ascii_case(pattern_file.as_bytes()))
+}
+
+/// Pipes, sockets and devices in place of pattern files, which cannot be read without waiting for ever.
+pub(super) struct Pipes {
+    root: PathBuf,
+    /// Name of the pattern file.
+    name: &'static str,
+    /// Whether there is one in a directory or above it; by the directory with its slash.
+    seen: FxHashMap<BString, bool>,
+}
+
+impl Pipes {
+    /// Those in place of the pattern files `name` in the working tree at `root`.
+    pub fn new(root: &Path, name: &'static str) -> Pipes {
+        Pipes { root: root.to_owned(), name, seen: FxHashMap::default() }
+    }
+
+    /// Returns whether there is one in a directory above `path`. Then no pattern applies to `path`.
+    pub fn are_above(&mut self, path: &BStr) -> bool {
+        let n = path.iter().rposition(|&byte| byte == b'/').map_or(0, |slash| slash + 1);
+        let directory = path[..n].as_bstr();
+        if let Some(&is_there) = self.seen.get(directory) {
+            return is_there;
+        }
+
+        let file = self.root.join(directory.to_path_lossy()).join(self.name);
+        let is_pipe = |meta: std::fs::Metadata| !(meta.is_file() || meta.is_symlink() || meta.is_dir());
+        let is_there = n > 0 && self.are_above(path[..n - 1].as_bstr())
+            || std::fs::symlink_metadata(file).is_ok_and(is_pipe);
+        self.seen.insert(directory.to_owned(), is_there);
+        is_there
+    }
 }
 
 /// An input file outside of the working tree, with its stat data from before it was read.

@@ -12,6 +12,7 @@ use gix::worktree::stack::state::attributes::Source;
 
 use super::changes::WorktreeBlob;
 use super::index::LazyIndex;
+use super::inputs::{PATTERN_FILES, Pipes};
 use super::stat::{FileStat, Kind, is_absent};
 use super::untracked::Excludes;
 use crate::{BStr, BString, ByteSlice as _, ByteVec as _, GitError, Mode, Oid, Repo, hash_blob};
@@ -39,6 +40,7 @@ struct Converter {
     repo: gix::Repository,
     index: Arc<gix::index::State>,
     attributes: gix::worktree::Stack,
+    pipes: Pipes,
     filter: gix::attrs::search::Outcome,
     /// Names of the filter drivers in git's configuration.
     drivers: BTreeSet<BString>,
@@ -234,6 +236,7 @@ impl Converter {
             .detach();
         let filter = attributes.selected_attribute_matches(["filter"]);
 
+        let pipes = Pipes::new(local.workdir().unwrap_or(local.git_dir()), PATTERN_FILES[1]);
         let drivers = configured_drivers(&local);
         let mut options = gix::filter::Pipeline::options(&local).map_err(|error| repo.unreadable(&error))?;
         options.drivers.clear();
@@ -242,7 +245,7 @@ impl Converter {
         options.encodings_with_roundtrip_check.clear();
         let pipeline = Pipeline::new(Default::default(), local.object_hash(), options);
 
-        Ok(Converter { repo: local, index, attributes, filter, drivers, pipeline })
+        Ok(Converter { repo: local, index, attributes, pipes, filter, drivers, pipeline })
     }
 
     /// Returns whether git takes the file at `path` as committed where it does not exist, or the directory
@@ -260,6 +263,9 @@ impl Converter {
 
     /// Returns whether `path` has a filter driver that is configured.
     fn is_filtered(&mut self, path: &BStr) -> bool {
+        if self.pipes.are_above(path) {
+            return false;
+        }
         self.filter.reset();
         let Ok(platform) = self.attributes.at_entry(path, None, &self.repo.objects) else { return false };
         platform.matching_attributes(&mut self.filter);
@@ -276,12 +282,13 @@ impl Converter {
         }
 
         let committed = entry.map(|entry| entry.id);
+        let has_attributes = !self.pipes.are_above(path);
         let (objects, attributes) = (&self.repo.objects, &mut self.attributes);
         let converted = self.pipeline.convert_to_git(
             raw.as_slice(),
             &path.to_path_lossy(),
             &mut |_, outcome| {
-                if let Ok(platform) = attributes.at_entry(path, None, objects) {
+                if has_attributes && let Ok(platform) = attributes.at_entry(path, None, objects) {
                     platform.matching_attributes(outcome);
                 }
             },

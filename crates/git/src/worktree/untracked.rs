@@ -8,7 +8,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::context::StatusContext;
 use super::fsmonitor::FsMonitor;
 use super::index::directories;
-use super::inputs::{PATTERN_FILES, is_pattern_file};
+use super::inputs::{PATTERN_FILES, Pipes, is_pattern_file};
 use super::stat::{FileStat, is_absent};
 use super::untracked_cache::{TrackedNames, UntrackedCache};
 use crate::{BStr, BString, ByteVec as _, GitError, Repo, STORE_DIR};
@@ -78,6 +78,7 @@ pub(super) fn folds_case(repo: &Repo) -> bool {
 pub(super) struct Excludes<'a> {
     local: &'a gix::Repository,
     stack: gix::worktree::Stack,
+    pipes: Pipes,
 }
 
 impl<'a> Excludes<'a> {
@@ -91,11 +92,15 @@ impl<'a> Excludes<'a> {
             .excludes(index, None, Source::WorktreeThenIdMappingIfNotSkipped)
             .map_err(|error| repo.unreadable(&error))?
             .detach();
-        Ok(Excludes { local, stack })
+        let pipes = Pipes::new(local.workdir().unwrap_or(local.git_dir()), PATTERN_FILES[0]);
+        Ok(Excludes { local, stack, pipes })
     }
 
     /// Returns whether the rules exclude `path`, which has `mode`.
     pub fn is_excluded(&mut self, path: &BStr, mode: EntryMode) -> bool {
+        if self.pipes.are_above(path) {
+            return false;
+        }
         let platform = self.stack.at_entry(path, Some(mode), &self.local.objects);
         platform.is_ok_and(|platform| platform.is_excluded())
     }
