@@ -6,6 +6,8 @@
     engine.py stop RUN              ends it
     engine.py kill RUN NODE         ends one node (1, 2, 3) with SIGKILL
     engine.py restart DIR RUN NODE  starts that node again
+    engine.py pause RUN NODE        stops one node without ending it, as a machine that hangs
+    engine.py resume RUN NODE       lets it go on
 
 Needs a JDK of at least 11 and Maven. Version 2.19.1: its plug-in is complete in the registry, while that of 3.5.0 needs the
 module transport-grpc, which is not there. Maven has the jars of the modules but not the distribution, so the
@@ -291,6 +293,13 @@ def end(node, with_signal):
     node["pid"] = 0
 
 
+def send(run, number, with_signal):
+    """Sends a signal to one node."""
+    for node in load(run)["nodes"]:
+        if node["number"] == number and node["pid"]:
+            os.kill(node["pid"], with_signal)
+
+
 def restart(directory, run, number):
     cluster = load(run)
     for node in cluster["nodes"]:
@@ -320,6 +329,10 @@ def main(arguments):
             stop(Path(run).resolve())
         case ["kill", run, number]:
             kill(Path(run).resolve(), int(number))
+        case ["pause", run, number]:
+            send(Path(run).resolve(), int(number), signal.SIGSTOP)
+        case ["resume", run, number]:
+            send(Path(run).resolve(), int(number), signal.SIGCONT)
         case ["restart", directory, run, number]:
             restart(Path(directory).resolve(), Path(run).resolve(), int(number))
         case _:

@@ -17,11 +17,11 @@ const MAX_NAME_BYTES: usize = 100;
 /// An index of an engine.
 #[derive(Clone)]
 pub struct Address {
-    /// The URL of the engine, without a slash at its end.
-    pub url: String,
+    /// The URLs of the engine, without slashes at their ends: those of its nodes, or of balancers before it.
+    pub urls: Vec<String>,
     /// What the names of its indices begin with.
     pub prefix: String,
-    /// Whether the engine is on this machine.
+    /// Whether all URLs are on this machine.
     pub is_local: bool,
     /// The value of the header `Authorization`.
     pub(super) authorisation: Option<String>,
@@ -36,24 +36,39 @@ impl std::fmt::Debug for Address {
 
 impl std::fmt::Display for Address {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}/{}", self.url, self.prefix)
+        write!(f, "{}/{}", self.urls.join(","), self.prefix)
     }
 }
 
 impl Address {
-    /// Parses `https://HOST:PORT` or `https://HOST:PORT/NAME`; `key` is that of [`KEY_VARIABLE`].
+    /// Parses `https://HOST:PORT/NAME`, or `https://HOST:PORT` for the default name. Several nodes of an engine
+    /// are written as `https://HOST:PORT,https://HOST:PORT/NAME`. `key` is that of [`KEY_VARIABLE`].
     ///
     /// # Errors
     /// [`OrgError::Setting`] for anything else. Only an engine on this machine is reached without TLS.
     pub fn parse(url: &str, key: Option<&str>) -> Result<Address, OrgError> {
         let wrong = |why: &str| OrgError::Setting { what: "the URL of the engine", why: why.to_owned() };
-        let (base, is_local) = check_base(url).map_err(wrong)?;
+        let mut urls = Vec::new();
+        let mut is_local = true;
+        let mut name = DEFAULT_NAME;
 
-        let after_scheme = base.find("://").map_or(0, |at| at + 3);
-        let (url, name) = match base[after_scheme..].find('/') {
-            Some(slash) => (&base[..after_scheme + slash], &base[after_scheme + slash + 1..]),
-            None => (base, DEFAULT_NAME),
-        };
+        let mut rest = url.split(',').peekable();
+        while let Some(url) = rest.next() {
+            let (base, is_own) = check_base(url).map_err(wrong)?;
+            is_local &= is_own;
+
+            let after_scheme = base.find("://").map_or(0, |at| at + 3);
+            match base[after_scheme..].find('/') {
+                Some(_) if rest.peek().is_some() => {
+                    return Err(wrong("may have a name in its last part only"));
+                }
+                Some(slash) => {
+                    name = &base[after_scheme + slash + 1..];
+                    urls.push(base[..after_scheme + slash].to_owned());
+                }
+                None => urls.push(base.to_owned()),
+            }
+        }
 
         let is_name = name.len() <= MAX_NAME_BYTES
             && name.starts_with(|c: char| c.is_ascii_lowercase())
@@ -63,7 +78,7 @@ impl Address {
         }
 
         Ok(Address {
-            url: url.to_owned(),
+            urls,
             prefix: name.to_owned(),
             is_local,
             authorisation: key.map(str::trim).filter(|key| !key.is_empty()).map(authorisation),
@@ -93,13 +108,20 @@ mod tests {
 
     #[test]
     fn a_url_may_name_the_index() {
-        let parts = |url: &str| Address::parse(url, None).map(|it| (it.url, it.prefix, it.is_local));
+        let parts =
+            |url: &str| Address::parse(url, None).map(|it| (it.urls.join(" "), it.prefix, it.is_local));
         let host = |prefix: &str| ("https://host:9200".to_owned(), prefix.to_owned(), false);
         assert_eq!(parts("https://host:9200/").unwrap(), host("codeweaver"));
         assert_eq!(parts("https://host:9200/team-1").unwrap(), host("team-1"));
         assert!(parts("http://127.0.0.1:9200/a").unwrap().2);
+        let both = parts("https://a:9200/,https://b/team-1").unwrap();
+        assert_eq!(both, ("https://a:9200 https://b".to_owned(), "team-1".to_owned(), false));
+        assert!(!parts("http://127.0.0.1:9200,https://b/a").unwrap().2);
         for wrong in [
             "http://host",
+            "https://a/x,https://b/x",
+            "https://a,",
+            "http://127.0.0.1,http://host",
             "host",
             "https://host/A",
             "https://host/a/b",

@@ -7,6 +7,9 @@ use super::http::error_of;
 use super::org::Org;
 use super::schema::Kind;
 
+/// Without a failure, the answer needs no items. A shard that is gone is waited for as long as there are
+/// rounds, and no longer.
+const PATH: &str = "_bulk?timeout=5s&filter_path=errors,items.*.status,items.*.error";
 /// Size from which a request is sent.
 const MAX_BYTES: usize = 3 << 20;
 /// Number of times that changes are sent again that the engine was too busy for.
@@ -100,9 +103,7 @@ impl Org {
         again: &mut Vec<(String, Change)>,
         missing: &mut Vec<(String, Change)>,
     ) -> Result<(), OrgError> {
-        // Without a failure, the answer needs no items.
-        let answer =
-            self.connection.ask_lines("_bulk?filter_path=errors,items.*.status,items.*.error", body)?;
+        let answer = self.connection.ask_lines(PATH, body)?;
         if answer["errors"] == json!(false) {
             return Ok(());
         }

@@ -1,7 +1,8 @@
 //! Requests to the engine.
 
+use std::borrow::Cow;
 use std::io::{Read as _, Write as _};
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
 use flate2::Compression;
@@ -14,13 +15,24 @@ use codeweaver_http::{Limits, agent, backoff};
 use super::address::Address;
 use super::error::OrgError;
 
-/// Time in which the engine begins to answer. A search of candidates takes milliseconds; a bulk of rows,
-/// seconds on a busy machine.
-const TIMEOUT: Duration = Duration::from_secs(60);
-/// Number of retries of a request that the engine is too busy for, or that finds no connection: while
-/// documents are sent, and while a request waits for its answer.
-pub const PATIENT: u32 = 6;
-pub const QUICK: u32 = 2;
+/// How long requests wait, and how often they are repeated if the engine is too busy or finds no connection.
+#[derive(Clone, Copy)]
+pub struct Patience {
+    /// Time in which the engine begins to answer.
+    timeout: Duration,
+    /// Number of further attempts.
+    retries: u32,
+    /// Whether a URL is asked again that has not answered in time.
+    is_persistent: bool,
+}
+
+/// While documents are sent: a bulk of rows takes seconds on a busy machine.
+pub const PATIENT: Patience = Patience { timeout: Duration::from_secs(60), retries: 6, is_persistent: true };
+/// While a user waits for an answer: the engine is told to answer with what it has before that.
+pub const QUICK: Patience = Patience { timeout: Duration::from_secs(10), retries: 2, is_persistent: false };
+
+/// Length from which a body is sent as it is to an engine on the same machine: there is no network to spare.
+const MAX_ZIPPED_LOCALLY: usize = 1 << 20;
 /// Maximum size of a response.
 const MAX_RESPONSE_BYTES: u64 = 512 << 20;
 /// Maximum number of characters of the engine's words that are shown.
@@ -30,7 +42,9 @@ const MAX_REASON_CHARS: usize = 300;
 pub struct Connection {
     pub address: Address,
     agent: ureq::Agent,
-    max_retries: u32,
+    patience: Patience,
+    /// Position of the URL that answered last.
+    at: AtomicUsize,
     n_sent: AtomicU64,
 }
 
@@ -50,10 +64,16 @@ pub enum Method {
 }
 
 impl Connection {
-    pub fn new(address: Address, max_retries: u32) -> Connection {
+    pub fn new(address: Address, patience: Patience) -> Connection {
         // A redirect could carry the key to another host.
-        let agent = agent(Limits { timeout: TIMEOUT, max_redirects: 0, is_local: address.is_local });
-        Connection { address, agent, max_retries, n_sent: AtomicU64::new(0) }
+        let limits = Limits { timeout: patience.timeout, max_redirects: 0, is_local: address.is_local };
+        Connection {
+            address,
+            agent: agent(limits),
+            patience,
+            at: AtomicUsize::new(0),
+            n_sent: AtomicU64::new(0),
+        }
     }
 
     /// Number of bytes of the bodies that were sent.
@@ -78,29 +98,49 @@ impl Connection {
         checked(self.send(Method::Post, path, Some(lines))?)
     }
 
-    /// Sends a request, again after a pause if the engine is too busy or cannot be reached.
+    /// Sends a request. If the engine is too busy or cannot be reached, sends it to the other URLs, and again
+    /// after a pause.
     ///
     /// # Errors
-    /// [`OrgError::Unreachable`] if it cannot be reached.
+    /// [`OrgError::Unreachable`] if no URL answers.
     pub fn send(&self, method: Method, path: &str, body: Option<&[u8]>) -> Result<Answer, OrgError> {
+        let n_urls = self.address.urls.len();
         let mut n_failed = 0;
+        let mut is_silent = vec![false; n_urls];
+
         loop {
-            let answer = self.send_once(method, path, body);
+            let at = self.at.load(Relaxed) % n_urls;
+            let answer = self.send_once(&self.address.urls[at], (method, path, body));
             let may_pass = match &answer {
                 Ok(answer) => matches!(answer.status, 429 | 502 | 503 | 504),
-                Err(_) => true,
+                Err(failure) => {
+                    is_silent[at] = failure.is_timeout && !self.patience.is_persistent;
+                    true
+                }
             };
-            if !may_pass || n_failed >= self.max_retries {
-                return answer;
-            }
 
-            std::thread::sleep(backoff(n_failed, random::bits64() as f64 / u64::MAX as f64));
+            let next = (1..=n_urls).map(|n| (at + n) % n_urls).find(|other| !is_silent[*other]);
+            let Some(next) = next.filter(|_| may_pass && n_failed < self.patience.retries as usize * n_urls)
+            else {
+                return answer.map_err(|failure| failure.error);
+            };
+
+            // Another request may have moved on already.
+            let _ = self.at.compare_exchange(at, next, Relaxed, Relaxed);
             n_failed += 1;
+            if n_failed % n_urls == 0 {
+                let round = (n_failed / n_urls - 1) as u32;
+                std::thread::sleep(backoff(round, random::bits64() as f64 / u64::MAX as f64));
+            }
         }
     }
 
-    fn send_once(&self, method: Method, path: &str, body: Option<&[u8]>) -> Result<Answer, OrgError> {
-        let url = format!("{}/{path}", self.address.url);
+    fn send_once(
+        &self,
+        base: &str,
+        (method, path, body): (Method, &str, Option<&[u8]>),
+    ) -> Result<Answer, Failure> {
+        let url = format!("{base}/{path}");
         let name = match method {
             Method::Get => "GET",
             Method::Put => "PUT",
@@ -114,34 +154,56 @@ impl Connection {
             request = request.header("Authorization", authorisation);
         }
 
-        let unreachable = |why: String| OrgError::Unreachable { url: self.address.url.clone(), why };
+        let failure = |why: String, is_timeout: bool| Failure {
+            error: OrgError::Unreachable { url: base.to_owned(), why },
+            is_timeout,
+        };
+        let unreachable =
+            |error: ureq::Error| failure(error.to_string(), matches!(error, ureq::Error::Timeout(_)));
         let sent = match body {
             Some(bytes) => {
-                let bytes = zipped(bytes).map_err(|error| unreachable(error.to_string()))?;
+                let is_zipped = !self.address.is_local || bytes.len() <= MAX_ZIPPED_LOCALLY;
+                let bytes = match is_zipped {
+                    true => Cow::Owned(zipped(bytes).map_err(|error| failure(error.to_string(), false))?),
+                    false => Cow::Borrowed(bytes),
+                };
                 self.n_sent.fetch_add(bytes.len() as u64, Relaxed);
-                let request = request.header("Content-Type", "application/x-ndjson");
-                let request = request.header("Content-Encoding", "gzip").body(&bytes[..]);
-                self.agent.run(request.map_err(|error| unreachable(error.to_string()))?)
+
+                let mut request = request.header("Content-Type", "application/x-ndjson");
+                if is_zipped {
+                    request = request.header("Content-Encoding", "gzip");
+                }
+                let request = request.body(&bytes[..]).map_err(|error| unreachable(error.into()))?;
+                self.agent.run(request)
             }
-            None => self.agent.run(request.body(()).map_err(|error| unreachable(error.to_string()))?),
+            None => self.agent.run(request.body(()).map_err(|error| unreachable(error.into()))?),
         };
 
-        let mut response = sent.map_err(|error| unreachable(error.to_string()))?;
+        let mut response = sent.map_err(unreachable)?;
         let status = response.status().as_u16();
         let mut bytes = Vec::new();
         let reader = response.body_mut().as_reader();
         reader
             .take(MAX_RESPONSE_BYTES)
             .read_to_end(&mut bytes)
-            .map_err(|error| unreachable(format!("the answer broke off: {error}")))?;
+            .map_err(|error| failure(format!("the answer broke off: {error}"), false))?;
 
         let body = match bytes.is_empty() {
             true => Value::Null,
-            false => serde_json::from_slice(&bytes)
-                .map_err(|_| OrgError::Answer { status, why: shortened(&String::from_utf8_lossy(&bytes)) })?,
+            false => serde_json::from_slice(&bytes).map_err(|_| Failure {
+                error: OrgError::Answer { status, why: shortened(&String::from_utf8_lossy(&bytes)) },
+                is_timeout: false,
+            })?,
         };
         Ok(Answer { status, body })
     }
+}
+
+/// Why a URL has not answered.
+struct Failure {
+    error: OrgError,
+    /// Whether it took the request, and too long.
+    is_timeout: bool,
 }
 
 /// Compresses the body of a request: rows are mostly words and numbers, which take a fifth.

@@ -83,7 +83,8 @@ impl<'a> Lease<'a> {
         }
 
         held.0.beat += 1;
-        held.1 = self.put(&held.0, held.1)?;
+        let put = self.org.touch_member(&held.0, held.1)?;
+        held.1 = put.ok_or_else(|| OrgError::Busy { member: held.0.name.clone() })?;
         held.2 = Instant::now();
         Ok(())
     }
@@ -94,11 +95,9 @@ impl<'a> Lease<'a> {
     /// As [`Self::beat`].
     pub fn finish(self, member: OrgMember) -> Result<(), OrgError> {
         let version = sync::lock(&self.held).1;
-        self.put(&member, version).map(drop)
-    }
-
-    fn put(&self, member: &OrgMember, over: Version) -> Result<Version, OrgError> {
-        let put = self.org.put_member(member, Some(over))?;
-        put.ok_or_else(|| OrgError::Busy { member: member.name.clone() })
+        match self.org.put_member(&member, Some(version))? {
+            Some(_) => Ok(()),
+            None => Err(OrgError::Busy { member: member.name }),
+        }
     }
 }

@@ -129,25 +129,46 @@ impl Org {
         Ok(Some((member_of(&found["_source"])?, version)))
     }
 
-    /// Writes a repository over the version `over`, `None` for a new one. Returns the new version; `None` if
-    /// another process has written it meanwhile.
+    /// Writes a repository over the version `over`, `None` for a new one, and makes it visible to searches.
+    /// Returns the new version; `None` if another process has written it meanwhile.
     pub(super) fn put_member(
         &self,
         member: &OrgMember,
         over: Option<Version>,
     ) -> Result<Option<Version>, OrgError> {
+        // The index is small, and a search shows at once what a push has done.
+        self.write_member(member, over, "&refresh=true")
+    }
+
+    /// As [`Self::put_member`], for what only the next reader of the document needs to see.
+    pub(super) fn touch_member(
+        &self,
+        member: &OrgMember,
+        over: Version,
+    ) -> Result<Option<Version>, OrgError> {
+        self.write_member(member, Some(over), "")
+    }
+
+    fn write_member(
+        &self,
+        member: &OrgMember,
+        over: Option<Version>,
+        refresh: &str,
+    ) -> Result<Option<Version>, OrgError> {
         let condition = match over {
             Some(Version { sequence, term }) => format!("if_seq_no={sequence}&if_primary_term={term}"),
             None => "op_type=create".to_owned(),
         };
-        // The index is small, and a search shows at once what a push has done.
-        let path =
-            format!("{}/_doc/{}?refresh=true&{condition}", self.alias(Kind::Repos), encoded(&member.name));
+        let path = format!("{}/_doc/{}?{condition}{refresh}", self.alias(Kind::Repos), encoded(&member.name));
         let body = json!(member).to_string();
 
         let answer = self.connection.send(Method::Put, &path, Some(body.as_bytes()))?;
         match answer.status {
-            409 => Ok(None),
+            // It may be this request that has written, by an attempt whose answer was lost.
+            409 => {
+                let there = self.member(&member.name)?;
+                Ok(there.filter(|(there, _)| there == member).map(|(_, version)| version))
+            }
             _ => version_of(&checked(answer)?).map(Some),
         }
     }

@@ -38,12 +38,12 @@ impl Org {
     }
 
     fn open_with(connection: Connection) -> Result<Org, OrgError> {
-        let Address { url, prefix, .. } = &connection.address;
+        let Address { urls, prefix, .. } = &connection.address;
         let alias = Kind::Rows.alias(prefix);
 
         let answer = connection.send(Method::Get, &format!("{alias}/_mapping"), None)?;
         if answer.status == 404 {
-            return Err(OrgError::Missing { url: url.clone(), prefix: prefix.clone() });
+            return Err(OrgError::Missing { url: urls.join(","), prefix: prefix.clone() });
         }
         let mappings = checked(answer)?;
 

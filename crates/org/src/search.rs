@@ -32,6 +32,8 @@ use super::schema::{Kind, LENGTH_FIELDS};
 
 /// Time for which the repositories and their sums are not asked for again.
 const FRESH: Duration = Duration::from_secs(1);
+/// Time after which a shard gives what it has found so far; shorter than the time that a request waits.
+const SHARD_TIMEOUT: &str = "8s";
 /// Maximum number of bytes of the files in memory.
 const MAX_CACHE_BYTES: usize = 256 << 20;
 /// Number of searches of one request.
@@ -197,8 +199,10 @@ impl OrgEngine {
         for searches in searches.chunks(MAX_SEARCHES) {
             let mut body = Vec::new();
             for Search { kind, body: search } in searches {
+                let mut search = search.clone();
+                search["timeout"] = json!(SHARD_TIMEOUT);
                 let header = json!({ "index": self.org.alias(*kind), "search_type": "dfs_query_then_fetch" });
-                for line in [&header, search] {
+                for line in [&header, &search] {
                     body.extend_from_slice(line.to_string().as_bytes());
                     body.push(b'\n');
                 }

@@ -3,8 +3,9 @@
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
-use codeweaver_testkit::{Run, Tool};
+use codeweaver_testkit::{Run, Tool, wait_longer_for};
 
 use crate::support::server::raw;
 
@@ -36,14 +37,32 @@ impl Cluster {
         engine(&["kill", text(&self.run), &n.to_string()]).success();
     }
 
+    /// Stops node `n` without ending it, as a machine that hangs.
+    pub fn pause(&self, n: usize) {
+        engine(&["pause", text(&self.run), &n.to_string()]).success();
+    }
+
+    /// Lets node `n` go on.
+    pub fn resume(&self, n: usize) {
+        engine(&["resume", text(&self.run), &n.to_string()]).success();
+    }
+
     /// Changes a setting of the engine by its first node.
     pub fn put(&self, path: &str, body: &str) {
+        self.request("PUT", path, body);
+    }
+
+    /// Sends a request to the first node.
+    #[track_caller]
+    pub fn request(&self, method: &str, path: &str, body: &str) -> String {
         let address = self.urls[0].trim_start_matches("http://");
         let (n, head) = (body.len(), "Content-Type: application/json\r\nConnection: close");
-        let request =
-            format!("PUT /{path} HTTP/1.1\r\nHost: {address}\r\n{head}\r\nContent-Length: {n}\r\n\r\n{body}");
+        let request = format!(
+            "{method} /{path} HTTP/1.1\r\nHost: {address}\r\n{head}\r\nContent-Length: {n}\r\n\r\n{body}"
+        );
         let answer = raw(address, request.as_bytes());
         assert_eq!(answer.status, 200, "{answer:#?}");
+        answer.body
     }
 
     /// Starts node `n` again.
@@ -65,4 +84,10 @@ fn engine(args: &[&str]) -> Run {
 
 fn text(path: &Path) -> &str {
     path.to_str().unwrap()
+}
+
+/// Waits for what a cluster does within three minutes, also on a busy machine.
+pub fn eventually(what: &str, condition: impl Fn() -> bool) {
+    let attempt = || if condition() { Ok(()) } else { Err("not yet") };
+    wait_longer_for(Duration::from_secs(180), what, attempt);
 }

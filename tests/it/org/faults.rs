@@ -1,10 +1,10 @@
 //! Killed pushes, and nodes that are gone.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use codeweaver_testkit::{program, run_and_kill, wait_longer_for};
+use codeweaver_testkit::{program, run_and_kill};
 
-use super::cluster::Cluster;
+use super::cluster::{Cluster, eventually};
 use super::site::{QUESTIONS, Site, paths, shown};
 
 #[test]
@@ -15,7 +15,35 @@ fn a_cluster_survives_its_faults() {
     site.base.codeweaver(init).success();
 
     killed_pushes(&site);
+    a_node_that_hangs(&site, &cluster);
     lost_nodes(&site, &cluster);
+}
+
+/// A node that takes requests and does not answer: the other URLs are asked, and without any there is an
+/// error, in time.
+fn a_node_that_hangs(site: &Site, cluster: &Cluster) {
+    eventually("all copies", || site.status()["health"] == "green");
+    let expected = paths(&site.there(&[QUESTIONS[0]]));
+    let search = |url: &str| {
+        let started = Instant::now();
+        let args = ["search", "--json", "--catalogue", "all.git", "--org", url, QUESTIONS[0]];
+        (site.base.codeweaver(args), started.elapsed())
+    };
+    let [first, _, third] = cluster.urls.as_slice() else { panic!("{:?}", cluster.urls) };
+
+    cluster.pause(3);
+    let (alone, took) = search(&format!("{third}/acme"));
+    alone.is_an_error("cannot be reached", "that the engine runs");
+    assert!(took < Duration::from_secs(30), "{took:?}");
+
+    let (run, took) = search(&format!("{third},{first}/acme"));
+    let found = run.json();
+    assert!(found["status"] == "degraded" || paths(&found) == expected, "{found:#}");
+    assert!(took < Duration::from_secs(60), "{took:?}");
+
+    cluster.resume(3);
+    eventually("all copies again", || site.status()["health"] == "green");
+    assert_eq!(paths(&site.there(&[QUESTIONS[0]])), expected);
 }
 
 /// Pushes that are killed at growing times, until one ends by itself.
@@ -42,8 +70,11 @@ fn lost_nodes(site: &Site, cluster: &Cluster) {
     let before: Vec<_> = QUESTIONS.iter().map(|question| shown(&site.here(&[question]))).collect();
     eventually("all copies", || site.status()["health"] == "green");
 
-    // With one node gone, the copies answer.
+    // With one node gone, the copies answer, and another URL is asked.
     cluster.kill(3);
+    let url = format!("{},{}/acme", cluster.urls[2], cluster.urls[0]);
+    let status = site.base.codeweaver(["org", "status", "--json", "--catalogue", "all.git", "--org", &url]);
+    assert!(status.success().stdout().contains("\"repositories\""), "{}", status.stdout());
     for (question, before) in QUESTIONS.iter().zip(&before) {
         let run = site.ask(&[question]);
         let found = if run.code() == 2 { continue } else { run.json() };
@@ -73,10 +104,4 @@ fn lost_nodes(site: &Site, cluster: &Cluster) {
     cluster.restart(3);
     eventually("all copies again", || site.org(&["status", "--json"]).stdout().contains("green"));
     site.check_answers(&[]);
-}
-
-/// Waits for what a cluster does within three minutes, also on a busy machine.
-fn eventually(what: &str, condition: impl Fn() -> bool) {
-    let attempt = || if condition() { Ok(()) } else { Err("not yet") };
-    wait_longer_for(Duration::from_secs(180), what, attempt);
 }

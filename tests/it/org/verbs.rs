@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::cluster::Cluster;
+use super::cluster::{Cluster, eventually};
 use super::site::{QUESTIONS, Site, paths};
 use crate::support::server::Server;
 
@@ -28,6 +28,7 @@ fn an_organisation_is_pushed_searched_and_managed() {
     a_full_disk(&site, &cluster);
     readers_with_tokens(&site);
     texts_of_the_engine(&cluster);
+    a_red_index(&site, &cluster);
 
     let before: Vec<Vec<String>> = ["retry", "invoice"].iter().map(|it| paths(&site.there(&[it]))).collect();
     site.org(&["reindex", "--shards", "2", "--replicas", "0"]).success();
@@ -127,6 +128,37 @@ fn another_writer(site: &Site) {
     assert_eq!(paths(&found)[0], "copy/of-alpha/src/again.rs", "{found:#}");
     site.org(&["remove", "copy/of-alpha"]).success();
     site.org(&["remove", "copy/of-alpha"]).is_an_error("no repository called", "org status");
+    site.check_answers(&[]);
+}
+
+/// An index whose shards are gone: no answer is taken for one without matches.
+fn a_red_index(site: &Site, cluster: &Cluster) {
+    let kept_on = |node: Value| {
+        let settings = json!({ "index.routing.allocation.require._name": node }).to_string();
+        ["rows", "files"].iter().for_each(|kind| cluster.put(&format!("acme-{kind}/_settings"), &settings));
+    };
+
+    // An index that is opened is placed anew, and no node may have it.
+    ["rows", "files"]
+        .iter()
+        .for_each(|kind| drop(cluster.request("POST", &format!("acme-{kind}/_close"), "")));
+    kept_on("nowhere".into());
+    for kind in ["rows", "files"] {
+        cluster.request("POST", &format!("acme-{kind}/_open?wait_for_active_shards=0"), "");
+    }
+    assert_eq!(site.status()["health"], "red");
+    site.ask(&["retry"]).is_an_error("the engine does not answer completely", "org status");
+    let alpha = site.repo("alpha");
+    alpha.write("src/red.rs", "/// Paints the door red.\npub fn paint_door() {}\n");
+    alpha.commit("with a door");
+    site.catalogue(&["sync", "--quiet"]).success();
+    let started = std::time::Instant::now();
+    site.org(&["push"]).is_an_error("the engine does not answer completely", "org status");
+    assert!(started.elapsed() < std::time::Duration::from_secs(60), "{:?}", started.elapsed());
+
+    kept_on(Value::Null);
+    eventually("whole again", || site.status()["health"] != "red");
+    site.org(&["push", "--take-over", "1"]).success();
     site.check_answers(&[]);
 }
 
