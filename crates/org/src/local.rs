@@ -19,15 +19,15 @@ use super::members::Numbers;
 use super::record::{Counts, Doc};
 use super::schema::file_id;
 
-/// A codebase whose HEAD is indexed.
+/// A codebase with a revision that is indexed.
 pub struct Local<'a> {
     /// The codebase.
     pub codebase: &'a Codebase,
     /// Its store.
     pub reader: StoreReader,
-    /// The snapshot of HEAD.
+    /// The snapshot of the revision.
     pub snapshot: Snapshot,
-    /// The tree of HEAD.
+    /// The tree of the revision.
     pub root: String,
     /// The repositories in it.
     pub members: Vec<LocalMember>,
@@ -86,24 +86,23 @@ impl LocalFile {
 }
 
 impl<'a> Local<'a> {
-    /// Reads the index of `codebase`. A repository that is no catalogue is called `name`.
+    /// Reads the index of `target` in `codebase`. A repository that is no catalogue is called `name`.
     ///
     /// # Errors
-    /// [`OrgError::Local`] if HEAD is not indexed, or if the name cannot be used.
-    pub fn open(codebase: &'a Codebase, name: &str) -> Result<Local<'a>, OrgError> {
+    /// [`OrgError::Local`] if `target` is not indexed, or if the name cannot be used.
+    pub fn open(codebase: &'a Codebase, target: &Target, name: &str) -> Result<Local<'a>, OrgError> {
         let not_pushed = |why: &str| OrgError::Local {
             what: "the repository is not pushed".to_owned(),
             why: why.to_owned(),
         };
         codebase.check_trust()?;
-        let target = Target::head(codebase)?;
         let reader = StoreReader::open(&codebase.store())?;
         let Some(reader) = reader else { return Err(not_pushed("it is not indexed")) };
 
         let root = target.tree_oid();
         let snapshot = reader.snapshot(&codebase.snapshot_key(&root))?;
         let snapshot = snapshot.filter(|snapshot| snapshot.totals.complete);
-        let Some(snapshot) = snapshot else { return Err(not_pushed("its HEAD is not indexed")) };
+        let Some(snapshot) = snapshot else { return Err(not_pushed("its revision is not indexed")) };
 
         let members = match codebase.repo.is_catalogue() {
             true => catalogue_members(codebase)?,
@@ -113,7 +112,7 @@ impl<'a> Local<'a> {
                     name: name.to_owned(),
                     commit: target.commit.map(|commit| commit.to_string()),
                     tree: root.clone(),
-                    reference: target.reference.unwrap_or_else(|| "HEAD".to_owned()),
+                    reference: target.reference.clone().unwrap_or_else(|| "HEAD".to_owned()),
                     is_prefixed: false,
                 }]
             }

@@ -10,13 +10,15 @@ use std::time::{Duration, Instant};
 use clap::{Args, Subcommand, ValueEnum};
 
 use codeweaver_git::NameError;
-use codeweaver_index::IndexError;
 use codeweaver_index::catalogue::{
     AddOptions, Catalogue, CatalogueError, Listed, ListedState, SyncReport, Which,
 };
 use codeweaver_index::progress::{Counters, Progress};
+use codeweaver_index::{Codebase, IndexError};
+use codeweaver_org::push::PushReport;
 use codeweaver_store::time;
 
+use crate::cli::commands::org;
 use crate::cli::context::Context;
 use crate::cli::downloads;
 use crate::cli::error::CliError;
@@ -33,6 +35,7 @@ Examples:
   git codeweaver catalogue add /srv/git --recursive    add all repositories below a directory, and index them
   git codeweaver catalogue list                        show how the members are
   git codeweaver catalogue sync --every 60             look for new commits every minute
+  git codeweaver catalogue sync --every 60 --push      and push them to the organisation's index
   git codeweaver search --catalogue ~/all.git \"retry with backoff\"
   git codeweaver search --catalogue ~/all.git --repos 'payments/*' \"retry with backoff\"
 
@@ -102,6 +105,12 @@ struct SyncArgs {
     /// Repeat after so many seconds, until interrupted
     #[arg(long, value_name = "SECONDS")]
     every: Option<u64>,
+    /// Push the members to the index of an organisation, at the setting org.url or --org (see `org`)
+    #[arg(long)]
+    push: bool,
+    /// Engine and index that --push sends to, as https://HOST:PORT/NAME
+    #[arg(long = "org", value_name = "URL", requires = "push")]
+    url: Option<String>,
     /// Print only warnings and errors
     #[arg(short, long)]
     quiet: bool,
@@ -225,7 +234,21 @@ fn sync(args: SyncArgs, context: &Context) -> Result<ExitCode, CliError> {
         print(context, &report, args.quiet)?;
     }
 
+    if args.push {
+        push(&catalogue.codebase()?, &args, context)?;
+    }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Pushes the members to the index of an organisation. Members without a change are not reported.
+fn push(codebase: &Codebase, args: &SyncArgs, context: &Context) -> Result<(), CliError> {
+    // Without --every, the report of the run is the only object.
+    let is_json = args.json && args.every.is_some();
+    let told = |report: &PushReport| {
+        let is_quiet = args.quiet || args.json || report.sent_bytes == 0;
+        org::tell(report, (is_json, is_quiet), context);
+    };
+    org::push_members(codebase, args.url.as_deref(), &told)
 }
 
 /// Looks for new commits once and indexes them, with a display of the progress.
@@ -263,14 +286,18 @@ fn sync_every(
 ) -> Result<ExitCode, CliError> {
     let stop = Stop::on_signals()?;
     let mut known_problems = Vec::new();
+    // Also what an earlier process has indexed and not pushed.
+    let mut push_is_due = args.push;
 
     while !stop.stopped() {
         let started = Instant::now();
         match catalogue.sync(which, &stop) {
-            Ok(report) if args.json && report.committed => event(&report),
             Ok(report) => {
-                if report.committed && !args.quiet {
-                    context.note(&changed(&report));
+                push_is_due |= args.push && report.committed;
+                match report.committed {
+                    true if args.json => event(&report),
+                    true if !args.quiet => context.note(&changed(&report)),
+                    _ => {}
                 }
 
                 // Problems that persist are reported once.
@@ -283,6 +310,13 @@ fn sync_every(
             Err(error) => {
                 let error = CliError::from(error);
                 context.warn(&format!("{}: {}", error.what, error.why));
+            }
+        }
+
+        if push_is_due && !stop.stopped() {
+            match catalogue.codebase().map_err(CliError::from).and_then(|it| push(&it, args, context)) {
+                Ok(()) => push_is_due = false,
+                Err(error) => context.warn(&format!("{}: {}", error.what, error.why)),
             }
         }
 

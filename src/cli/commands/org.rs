@@ -28,6 +28,7 @@ Examples:
   git codeweaver org init https://search.example:9200/code    create an index on the engine
   git codeweaver config set --user org.url https://search.example:9200/code
   git codeweaver org push --name payments/api      push HEAD of this repository
+  git codeweaver org push --name payments/api v2   push the tag v2 of it, as payments/api@v2
   git codeweaver org push --catalogue ~/all.git    push all members of a catalogue
   git codeweaver org status                        show the repositories and the engine
   git codeweaver search --org https://search.example:9200/code \"retry with backoff\"
@@ -49,7 +50,7 @@ pub struct OrgArgs {
 enum OrgCommand {
     /// Create an index on an engine
     Init(InitArgs),
-    /// Push HEAD of this repository, or all members of this catalogue
+    /// Push HEAD or other revisions of this repository, or all members of this catalogue
     Push(PushArgs),
     /// Show the repositories and the state of the engine
     Status(StatusArgs),
@@ -92,6 +93,9 @@ struct InitArgs {
 
 #[derive(Debug, Args)]
 struct PushArgs {
+    /// Branches, tags and commits to push, each as NAME@REV [default: HEAD, as NAME]
+    #[arg(value_name = "REV")]
+    revisions: Vec<String>,
     #[command(flatten)]
     engine: EngineArgs,
     /// Name of the repository [default: that of its directory]
@@ -194,25 +198,64 @@ fn push(args: &PushArgs, context: &Context) -> Result<ExitCode, CliError> {
     let org = open(&args.engine, &codebase)?;
     org.check_space(&codebase.vector_space)?;
 
-    // What is pushed is what is indexed.
-    let target = Target::head(&codebase)?;
-    updater::run(&codebase, &target, UpdateOptions::default(), &Silent)?;
-
     let name = args.name.clone().unwrap_or_else(|| codebase_name(&codebase));
-    let local = Local::open(&codebase, &name)?;
     let options =
         PushOptions { all: args.all, stall: Duration::from_secs(args.take_over), ..PushOptions::default() };
+    let told = |report: &PushReport| tell(report, (args.json, args.quiet), context);
 
-    let told = |report: &PushReport| tell(report, args, context);
-    push::push(&org, &local, &options, &told)?;
+    for (target, name) in targets(&args.revisions, &name, &codebase)? {
+        // What is pushed is what is indexed.
+        updater::run(&codebase, &target, UpdateOptions::default(), &Silent)?;
+        let local = Local::open(&codebase, &target, &name)?;
+        push::push(&org, &local, &options, &told)?;
+    }
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints what a push did for one repository.
-fn tell(report: &PushReport, args: &PushArgs, context: &Context) {
-    if args.json {
+/// What is to be pushed for `revisions` of a repository called `name`, each under a name of its own.
+fn targets(revisions: &[String], name: &str, codebase: &Codebase) -> Result<Vec<(Target, String)>, CliError> {
+    if revisions.is_empty() {
+        return Ok(vec![(Target::head(codebase)?, name.to_owned())]);
+    }
+    if codebase.repo.is_catalogue() {
+        return Err(CliError::new(
+            "the revisions are not pushed",
+            "the revisions of a catalogue are those of its members",
+            "git codeweaver catalogue add PATH --branch REV",
+        ));
+    }
+
+    let mut targets = Vec::with_capacity(revisions.len());
+    for spec in revisions {
+        let revision = codebase.repo.resolve(spec)?;
+        let reference = Some(spec.clone());
+        let target = Target { tree: Some(revision.tree), commit: revision.commit, reference, is_head: false };
+        targets.push((target, format!("{name}@{spec}")));
+    }
+    Ok(targets)
+}
+
+/// Pushes the members of a catalogue whose HEAD is indexed to the index at `url`, or else to that of the
+/// user's settings.
+///
+/// # Errors
+/// If no index is named, and those of the engine.
+pub fn push_members(
+    codebase: &Codebase,
+    url: Option<&str>,
+    told: &dyn Fn(&PushReport),
+) -> Result<(), CliError> {
+    let org = Org::open(address(url, codebase)?)?;
+    let local = Local::open(codebase, &Target::head(codebase)?, &codebase_name(codebase))?;
+    push::push(&org, &local, &PushOptions::default(), told)?;
+    Ok(())
+}
+
+/// Prints what a push did for one repository, in JSON or, unless it shall be quiet, in words.
+pub fn tell(report: &PushReport, (json, quiet): (bool, bool), context: &Context) {
+    if json {
         event(report);
-    } else if !args.quiet {
+    } else if !quiet {
         context.note(&line(report));
     }
 

@@ -1,6 +1,6 @@
 //! Every command on one node.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::cluster::{Cluster, eventually};
 use super::site::{QUESTIONS, Site, paths};
@@ -28,6 +28,8 @@ fn an_organisation_is_pushed_searched_and_managed() {
     a_full_disk(&site, &cluster);
     readers_with_tokens(&site);
     texts_of_the_engine(&cluster);
+    revisions(&site);
+    pushed_by_sync(&site);
     a_red_index(&site, &cluster);
 
     let before: Vec<Vec<String>> = ["retry", "invoice"].iter().map(|it| paths(&site.there(&[it]))).collect();
@@ -129,6 +131,66 @@ fn another_writer(site: &Site) {
     site.org(&["remove", "copy/of-alpha"]).success();
     site.org(&["remove", "copy/of-alpha"]).is_an_error("no repository called", "org status");
     site.check_answers(&[]);
+}
+
+/// Tags and branches are pushed beside HEAD, under names of their own.
+fn revisions(site: &Site) {
+    let own = site.base.at("src/alpha");
+    own.git(["tag", "v1", "HEAD~1"]);
+    let push = |revisions: &[&str]| {
+        let args = ["org", "push", "--json", "--name", "copy/of-alpha", "--org", &site.url];
+        own.codeweaver([&args[..], revisions].concat())
+    };
+    let pushed = |revisions: &[&str]| -> Vec<Value> {
+        let run = push(revisions);
+        run.success().stdout().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    };
+
+    let reports = pushed(&["v1", "main"]);
+    let names: Vec<&str> = reports.iter().map(|it| it["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["copy/of-alpha@v1", "copy/of-alpha@main"]);
+    assert_eq!(reports[0]["commit"], own.git_text(["rev-parse", "v1"]).trim());
+
+    let found = site.there(&["--repos", "copy/of-alpha@v1", "waits longer each time"]);
+    assert_eq!(paths(&found)[0], "copy/of-alpha@v1/src/again.rs", "{found:#}");
+    let found = site.there(&["--repos", "copy/of-alpha@main", "empties the bucket of tokens"]);
+    assert_eq!(paths(&found)[0], "copy/of-alpha@main/src/full.rs", "{found:#}");
+
+    // A tag that has moved is pushed again; one that has not is known.
+    assert_eq!(pushed(&["v1"])[0]["sent_bytes"], 0);
+    own.git(["tag", "--force", "v1", "HEAD"]);
+    let moved = pushed(&["v1"]);
+    assert_eq!(
+        (&moved[0]["sent_files"], &moved[0]["commit"]),
+        (&json!(0), &reports[1]["commit"]),
+        "{moved:?}"
+    );
+    let found = site.there(&["--repos", "copy/of-alpha@v1", "empties the bucket of tokens"]);
+    assert_eq!(paths(&found)[0], "copy/of-alpha@v1/src/full.rs", "{found:#}");
+
+    push(&["no-such-tag"]).is_an_error("no-such-tag", "");
+    site.org(&["push", "main"]).is_an_error("revisions are not pushed", "catalogue add");
+    for name in ["copy/of-alpha@v1", "copy/of-alpha@main"] {
+        site.org(&["remove", name]).success();
+    }
+    site.check_answers(&[]);
+}
+
+/// A run of `catalogue sync` pushes if it is told to.
+fn pushed_by_sync(site: &Site) {
+    let alpha = site.repo("alpha");
+    alpha.write("src/lamp.rs", "/// Lights the lamp of the harbour.\npub fn light_lamp() {}\n");
+    alpha.commit("with a lamp");
+    let question = ["lights the lamp of the harbour"];
+
+    site.catalogue(&["sync", "--quiet"]).success();
+    assert_ne!(paths(&site.there(&question)).first().map(String::as_str), Some("alpha/src/lamp.rs"));
+    site.catalogue(&["sync", "--quiet", "--push"]).is_an_error("no engine is named", "org.url");
+    let pushed = site.catalogue(&["sync", "--push", "--org", &site.url]);
+    assert!(pushed.success().stderr().contains("alpha: "), "{}", pushed.stderr());
+    assert_eq!(paths(&site.there(&question))[0], "alpha/src/lamp.rs");
+    let again = site.catalogue(&["sync", "--push", "--org", &site.url]);
+    assert!(!again.success().stderr().contains("alpha: "), "{}", again.stderr());
 }
 
 /// An index whose shards are gone: no answer is taken for one without matches.
