@@ -1,5 +1,7 @@
 //! Many changes in one request.
 
+use std::borrow::Cow;
+
 use serde_json::{Value, json};
 
 use super::error::OrgError;
@@ -26,8 +28,8 @@ pub enum Change {
         kind: Kind,
         /// The name of the document.
         id: String,
-        /// The document.
-        source: Value,
+        /// The document in JSON.
+        source: String,
     },
     /// The places of a document in one repository.
     Place {
@@ -140,14 +142,17 @@ impl Org {
 
         let (action, source) = match change {
             Change::Create { id, source, .. } => {
-                (json!({ "create": { "_index": index, "_id": id } }), source.to_string())
+                (json!({ "create": { "_index": index, "_id": id } }), Cow::Borrowed(source.as_str()))
             }
             Change::Place { kind, id } => {
                 let action = json!({
                     "update": { "_index": index, "_id": id, "retry_on_conflict": RETRIES_ON_CONFLICT }
                 });
                 let params = self.place_params(places.repo, (places.of)(file), *kind);
-                (action, json!({ "script": { "id": self.script(), "params": params } }).to_string())
+                (
+                    action,
+                    Cow::Owned(json!({ "script": { "id": self.script(), "params": params } }).to_string()),
+                )
             }
         };
 

@@ -66,6 +66,14 @@ pub enum OrgError {
         /// The difference.
         why: String,
     },
+    /// The index has the fields of an earlier version and takes no pushes.
+    #[error("the index {prefix} has the fields of version {version}")]
+    Outdated {
+        /// The name of the index.
+        prefix: String,
+        /// The version.
+        version: u32,
+    },
     /// Another process pushes the same repository.
     #[error("{member} is being pushed by another process")]
     Busy {
@@ -118,6 +126,7 @@ impl OrgError {
             OrgError::Missing { prefix, .. } => format!("there is no index called {prefix}"),
             OrgError::Exists { prefix } => format!("there is an index called {prefix} already"),
             OrgError::Unfit { prefix, .. } => format!("the index {prefix} does not fit this program"),
+            OrgError::Outdated { prefix, .. } => format!("the index {prefix} takes no pushes"),
             OrgError::Busy { member } => format!("{member} is not pushed"),
             OrgError::NoMember { member } => format!("there is no repository called {member}"),
             OrgError::Local { what, .. } => what.clone(),
@@ -143,6 +152,7 @@ impl OrgError {
 
             OrgError::Missing { url, .. } => format!("the engine at {url} has none of that name"),
             OrgError::Exists { .. } => "it would be overwritten".to_owned(),
+            OrgError::Outdated { version, .. } => format!("it has the fields of version {version}"),
             OrgError::Busy { .. } => "another process pushes it".to_owned(),
             OrgError::NoMember { .. } => "no push has named it".to_owned(),
             OrgError::Git(_) | OrgError::Store(_) | OrgError::Index(_) => "see above".to_owned(),
@@ -169,6 +179,9 @@ impl OrgError {
             OrgError::Exists { .. } => "name another index at the end of the URL".to_owned(),
             OrgError::Unfit { .. } => {
                 "use the version and the model that made it, or make another with git codeweaver org init".to_owned()
+            }
+            OrgError::Outdated { .. } => {
+                "git codeweaver org reindex brings it up to date while it is searched".to_owned()
             }
             OrgError::Busy { .. } => "repeat the push when the other one has ended".to_owned(),
             OrgError::NoMember { .. } => "git codeweaver org status lists them".to_owned(),

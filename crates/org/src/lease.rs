@@ -21,7 +21,8 @@ pub struct Lease<'a> {
 }
 
 impl<'a> Lease<'a> {
-    /// Takes the right to change the repository `name`. Returns it with the state that the repository had.
+    /// Takes the right to change the repository `name`, which was `known` when it was last looked at. Returns it
+    /// with the state that the repository had.
     ///
     /// # Errors
     /// [`OrgError::Busy`] if another process works on it for longer than `patience`. One
@@ -29,13 +30,14 @@ impl<'a> Lease<'a> {
     pub fn take(
         org: &'a Org,
         name: &str,
+        known: Option<(OrgMember, Version)>,
         (stall, patience): (Duration, Duration),
     ) -> Result<(Lease<'a>, Option<OrgMember>), OrgError> {
         let started = Instant::now();
         let mut last: Option<(String, u64, Instant)> = None;
+        let mut found = known;
 
         loop {
-            let found = org.member(name)?;
             let is_free = match &found {
                 Some((member, _)) if member.state != PushState::Complete && !member.writer.is_empty() => {
                     let is_same = last
@@ -69,6 +71,7 @@ impl<'a> Lease<'a> {
                 return Err(OrgError::Busy { member: name.to_owned() });
             }
             std::thread::sleep(POLL);
+            found = org.member(name)?;
         }
     }
 

@@ -17,7 +17,7 @@ use codeweaver_text as text;
 use super::error::OrgError;
 use super::members::Numbers;
 use super::record::{Counts, Doc};
-use super::schema::file_id;
+use super::schema::{SEPARATOR, file_id};
 
 /// A codebase with a revision that is indexed.
 pub struct Local<'a> {
@@ -82,6 +82,12 @@ impl LocalFile {
             at
         });
         places.collect()
+    }
+
+    /// The places as searches return them.
+    pub fn shown_places(&self, name: &str) -> Vec<String> {
+        let places = self.places.iter();
+        places.map(|Place { path, flags }| format!("{flags}{SEPARATOR}{name}{SEPARATOR}{path}")).collect()
     }
 }
 

@@ -8,12 +8,14 @@ use super::error::OrgError;
 use super::http::{Method, checked};
 use super::members::{OrgMember, PushState};
 use super::org::Org;
-use super::schema::{self, Kind, Layout};
+use super::schema::{self, Kind, Layout, Meta};
 
 pub use super::members::{Numbers, OrgMember as Repository, PushState as RepositoryState};
 
 /// Time between two looks at a task of the engine.
 const POLL: Duration = Duration::from_millis(200);
+/// Time for which an index that is replaced stays.
+const GRACE: Duration = Duration::from_secs(2);
 /// Number of files that leave a repository at once.
 const PAGE: usize = 500;
 /// Number of times that documents which changed meanwhile are looked at again.
@@ -68,8 +70,9 @@ impl Org {
     /// Removes a repository. Its rows stay until they are collected.
     ///
     /// # Errors
-    /// [`OrgError::NoMember`], and those of the connection.
+    /// [`OrgError::NoMember`], [`OrgError::Outdated`], and those of the connection.
     pub fn remove(&self, name: &str) -> Result<usize, OrgError> {
+        self.check_version()?;
         let Some((member, version)) = self.member(name)? else {
             return Err(OrgError::NoMember { member: name.to_owned() });
         };
@@ -139,7 +142,9 @@ impl Org {
     /// # Errors
     /// Those of the connection. The old index stays in use until the new one is whole.
     pub fn reindex(&self, layout: Layout) -> Result<(), OrgError> {
-        for kind in Kind::ALL {
+        self.put_script()?;
+        // Rows last: their index says which version all of them have.
+        for kind in [Kind::Files, Kind::Repos, Kind::Rows] {
             self.reindex_one(kind, layout)?;
         }
         Ok(())
@@ -153,14 +158,18 @@ impl Org {
 
         // What an earlier attempt has left is begun anew.
         self.connection.send(Method::Delete, &new, None)?;
-        self.connection.ask(Method::Put, &new, Some(&schema::definition(kind, &self.meta, layout)))?;
+        let meta = Meta::new(&self.meta.space, self.meta.dim, self.meta.texts);
+        self.connection.ask(Method::Put, &new, Some(&schema::definition(kind, &meta, layout)))?;
 
         // Versions are kept, so a second copy takes only what has changed since the first.
-        let copy = json!({
+        let mut copy = json!({
             "conflicts": "proceed",
             "source": { "index": old, "size": 1000 },
             "dest": { "index": new, "version_type": "external" },
         });
+        if self.meta.version == 1 {
+            copy["script"] = json!({ "lang": "painless", "source": schema::UPGRADE });
+        }
         let copied = self.task("_reindex", &copy).and_then(|_| {
             self.refresh()?;
             self.connection.ask(Method::Put, &format!("{old}/_block/write"), None)?;
@@ -182,6 +191,8 @@ impl Org {
             { "add": { "index": new, "alias": alias, "is_write_index": true } },
         ] });
         self.connection.ask(Method::Post, "_aliases", Some(&switch))?;
+        // Searches that have begun on the old index end there.
+        std::thread::sleep(GRACE);
         self.connection.ask(Method::Delete, &old, None).map(drop)
     }
 

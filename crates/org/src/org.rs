@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::address::Address;
 use super::error::OrgError;
 use super::http::{Connection, Method, PATIENT, QUICK, checked};
-use super::schema::{self, Kind, Layout, Meta};
+use super::schema::{self, Kind, Layout, Meta, OLDEST, SCRIPT_VERSION, VERSION};
 
 /// An index of an organisation.
 pub struct Org {
@@ -54,9 +54,9 @@ impl Org {
         let meta: Meta = serde_json::from_value(meta)
             .map_err(|error| unfit(format!("its description cannot be read: {error}")))?;
 
-        let wanted = Meta::new(&meta.space, meta.dim, meta.texts);
-        if meta != wanted {
-            let (found, own) = ((meta.version, meta.terms), (wanted.version, wanted.terms));
+        let own = Meta::new(&meta.space, meta.dim, meta.texts);
+        if !(OLDEST..=VERSION).contains(&meta.version) || meta.terms != own.terms {
+            let (found, own) = ((meta.version, meta.terms), (own.version, own.terms));
             return Err(unfit(format!("it has version {found:?}, this program reads {own:?}")));
         }
         Ok(Org { connection, meta })
@@ -83,14 +83,30 @@ impl Org {
         }
 
         let org = Org { connection, meta };
-        let script = json!({ "script": { "lang": "painless", "source": schema::PLACE } });
-        org.connection.ask(Method::Put, &format!("_scripts/{}", org.script()), Some(&script))?;
+        org.put_script()?;
         Ok(org)
+    }
+
+    /// Stores the script that sets places.
+    pub(super) fn put_script(&self) -> Result<(), OrgError> {
+        let script = json!({ "script": { "lang": "painless", "source": schema::PLACE } });
+        self.connection.ask(Method::Put, &format!("_scripts/{}", self.script()), Some(&script)).map(drop)
     }
 
     /// The name of the script that sets places.
     pub(super) fn script(&self) -> String {
-        format!("{}-place-{}", self.connection.address.prefix, schema::VERSION)
+        format!("{}-place-{SCRIPT_VERSION}", self.connection.address.prefix)
+    }
+
+    /// Checks that documents of the present fields can be sent.
+    ///
+    /// # Errors
+    /// [`OrgError::Outdated`].
+    pub fn check_version(&self) -> Result<(), OrgError> {
+        match self.meta.version {
+            VERSION => Ok(()),
+            version => Err(OrgError::Outdated { prefix: self.connection.address.prefix.clone(), version }),
+        }
     }
 
     /// Where it is.

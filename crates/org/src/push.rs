@@ -97,6 +97,7 @@ pub fn push(
     told: &dyn Fn(&PushReport),
 ) -> Result<Vec<PushReport>, OrgError> {
     org.check_space(&local.codebase.vector_space)?;
+    org.check_version()?;
     let mut reports = Vec::with_capacity(local.members.len());
 
     for member in &local.members {
@@ -122,6 +123,8 @@ struct Changes {
     put: Files,
     /// Names of files that are gone, with their local docs as far as these are known.
     removed: BTreeMap<String, Option<u32>>,
+    /// Those of them that are taken out in the requests that send new files.
+    replaced: Vec<(String, u32)>,
 }
 
 impl Push<'_> {
@@ -141,22 +144,22 @@ impl Push<'_> {
             return Ok(PushReport { files: known.files, ..self.report(n_sent_before) });
         }
 
-        let (lease, before) = Lease::take(org, &member.name, (options.stall, options.patience))?;
+        let is_known = known.is_some();
+        let (lease, before) = Lease::take(org, &member.name, known, (options.stall, options.patience))?;
         // A push that has not ended may have left anything behind.
         let before = before.filter(|before| before.state == PushState::Complete);
         let changes = match &before {
             Some(before) if !options.all => self.changes_since(before)?,
             _ => None,
         };
-        let resumed = known.is_some() && before.is_none();
-        let changes = match changes {
+        let mut changes = match changes {
             Some(changes) => changes,
             None => self.changes_by_comparison()?,
         };
 
         let mut report = self.report(n_sent_before);
-        report.resumed = resumed;
-        self.send(&changes, &lease, &mut report)?;
+        report.resumed = is_known && before.is_none();
+        self.send(&mut changes, &lease, &mut report)?;
         self.remove(&changes, &lease, &mut report)?;
         // Everything is found before the repository counts as complete.
         org.refresh()?;
@@ -250,9 +253,21 @@ impl Push<'_> {
     }
 
     /// Sends the files with changed places: whole, or only the places of those that are there.
-    fn send(&self, changes: &Changes, lease: &Lease<'_>, report: &mut PushReport) -> Result<(), OrgError> {
+    fn send(
+        &self,
+        changes: &mut Changes,
+        lease: &Lease<'_>,
+        report: &mut PushReport,
+    ) -> Result<(), OrgError> {
         // By name, since another repository may have the same content.
         let there = self.look_up(&changes.put)?;
+        if changes.put.len() > there.len() && changes.removed.len() <= BATCH_ROWS / 8 {
+            // A commit that changes some files is one request for rows and one for files.
+            let known = changes.removed.iter().filter_map(|(id, doc)| Some((id.clone(), (*doc)?)));
+            changes.replaced = known.collect();
+        }
+
+        let changes = &*changes;
         let mut placed = Vec::new();
         let mut new: Vec<(&String, &LocalFile)> = Vec::new();
         for (id, file) in &changes.put {
@@ -300,20 +315,26 @@ impl Push<'_> {
         let places_of = |id: &str| changes.put.get(id).map_or(json!([]), |file| file.to_json(name, true));
         let places = Places { repo: name, of: &places_of };
 
-        let mut rows = Vec::new();
-        for (id, doc) in files {
-            for row in self.rows_of(*doc) {
-                rows.push((id.clone(), Change::Place { kind: Kind::Rows, id: row }));
-            }
-        }
+        let (rows, mut whole) = self.placing(files);
         let mut missing: BTreeSet<String> =
             self.org.apply(rows, &places)?.into_iter().map(|(file, _)| file).collect();
 
         // A file is sent again as a whole if a row of it is gone.
-        let whole = files.iter().filter(|(id, _)| !missing.contains(id));
-        let whole = whole.map(|(id, _)| (id.clone(), Change::Place { kind: Kind::Files, id: id.clone() }));
-        missing.extend(self.org.apply(whole.collect(), &places)?.into_iter().map(|(file, _)| file));
+        whole.retain(|(id, _)| !missing.contains(id));
+        missing.extend(self.org.apply(whole, &places)?.into_iter().map(|(file, _)| file));
         Ok(missing)
+    }
+
+    /// The changes that set the places of files with their local docs: of their rows, and of the files.
+    fn placing(&self, files: &[(String, u32)]) -> (Vec<(String, Change)>, Vec<(String, Change)>) {
+        let (mut rows, mut whole) = (Vec::new(), Vec::new());
+        for (id, doc) in files {
+            for row in self.rows_of(*doc) {
+                rows.push((id.clone(), Change::Place { kind: Kind::Rows, id: row }));
+            }
+            whole.push((id.clone(), Change::Place { kind: Kind::Files, id: id.clone() }));
+        }
+        (rows, whole)
     }
 
     /// The names of the documents of the rows of a local doc.
@@ -347,22 +368,28 @@ impl Push<'_> {
             }
         }
 
+        let mut replaced = changes.replaced.clone();
         for (segment, ordinals) in by_segment {
             let docs = docs_of(self.local.shard(segment)?).zip(0u32..);
             let docs = docs.filter(|(_, ordinal)| ordinals.contains(ordinal)).map(|(doc, _)| doc);
-            let batches = batches(docs);
+            let mut batches = batches(docs);
+            if let Some(first) = batches.first_mut() {
+                first.replaced = std::mem::take(&mut replaced);
+            }
             let sent = self.send_batches(&batches, changes, lease)?;
             report.sent_files += sent.files;
             report.sent_rows += sent.rows;
             report.missing_blobs += sent.missing;
         }
-        Ok(())
+
+        // Without a batch, nothing has taken them out.
+        self.place(&replaced, &Changes::default()).map(drop)
     }
 
     /// Sends batches of docs, each by one thread.
     fn send_batches(
         &self,
-        batches: &[Vec<Doc>],
+        batches: &[Batch],
         changes: &Changes,
         lease: &Lease<'_>,
     ) -> Result<Sent, OrgError> {
@@ -397,13 +424,13 @@ impl Push<'_> {
     }
 
     /// Sends the rows of some docs, then their files.
-    fn send_batch(&self, batch: &[Doc], changes: &Changes, blobs: &mut BlobReader) -> Result<Sent, OrgError> {
+    fn send_batch(&self, batch: &Batch, changes: &Changes, blobs: &mut BlobReader) -> Result<Sent, OrgError> {
         let name = &self.member.name;
         let places_of = |id: &str| changes.put.get(id).map_or(json!([]), |file| file.to_json(name, true));
         let (mut rows, mut files) = (Vec::new(), Vec::new());
         let mut sent = Sent::default();
 
-        for doc in batch {
+        for doc in &batch.docs {
             let id = file_id(&doc.meta.key);
             let Some(file) = changes.put.get(&id) else { continue };
             let Some((text, bodies)) = read_blob(blobs, doc)? else {
@@ -414,19 +441,23 @@ impl Push<'_> {
             let document = Document { org: self.org, name, id: &id, file, doc, bodies: &bodies };
             sent.files += 1;
             sent.rows += doc.rows.len();
-            for (at, row) in doc.rows.iter().enumerate() {
-                let source = document.row(at);
-                let row = row_id(&row.chunk_id);
+            let sources = document.sources(&text)?;
+            for (row, source) in sources.rows {
                 rows.push((id.clone(), Change::Create { kind: Kind::Rows, id: row, source }));
             }
-            let source = document.file(&text)?;
-            files.push((id.clone(), Change::Create { kind: Kind::Files, id: id.clone(), source }));
+            files.push((id.clone(), Change::Create { kind: Kind::Files, id, source: sources.file }));
         }
+
+        let (old_rows, old_files) = self.placing(&batch.replaced);
+        rows.extend(old_rows);
+        files.extend(old_files);
 
         let places = Places { repo: name, of: &places_of };
         for changes in [rows, files] {
             // Rows before files: a file that is there has all its rows.
-            if let Some((file, _)) = self.org.apply(changes, &places)?.first() {
+            let missing = self.org.apply(changes, &places)?;
+            let is_new = |(file, _): &&(String, Change)| !batch.replaced.iter().any(|(old, _)| old == file);
+            if let Some((file, _)) = missing.iter().find(is_new) {
                 // Deleted between two requests of this batch; the next push sends it.
                 return Err(OrgError::Degraded { why: format!("{file} was collected while it was sent") });
             }
@@ -437,7 +468,8 @@ impl Push<'_> {
     /// Takes the repository out of the files that it no longer has.
     fn remove(&self, changes: &Changes, lease: &Lease<'_>, report: &mut PushReport) -> Result<(), OrgError> {
         let (mut known, mut unknown) = (Vec::new(), Vec::new());
-        for (id, doc) in &changes.removed {
+        let is_replaced = |id: &String| changes.replaced.iter().any(|(replaced, _)| replaced == id);
+        for (id, doc) in changes.removed.iter().filter(|(id, _)| !is_replaced(id)) {
             match doc {
                 Some(doc) => known.push((id.clone(), *doc)),
                 None => unknown.push(id.clone()),
@@ -483,22 +515,30 @@ fn compared<'a>(
     let removed = gone.map(|(id, doc)| (id.clone(), doc)).collect();
     let put =
         now.into_iter().filter(|(id, file)| there(id).as_ref() != Some(&file.to_json(name, true))).collect();
-    Changes { put, removed }
+    Changes { put, removed, replaced: Vec::new() }
+}
+
+/// Documents that one thread prepares and sends at once.
+#[derive(Default)]
+struct Batch {
+    docs: Vec<Doc>,
+    /// Files that leave the repository, with their local docs.
+    replaced: Vec<(String, u32)>,
 }
 
 /// Docs in batches of about [`BATCH_ROWS`] rows.
-fn batches(docs: impl Iterator<Item = Doc>) -> Vec<Vec<Doc>> {
-    let mut batches: Vec<Vec<Doc>> = Vec::new();
+fn batches(docs: impl Iterator<Item = Doc>) -> Vec<Batch> {
+    let mut batches: Vec<Batch> = Vec::new();
     let mut n_rows = BATCH_ROWS;
 
     for doc in docs {
         if n_rows >= BATCH_ROWS {
-            batches.push(Vec::new());
+            batches.push(Batch::default());
             n_rows = 0;
         }
         n_rows += doc.rows.len();
         if let Some(last) = batches.last_mut() {
-            last.push(doc);
+            last.docs.push(doc);
         }
     }
     batches

@@ -7,7 +7,6 @@ use serde_json::{Value, json};
 use codeweaver::query::engine::{TermTotals, Wanted};
 use codeweaver::query::request::Filters;
 use codeweaver_chunk::LanguageId;
-use codeweaver_store::postings::N_FIELDS;
 use codeweaver_text as text;
 
 use super::schema::{Kind, TERM_FIELDS};
@@ -29,6 +28,8 @@ const MAX_PATHS: usize = 1_000;
 const MAX_NAMES: usize = 1_000;
 /// Minimum and maximum number of terms of a query that may be written in code as it is.
 const VERBATIM_TERMS: std::ops::RangeInclusive<usize> = 2..=48;
+/// The fields of a file with its terms, and with those of its paths.
+const FILE_FIELDS: [&str; 2] = ["terms", "path_terms"];
 /// Maximum number of terms of a search; the rarest decide.
 const MAX_TERMS: usize = 64;
 
@@ -196,32 +197,57 @@ fn lexical(terms: &[(&text::QueryTerm, &TermTotals)], wanted: &Wanted, n_rows: u
     clauses
 }
 
-/// The searches that count each of `terms`: in the fields of rows, in files, and in paths.
-pub fn counts(terms: &[&str], limits: &Limits) -> Vec<Search> {
-    let mut searches = Vec::with_capacity(terms.len() * (N_FIELDS + 2));
-    let count = |kind: Kind, field: &str, term: &str| {
-        let mut filter = vec![json!({ "term": { field: term } })];
-        filter.extend(limits.conditions.iter().cloned());
-        let query = json!({ "bool": { "filter": filter } });
-        Search { kind, body: json!({ "size": 0, "track_total_hits": true, "query": query }) }
-    };
+/// Number of terms that one search counts.
+const COUNTED: usize = 100;
 
-    for term in terms {
-        searches.extend(TERM_FIELDS.iter().map(|field| count(Kind::Rows, field, term)));
-        searches.push(count(Kind::Files, "terms", term));
-        searches.push(count(Kind::Files, "path_terms", term));
+/// The searches that count each of `terms`: in the fields of rows, in files, and in paths. A search counts
+/// many, since each has costs of its own.
+pub fn counts(terms: &[&str], limits: &Limits) -> Vec<Search> {
+    let mut searches = Vec::new();
+    for terms in terms.chunks(COUNTED) {
+        searches.push(counting(Kind::Rows, &TERM_FIELDS, terms, limits));
+        searches.push(counting(Kind::Files, &FILE_FIELDS, terms, limits));
     }
     searches
 }
 
-/// The totals in the answers to [`counts`].
-pub fn totals(numbers: &[u64]) -> Vec<TermTotals> {
-    let of_term = |numbers: &[u64]| {
-        let mut rows = [0; N_FIELDS];
-        rows.copy_from_slice(&numbers[..N_FIELDS]);
-        TermTotals { rows, files: numbers[N_FIELDS], paths: numbers[N_FIELDS + 1] }
+/// The search that counts the documents with each of `terms` in each of `fields`.
+fn counting(kind: Kind, fields: &[&str], terms: &[&str], limits: &Limits) -> Search {
+    let mut filters = serde_json::Map::new();
+    for (at, term) in terms.iter().enumerate() {
+        for field in fields {
+            filters.insert(format!("{at} {field}"), json!({ "term": { *field: term } }));
+        }
+    }
+
+    Search {
+        kind,
+        body: json!({
+            "size": 0, "track_total_hits": false, "query": { "bool": { "filter": limits.conditions } },
+            "aggs": { "n": { "filters": { "filters": filters } } },
+        }),
+    }
+}
+
+/// The totals of `n_terms` terms in the answers to [`counts`].
+pub fn totals(answers: &[Value], n_terms: usize) -> Vec<TermTotals> {
+    (0..n_terms).map(|n| total(answers, n)).collect()
+}
+
+/// The totals of term number `n`.
+fn total(answers: &[Value], n: usize) -> TermTotals {
+    let (group, at) = (n / COUNTED * 2, n % COUNTED);
+    let [rows, files] = [group, group + 1].map(|group| answers.get(group).unwrap_or(&Value::Null));
+    let number = |answer: &Value, field: &str| {
+        let bucket = &answer["aggregations"]["n"]["buckets"][format!("{at} {field}")];
+        bucket["doc_count"].as_u64().unwrap_or(0)
     };
-    numbers.chunks_exact(N_FIELDS + 2).map(of_term).collect()
+
+    TermTotals {
+        rows: TERM_FIELDS.map(|field| number(rows, field)),
+        files: number(files, FILE_FIELDS[0]),
+        paths: number(files, FILE_FIELDS[1]),
+    }
 }
 
 fn boosted(field: &str, term: &str, boost: f32) -> Value {
@@ -248,13 +274,16 @@ fn search(kind: Kind, query: Value, size: usize) -> Search {
     Search {
         kind,
         body: json!({
-            "size": size, "query": query, "_source": false, "docvalue_fields": ["file"], "track_total_hits": false,
+            "size": size, "query": query, "_source": false, "docvalue_fields": ["file", "place"],
+            "track_total_hits": false,
         }),
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use codeweaver_store::postings::N_FIELDS;
+
     use super::*;
 
     #[test]
@@ -265,11 +294,33 @@ mod tests {
     }
 
     #[test]
-    fn counts_are_read_in_the_order_in_which_they_are_asked_for() {
+    fn counts_are_those_of_their_terms_and_fields() {
         let limits = Limits::new(None, None);
-        assert_eq!(counts(&["a", "b"], &limits).len(), 12);
-        let read = totals(&[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]);
-        assert_eq!(read[1], TermTotals { rows: [7, 8, 9, 10], files: 11, paths: 12 });
+        let terms: Vec<String> = (0..COUNTED + 2).map(|n| format!("term{n}")).collect();
+        let terms: Vec<&str> = terms.iter().map(String::as_str).collect();
+        let searches = counts(&terms, &limits);
+        assert_eq!(searches.len(), 4);
+        // Each search is answered by the number in its term, and a digit for its field.
+        let answer = |search: &Search| {
+            let filters = search.body["aggs"]["n"]["filters"]["filters"].as_object().unwrap();
+            let buckets = filters.iter().map(|(name, filter)| {
+                let (field, term) = filter["term"].as_object().unwrap().iter().next().unwrap();
+                let n: u64 = term.as_str().unwrap()["term".len()..].parse().unwrap();
+                let of_rows = TERM_FIELDS.iter().position(|known| known == field);
+                let digit = of_rows.or(FILE_FIELDS.iter().position(|known| known == field)).unwrap() as u64;
+                (name.clone(), json!({ "doc_count": 10 * n + digit }))
+            });
+            json!({ "aggregations": { "n": { "buckets": buckets.collect::<serde_json::Map<_, _>>() } } })
+        };
+
+        let answers: Vec<Value> = searches.iter().map(answer).collect();
+        let totals = totals(&answers, terms.len());
+        for n in [0, 1, COUNTED - 1, COUNTED, COUNTED + 1] {
+            let tens = 10 * n as u64;
+            let expected =
+                TermTotals { rows: [tens, tens + 1, tens + 2, tens + 3], files: tens, paths: tens + 1 };
+            assert_eq!(totals[n], expected);
+        }
     }
 
     #[test]

@@ -9,8 +9,11 @@ use codeweaver_store::postings::N_FIELDS;
 use codeweaver_store::rows::DocKey;
 use codeweaver_text as text;
 
-/// Version of the fields. An index of another version is not read.
-pub const VERSION: u32 = 1;
+/// Version of the fields, which counts up when there are others. Version 2 has added places in a form that
+/// searches return.
+pub const VERSION: u32 = 2;
+/// The oldest version that is searched. It takes no pushes until it is copied into the present fields.
+pub const OLDEST: u32 = 1;
 /// The fields of a row with the terms of the chunk, in the order of [`codeweaver_store::postings::FIELDS`].
 pub const TERM_FIELDS: [&str; N_FIELDS] = ["body", "symbol", "doc", "enclosing"];
 /// The fields of a file with the numbers of its terms, in the same order.
@@ -24,6 +27,9 @@ const MAX_PATH_CHARS: u32 = 8191;
 /// Links of a row in the graph of vectors, and width of the search when it is inserted.
 const GRAPH_LINKS: u32 = 16;
 const GRAPH_WIDTH: u32 = 64;
+
+/// Version of [`PLACE`].
+pub const SCRIPT_VERSION: u32 = 2;
 
 /// One of the three indices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,7 +65,7 @@ impl Kind {
 /// What all rows of an index have in common; stored with its fields.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Meta {
-    /// [`VERSION`].
+    /// From [`OLDEST`] to [`VERSION`].
     pub version: u32,
     /// Version of the terms.
     pub terms: u32,
@@ -96,8 +102,8 @@ pub fn definition(kind: Kind, meta: &Meta, layout: Layout) -> Value {
     let mut settings = json!({
         "number_of_shards": shards,
         "number_of_replicas": replicas,
-        // A push refreshes when it ends; what it has sent so far shows in seconds.
-        "refresh_interval": "5s",
+        // A push refreshes when it ends. In between, segments would only be small and be merged again.
+        "refresh_interval": "-1",
         "max_result_window": 10_000,
     });
     if kind == Kind::Rows {
@@ -116,10 +122,12 @@ fn properties(kind: Kind, meta: &Meta) -> Value {
     let path = json!({ "type": "keyword", "ignore_above": MAX_PATH_CHARS });
     let unread = json!({ "type": "object", "enabled": false });
     let number = json!({ "type": "long" });
+    let shown = json!({ "type": "keyword", "index": false });
 
     match kind {
         Kind::Rows => json!({
-            "file": word, "repo": word, "path": path, "at": unread, "language": word, "test": { "type": "boolean" },
+            "file": word, "repo": word, "path": path, "at": unread, "place": shown, "language": word,
+            "test": { "type": "boolean" },
             "body": words, "symbol": words, "doc": words, "enclosing": words,
             "vector": {
                 "type": "knn_vector", "dimension": meta.dim, "data_type": "byte",
@@ -130,7 +138,8 @@ fn properties(kind: Kind, meta: &Meta) -> Value {
             },
         }),
         Kind::Files => json!({
-            "file": word, "repo": word, "path": path, "at": unread, "language": word, "test": { "type": "boolean" },
+            "file": word, "repo": word, "path": path, "at": unread, "place": shown, "language": word,
+            "test": { "type": "boolean" },
             "path_terms": words, "terms": words,
             "rows": number, "body_terms": number, "symbol_terms": number, "doc_terms": number,
             "enclosing_terms": number,
@@ -162,10 +171,21 @@ def old = new ArrayList(); def rest = new ArrayList(); \
 for (e in source.at) { if (e.r == params.repo) { old.add(e) } else { rest.add(e) } } \
 if (old.equals(params.at)) { ctx.op = 'none' } else { \
 rest.addAll(params.at); source.at = rest; \
-def repos = new TreeSet(); def paths = new ArrayList(); def terms = new ArrayList(); boolean test = !rest.isEmpty(); \
-for (e in rest) { repos.add(e.r); paths.add(e.p); if (e.t != null) { terms.add(e.t) } if ((e.f & params.test) == 0) { test = false } } \
-source.repo = new ArrayList(repos); source.path = paths; source.test = test; \
+def repos = new TreeSet(); def paths = new ArrayList(); def terms = new ArrayList(); def places = new ArrayList(); \
+boolean test = !rest.isEmpty(); \
+for (e in rest) { repos.add(e.r); paths.add(e.p); places.add(e.f + '\\\\' + e.r + '\\\\' + e.p); if (e.t != null) { terms.add(e.t) } if ((e.f & params.test) == 0) { test = false } } \
+source.repo = new ArrayList(repos); source.path = paths; source.place = places; source.test = test; \
 if (params.words) { source.path_terms = String.join(' ', terms) } }";
+
+/// Adds to a document of version 1 what follows from its places.
+pub const UPGRADE: &str = "\
+if (ctx._source.at != null) { \
+def places = new ArrayList(); \
+for (e in ctx._source.at) { places.add(e.f + '\\\\' + e.r + '\\\\' + e.p) } \
+ctx._source.place = places }";
+
+/// What separates the parts of a place: its flags, its repository, and its path, which alone may have one.
+pub const SEPARATOR: char = '\\';
 
 #[cfg(test)]
 mod tests {

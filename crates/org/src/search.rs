@@ -1,8 +1,9 @@
 //! Candidates and counts for a query.
 //!
-//! A file is kept in memory once it was read: its content never changes. Its places are read every time.
+//! A file is kept in memory once it was read: its content never changes. Its places are those that each search
+//! returns.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -28,7 +29,7 @@ use super::members::{OrgMember, PushState};
 use super::org::{Org, all_shards};
 use super::record::{Record, decompressed};
 use super::requests::{self, Limits, Search};
-use super::schema::{Kind, LENGTH_FIELDS};
+use super::schema::{Kind, LENGTH_FIELDS, SEPARATOR};
 
 /// Time for which the repositories and their sums are not asked for again.
 const FRESH: Duration = Duration::from_secs(1);
@@ -91,7 +92,10 @@ impl std::fmt::Debug for OrgEngine {
     }
 }
 
-/// The name of a file, its places, and its content if that was read before.
+/// Files that searches have found, by the names of their documents, with their places.
+type Hits = BTreeMap<String, Option<Vec<String>>>;
+
+/// The name of a file, its places, and its content unless it is damaged.
 type FoundFile = (String, Value, Option<Arc<CachedFile>>);
 
 impl OrgEngine {
@@ -229,17 +233,16 @@ impl OrgEngine {
         // The lock is not held while the engine counts.
         if !unknown.is_empty() {
             let limits = Limits::new(state.names.as_deref(), None);
-            let mut numbers = Vec::new();
-            for answer in self.search(&requests::counts(&unknown, &limits))? {
-                check_answer(&answer)?;
-                numbers.push(answer["hits"]["total"]["value"].as_u64().unwrap_or(0));
-            }
+            let answers = self.search(&requests::counts(&unknown, &limits))?;
+            answers.iter().try_for_each(check_answer)?;
 
             let mut known = sync::lock(&state.counts);
             if known.len() > MAX_COUNTS {
                 known.clear();
             }
-            known.extend(unknown.iter().map(|term| (*term).to_owned()).zip(requests::totals(&numbers)));
+            known.extend(
+                unknown.iter().map(|term| (*term).to_owned()).zip(requests::totals(&answers, unknown.len())),
+            );
         }
 
         let known = sync::lock(&state.counts);
@@ -260,7 +263,7 @@ impl OrgEngine {
             searches.extend(requests::candidates(wanted, &counts, n_rows, &limits, filters));
         }
 
-        let mut ids: BTreeSet<String> = BTreeSet::new();
+        let mut hits = Hits::new();
         let mut failure = None;
         let answers = self.search(&searches)?;
         let mut n_failed = 0;
@@ -270,31 +273,26 @@ impl OrgEngine {
                 // What the other shards have found is shown, and that it is not all.
                 failure = Some(error);
             }
-            ids.extend(files_of(answer));
+            hits.extend(hits_of(answer));
         }
 
         if let Some(error) = failure {
-            if n_failed == answers.len() && ids.is_empty() {
+            if n_failed == answers.len() && hits.is_empty() {
                 return Err(error);
             }
-            let mut found = self.read(ids, &state, &limits)?;
+            let mut found = self.read(hits, &state, &limits)?;
             found.warnings.push(format!("some candidates are missing: {error}"));
             return Ok(found);
         }
-        self.read(ids, &state, &limits)
+        self.read(hits, &state, &limits)
     }
 
     /// Reads files, from the engine or from memory, with the implementations of headers among them.
-    fn read(
-        &self,
-        ids: BTreeSet<String>,
-        state: &State,
-        limits: &Limits,
-    ) -> Result<CandidateFiles, OrgError> {
+    fn read(&self, hits: Hits, state: &State, limits: &Limits) -> Result<CandidateFiles, OrgError> {
         let shown: BTreeSet<&str> = state.whole.members.iter().map(|member| member.name.as_str()).collect();
         let mut files = Files::new(self.org.meta.dim);
-        let ids: Vec<String> = ids.into_iter().collect();
-        self.read_all(&ids, &shown, &mut files)?;
+        let known: BTreeSet<String> = hits.keys().cloned().collect();
+        self.read_all(hits, &shown, &mut files)?;
 
         // Ranking asks for the files beside a header.
         let mut paths: BTreeSet<String> = BTreeSet::new();
@@ -302,39 +300,51 @@ impl OrgEngine {
             let wanted = path_features::implementation_paths(&place.path);
             paths.extend(wanted.into_iter().filter_map(|path| String::from_utf8(path).ok()));
         }
-        let known: BTreeSet<&String> = ids.iter().collect();
-        let beside: Vec<String> =
-            self.files_at(paths, limits)?.into_iter().filter(|id| !known.contains(id)).collect();
-        self.read_all(&beside, &shown, &mut files)?;
+        let mut beside = self.files_at(paths, limits)?;
+        beside.retain(|id, _| !known.contains(id));
+        self.read_all(beside, &shown, &mut files)?;
 
         Ok(files.finish())
     }
 
-    /// The names of the documents of files at `paths`.
-    fn files_at(&self, paths: BTreeSet<String>, limits: &Limits) -> Result<BTreeSet<String>, OrgError> {
+    /// The files at `paths`.
+    fn files_at(&self, paths: BTreeSet<String>, limits: &Limits) -> Result<Hits, OrgError> {
         if paths.is_empty() {
-            return Ok(BTreeSet::new());
+            return Ok(Hits::new());
         }
 
         let paths: Vec<String> = paths.into_iter().collect();
         let answers = self.search(&requests::at_paths(&paths, limits))?;
-        let mut ids = BTreeSet::new();
-        for answer in &answers {
-            check_answer(answer)?;
-            ids.extend(files_of(answer));
-        }
-        Ok(ids)
+        answers.iter().try_for_each(check_answer)?;
+        Ok(answers.iter().flat_map(hits_of).collect())
     }
 
-    /// Reads files and adds those that are in the repositories `shown`.
-    fn read_all(&self, ids: &[String], shown: &BTreeSet<&str>, files: &mut Files) -> Result<(), OrgError> {
-        for ids in ids.chunks(READ) {
+    /// Reads files and adds those that are in the repositories `shown`, in the order of their names.
+    fn read_all(&self, hits: Hits, shown: &BTreeSet<&str>, files: &mut Files) -> Result<(), OrgError> {
+        let mut read: BTreeMap<String, (Vec<Placed>, Option<Arc<CachedFile>>)> = BTreeMap::new();
+        let mut unread = Vec::new();
+        for (id, places) in hits {
+            match (places, self.cache.get(&id)) {
+                (Some(places), Some(file)) => {
+                    let places = places.iter().filter_map(|place| placed(place, shown)).collect();
+                    read.insert(id, (places, Some(file)));
+                }
+                _ => unread.push(id),
+            }
+        }
+
+        for ids in unread.chunks(READ) {
             for (id, at, file) in self.read_some(ids)? {
                 let places = places_of(&at, shown);
-                // Otherwise it has left the repository since it was found.
-                if !places.is_empty() {
-                    files.add(&id, places, file.as_deref());
-                }
+                read.insert(id, (places, file));
+            }
+        }
+
+        for (id, (mut places, file)) in read {
+            places.sort_by(|a, b| a.path.cmp(&b.path));
+            // Otherwise it has left the repository since it was found.
+            if !places.is_empty() {
+                files.add(&id, places, file.as_deref());
             }
         }
         Ok(())
@@ -342,16 +352,10 @@ impl OrgEngine {
 
     /// Reads some files: the name, the places and the content of each that there is.
     fn read_some(&self, ids: &[String]) -> Result<Vec<FoundFile>, OrgError> {
-        let cached: FxHashMap<&str, Arc<CachedFile>> =
-            ids.iter().filter_map(|id| Some((id.as_str(), self.cache.get(id)?))).collect();
         let index = self.org.alias(Kind::Files);
-        // Places change, content does not.
         let docs: Vec<Value> = ids
             .iter()
-            .map(|id| match cached.contains_key(id.as_str()) {
-                true => json!({ "_index": index, "_id": id, "_source": ["at"] }),
-                false => json!({ "_index": index, "_id": id, "_source": ["at", "data", "text"] }),
-            })
+            .map(|id| json!({ "_index": index, "_id": id, "_source": ["at", "data", "text"] }))
             .collect();
 
         let answer = self.org.connection.ask(Method::Post, "_mget", Some(&json!({ "docs": docs })))?;
@@ -362,8 +366,8 @@ impl OrgEngine {
             }
             let Some(id) = doc["_id"].as_str().filter(|_| doc["found"] == json!(true)) else { continue };
 
-            let file = match cached.get(id) {
-                Some(file) => Some(file.clone()),
+            let file = match self.cache.get(id) {
+                Some(file) => Some(file),
                 None => decoded(id, &doc["_source"], self.org.meta.dim).map(Arc::new),
             };
             if let Some(file) = &file {
@@ -472,10 +476,24 @@ impl Files {
     }
 }
 
-/// The names of the files in the answer to a search.
-fn files_of(answer: &Value) -> impl Iterator<Item = String> + '_ {
+/// The files in the answer to a search, each with its places if its document has them in that form.
+fn hits_of(answer: &Value) -> impl Iterator<Item = (String, Option<Vec<String>>)> + '_ {
     let hits = answer["hits"]["hits"].as_array().map(Vec::as_slice).unwrap_or_default();
-    hits.iter().filter_map(|hit| hit["fields"]["file"][0].as_str().map(str::to_owned))
+    hits.iter().filter_map(|hit| {
+        let fields = &hit["fields"];
+        let places = fields["place"].as_array();
+        let places =
+            places.map(|places| places.iter().filter_map(|it| it.as_str().map(str::to_owned)).collect());
+        Some((fields["file"][0].as_str()?.to_owned(), places))
+    })
+}
+
+/// The place that a search has returned; `None` for one outside of the repositories `shown`.
+fn placed(place: &str, shown: &BTreeSet<&str>) -> Option<Placed> {
+    let (flags, rest) = place.split_once(SEPARATOR)?;
+    let (repo, path) = rest.split_once(SEPARATOR)?;
+    shown.contains(repo).then_some(())?;
+    Some(Placed { path: path.as_bytes().to_vec(), flags: flags.parse().ok()? })
 }
 
 /// The content in a document; `None` if it is damaged, or of another file than its name says.

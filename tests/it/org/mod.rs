@@ -6,4 +6,5 @@
 mod cluster;
 mod faults;
 mod site;
+mod upgrade;
 mod verbs;

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::cluster::{Cluster, eventually};
 use super::site::{QUESTIONS, Site, paths};
+use super::upgrade;
 use crate::support::server::Server;
 
 #[test]
@@ -31,12 +32,7 @@ fn an_organisation_is_pushed_searched_and_managed() {
     revisions(&site);
     pushed_by_sync(&site);
     a_red_index(&site, &cluster);
-
-    let before: Vec<Vec<String>> = ["retry", "invoice"].iter().map(|it| paths(&site.there(&[it]))).collect();
-    site.org(&["reindex", "--shards", "2", "--replicas", "0"]).success();
-    let after: Vec<Vec<String>> = ["retry", "invoice"].iter().map(|it| paths(&site.there(&[it]))).collect();
-    assert_eq!(after, before);
-    site.check_answers(&[]);
+    upgrade::upgraded(&site, &cluster);
 
     removed(&site);
 }
