@@ -13,6 +13,7 @@ use super::local::LocalFile;
 use super::org::Org;
 use super::record::{Counts, Doc, Record, compressed};
 use super::schema::{LENGTH_FIELDS, TERM_FIELDS, TEST_FLAG, row_id};
+use super::words;
 
 /// Maximum number of times that one term of a field is written. BM25 saturates far below.
 const MAX_FREQUENCY: u32 = 255;
@@ -73,6 +74,7 @@ impl Document<'_> {
             object.put(field, &n.into());
         }
         object.put_terms("terms", &merged(all));
+        object.put_words("words", &words::of_text(&String::from_utf8_lossy(text)));
         self.put_content(&mut object, text)?;
         Ok(Sources { rows, file: object.finish() })
     }
@@ -142,6 +144,18 @@ impl Object {
     fn put(&mut self, field: &str, value: &Value) {
         self.name(field);
         self.0.push_str(&value.to_string());
+    }
+
+    /// Adds a list of words, which need no escapes.
+    fn put_words(&mut self, field: &str, words: &[&str]) {
+        self.name(field);
+        self.0.push('[');
+        for (at, word) in words.iter().enumerate() {
+            self.0.push_str(if at > 0 { ",\"" } else { "\"" });
+            self.0.push_str(word);
+            self.0.push('"');
+        }
+        self.0.push(']');
     }
 
     /// Adds base64, which needs no escapes.
@@ -243,11 +257,12 @@ mod tests {
         object.put_numbers("vector", &[-128, -100, -10, -9, 0, 7, 10, 99, 100, 127]);
         object.put_terms("body", &[("a\\b\"".to_owned(), 2), ("é".to_owned(), 1)]);
         object.put_terms("doc", &[]);
+        object.put_words("words", &["a", "b"]);
         object.put_bytes("data", &[0, 1]);
 
         let expected = json!({
             "file": "a\"b", "vector": [-128, -100, -10, -9, 0, 7, 10, 99, 100, 127],
-            "body": "a\\b\" a\\b\" é", "doc": "", "data": "AAE=",
+            "body": "a\\b\" a\\b\" é", "doc": "", "words": ["a", "b"], "data": "AAE=",
         });
         assert_eq!(serde_json::from_str::<Value>(&object.finish()).unwrap(), expected);
     }

@@ -9,6 +9,7 @@
 //! * [`address`]: the URL of an index, and the key to it.
 //! * `http`: requests to the engine, with retries.
 //! * [`schema`]: the indices, their fields, and the names of documents.
+//! * `words`: the words of files, and the conditions that a pattern makes of them.
 //! * `record`: a file with its rows as the engine keeps it.
 //! * [`org`]: an opened index.
 //! * `members`: the repositories and the state of their pushes.
@@ -42,6 +43,7 @@ mod requests;
 mod scan;
 pub mod schema;
 pub mod search;
+mod words;
 
 pub use address::Address;
 pub use error::OrgError;

@@ -22,6 +22,8 @@ const NAMED_ROWS: usize = 1_000;
 const VERBATIM_ROWS: usize = 160;
 /// Number of files for each file that the query names.
 const MENTIONED_FILES: usize = 64;
+/// Number of files that are searched for one text or expression.
+const LINE_FILES: usize = 1_000;
 /// Maximum number of paths that are asked for at once.
 const MAX_PATHS: usize = 1_000;
 /// Maximum number of names that are asked for at once.
@@ -61,6 +63,13 @@ impl Limits {
                 conditions.push(json!({ "term": { "test": false } }));
             }
 
+            // The files with the lines that a query must have.
+            if let Some(lines) = filters.lines.as_ref().filter(|lines| lines.len() <= MAX_PATHS) {
+                let paths: Vec<&str> =
+                    lines.keys().filter_map(|path| std::str::from_utf8(path).ok()).collect();
+                conditions.push(json!({ "terms": { "path": paths } }));
+            }
+
             let prefixes: Option<Vec<String>> =
                 filters.paths.iter().map(|path| directory_of(&path.to_string())).collect();
             let prefixes = prefixes.filter(|prefixes| !prefixes.is_empty());
@@ -74,7 +83,7 @@ impl Limits {
         Limits { conditions }
     }
 
-    /// With the languages of `filters`, which are those of rows.
+    /// With the languages of `filters`.
     fn of_rows(&self, filters: &Filters) -> Vec<Value> {
         let mut conditions = self.conditions.clone();
         if !filters.languages.is_empty() {
@@ -166,6 +175,23 @@ pub fn candidates(
     }
 
     searches
+}
+
+/// The searches for the number of all files that `filters` allow, and for those that meet `condition`.
+pub fn with_lines(condition: Option<Value>, limits: &Limits, filters: &Filters) -> [Search; 2] {
+    // A file has one language, and that of the file counts for its lines.
+    let all = limits.of_rows(filters);
+    let mut wanted = all.clone();
+    wanted.extend(condition);
+
+    let mut found = search(Kind::Files, json!({ "bool": { "filter": wanted } }), LINE_FILES);
+    found.body["track_total_hits"] = true.into();
+    // Tests last, as they are shown.
+    found.body["sort"] = json!([{ "test": "asc" }, { "path": "asc" }]);
+    let query = json!({ "bool": { "filter": all } });
+    let count =
+        Search { kind: Kind::Files, body: json!({ "size": 0, "track_total_hits": true, "query": query }) };
+    [count, found]
 }
 
 /// The searches for the files at `paths`.

@@ -9,8 +9,8 @@ use codeweaver_store::postings::N_FIELDS;
 use codeweaver_store::rows::DocKey;
 use codeweaver_text as text;
 
-/// Version of the fields, which counts up when there are others. Version 2 has added places in a form that
-/// searches return.
+/// Version of the fields, which counts up when there are others. Version 2 has added the words of files,
+/// and places in a form that searches return.
 pub const VERSION: u32 = 2;
 /// The oldest version that is searched. It takes no pushes until it is copied into the present fields.
 pub const OLDEST: u32 = 1;
@@ -123,6 +123,7 @@ fn properties(kind: Kind, meta: &Meta) -> Value {
     let unread = json!({ "type": "object", "enabled": false });
     let number = json!({ "type": "long" });
     let shown = json!({ "type": "keyword", "index": false });
+    let looked_up = json!({ "type": "keyword", "doc_values": false, "index_options": "docs" });
 
     match kind {
         Kind::Rows => json!({
@@ -140,7 +141,7 @@ fn properties(kind: Kind, meta: &Meta) -> Value {
         Kind::Files => json!({
             "file": word, "repo": word, "path": path, "at": unread, "place": shown, "language": word,
             "test": { "type": "boolean" },
-            "path_terms": words, "terms": words,
+            "path_terms": words, "terms": words, "words": looked_up,
             "rows": number, "body_terms": number, "symbol_terms": number, "doc_terms": number,
             "enclosing_terms": number,
             "data": { "type": "binary" }, "text": { "type": "binary" },

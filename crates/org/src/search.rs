@@ -13,7 +13,9 @@ use rustc_hash::FxHashMap;
 use serde_json::{Value, json};
 
 use codeweaver::QueryError;
-use codeweaver::query::engine::{CandidateFiles, Engine, Placed, TermTotals, Wanted, Whole};
+use codeweaver::query::engine::{
+    CandidateFiles, Engine, LineFiles, Placed, Requirement, TermTotals, Wanted, Whole,
+};
 use codeweaver::query::rank::path_features;
 use codeweaver::query::request::Filters;
 use codeweaver_base::sync;
@@ -30,6 +32,7 @@ use super::org::{Org, all_shards};
 use super::record::{Record, decompressed};
 use super::requests::{self, Limits, Search};
 use super::schema::{Kind, LENGTH_FIELDS, SEPARATOR};
+use super::words;
 
 /// Time for which the repositories and their sums are not asked for again.
 const FRESH: Duration = Duration::from_secs(1);
@@ -287,6 +290,34 @@ impl OrgEngine {
         self.read(hits, &state, &limits)
     }
 
+    /// The files that may have lines with what `requirement` says.
+    fn find_lines(&self, requirement: &Requirement, filters: &Filters) -> Result<LineFiles, OrgError> {
+        let state = self.state()?;
+        let names = asked_names(&state, filters);
+        let limits = Limits::new(names.as_deref(), Some(filters));
+        let searches = requests::with_lines(words::condition(requirement), &limits, filters);
+        let answers = self.search(&searches)?;
+        let [count, found] = answers.as_slice() else {
+            return Err(OrgError::Answer { status: 200, why: "a search has no answer".to_owned() });
+        };
+
+        let mut files = Files::new(self.org.meta.dim);
+        let hits: Hits = hits_of(found).collect();
+        for answer in [count, found] {
+            match check_answer(answer) {
+                Ok(()) => {}
+                Err(error) if hits.is_empty() => return Err(error),
+                // What the other shards have found is shown, and that it is not all.
+                Err(error) => files.found.warnings.push(format!("some files are missing: {error}")),
+            }
+        }
+
+        let shown: BTreeSet<&str> = state.whole.members.iter().map(|member| member.name.as_str()).collect();
+        self.read_all(hits, &shown, &mut files)?;
+        let number = |answer: &Value| answer["hits"]["total"]["value"].as_u64().unwrap_or(0);
+        Ok(LineFiles { found: files.finish(), n_candidates: number(found), n_files: number(count) })
+    }
+
     /// Reads files, from the engine or from memory, with the implementations of headers among them.
     fn read(&self, hits: Hits, state: &State, limits: &Limits) -> Result<CandidateFiles, OrgError> {
         let shown: BTreeSet<&str> = state.whole.members.iter().map(|member| member.name.as_str()).collect();
@@ -391,6 +422,10 @@ impl Engine for OrgEngine {
 
     fn candidates(&self, wanted: &[Wanted], filters: &Filters) -> Result<CandidateFiles, QueryError> {
         Ok(self.find(wanted, filters)?)
+    }
+
+    fn files_with(&self, requirement: &Requirement, filters: &Filters) -> Result<LineFiles, QueryError> {
+        Ok(self.find_lines(requirement, filters)?)
     }
 
     /// Content is kept in memory once for all readers.

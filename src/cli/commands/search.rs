@@ -138,26 +138,9 @@ pub fn run(args: SearchArgs, context: &Context) -> Result<ExitCode, CliError> {
 
     let codebase = context.codebase()?;
     let include_tests = codebase.settings.search.include_tests;
-    let is_pattern = matches!(args.mode, ModeArg::Exact | ModeArg::Regex);
-
-    let mut query = typed_query(&args.query, is_pattern)?;
+    let mut query = typed_query(&args.query, is_pattern(args.mode))?;
     query.conditions.extend(args.scope.conditions());
-
-    // A query that is quoted as a whole or written as /regex/ searches lines, too.
-    let pattern = match args.mode {
-        ModeArg::Exact => Some(Pattern::exact(&query.text)),
-        ModeArg::Regex => Some(Pattern::regex(&query.text)),
-        ModeArg::Hybrid => query.pattern(),
-        ModeArg::Semantic | ModeArg::Keyword | ModeArg::Symbol => None,
-    };
-
-    if let Some(option) = args.grep.used().filter(|_| pattern.is_none()) {
-        return Err(CliError::new(
-            format!("{option} is not possible here"),
-            "it is about the lines that have a text or match a regular expression",
-            "add `--mode exact` or `--mode regex`, or quote the text: '\"exact text\"'",
-        ));
-    }
+    let pattern = pattern_of(&args, &query)?;
 
     let searcher = Searcher::new(codebase);
     let resolved = args.scope.resolve(&query, &searcher, context, include_tests)?;
@@ -282,25 +265,21 @@ fn run_search(
 
 /// Prints the code of an organisation that answers the query.
 fn run_org(args: &SearchArgs, url: &str, context: &Context) -> Result<ExitCode, CliError> {
-    if let Some(option) = args.grep.used().or(pattern_mode(args.mode)) {
-        return Err(CliError::new(
-            format!("{option} is not possible with --org"),
-            "an engine has the words of code and not its lines",
-            "search a catalogue of the repositories",
-        ));
-    }
-
-    let mut query = typed_query(&args.query, false)?;
+    let mut query = typed_query(&args.query, is_pattern(args.mode))?;
     query.conditions.extend(args.scope.conditions());
     let org = OrgPlace::open(url, context)?;
     let searcher = &Searcher::new(org.codebase).of_engine(org.engine);
 
+    let pattern = pattern_of(args, &query)?;
     let include_tests = searcher.codebase.settings.search.include_tests;
     let include_tests = args.scope.include_tests().unwrap_or(include_tests);
     // Paths begin with the names of repositories.
     let resolver = Resolver { searcher, prefix: &Prefix::root(&searcher.codebase.repo) };
     let filters = Filters { include_tests, ..Filters::default() };
     let resolved = resolver.resolve(&query, filters, ViewRequest::new(&searcher.codebase.settings))?;
+    if let Some(pattern) = pattern {
+        return run_grep(args, pattern, resolved, searcher, context);
+    }
     let mut notes = resolved.notes.clone();
     let request = request(args, &query.text, resolved, searcher, &mut notes)?;
 
@@ -320,12 +299,31 @@ fn run_org(args: &SearchArgs, url: &str, context: &Context) -> Result<ExitCode, 
     Ok(ExitCode::from(if response.is_nothing_found() { exit::NEGATIVE } else { 0 }))
 }
 
-/// The option of a mode that searches lines.
-fn pattern_mode(mode: ModeArg) -> Option<&'static str> {
-    match mode {
-        ModeArg::Exact => Some("--mode exact"),
-        ModeArg::Regex => Some("--mode regex"),
-        _ => None,
+/// Returns whether a mode searches lines.
+fn is_pattern(mode: ModeArg) -> bool {
+    matches!(mode, ModeArg::Exact | ModeArg::Regex)
+}
+
+/// The pattern of the lines that `query` is about; `None` if it is about code. A query that is quoted as a
+/// whole or written as /regex/ searches lines, too.
+///
+/// # Errors
+/// An option is given that is about lines, and there is no pattern.
+fn pattern_of(args: &SearchArgs, query: &TypedQuery) -> Result<Option<Pattern>, CliError> {
+    let pattern = match args.mode {
+        ModeArg::Exact => Some(Pattern::exact(&query.text)),
+        ModeArg::Regex => Some(Pattern::regex(&query.text)),
+        ModeArg::Hybrid => query.pattern(),
+        ModeArg::Semantic | ModeArg::Keyword | ModeArg::Symbol => None,
+    };
+
+    match args.grep.used().filter(|_| pattern.is_none()) {
+        Some(option) => Err(CliError::new(
+            format!("{option} is not possible here"),
+            "it is about the lines that have a text or match a regular expression",
+            "add `--mode exact` or `--mode regex`, or quote the text: '\"exact text\"'",
+        )),
+        None => Ok(pattern),
     }
 }
 

@@ -5,6 +5,7 @@
 
 mod cluster;
 mod faults;
+mod lines;
 mod site;
 mod upgrade;
 mod verbs;

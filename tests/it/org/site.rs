@@ -97,6 +97,26 @@ impl Site {
             .codeweaver([&["search", "--json", "--catalogue", "all.git", "--org", &self.url], args].concat())
     }
 
+    /// The lines that a search finds, in the catalogue or on the engine, with its warnings.
+    #[track_caller]
+    pub fn lines(&self, is_there: bool, args: &[&str]) -> (Vec<(String, u64, String)>, Vec<String>) {
+        let found = if is_there { self.there(args) } else { self.here(args) };
+        let files = found["files"].as_array().unwrap_or_else(|| panic!("{found:#}"));
+        let lines = files.iter().flat_map(|file| {
+            let path = file["path"].as_str().unwrap().to_owned();
+            let lines = file["lines"].as_array().unwrap().iter();
+            lines.map(move |line| {
+                (
+                    path.clone(),
+                    line["line"].as_u64().unwrap(),
+                    line["symbol"].as_str().unwrap_or("").to_owned(),
+                )
+            })
+        });
+        let warnings = found["warnings"].as_array().unwrap().iter().map(|it| it.as_str().unwrap().to_owned());
+        (lines.collect(), warnings.collect())
+    }
+
     /// Checks that the engine answers all questions as the catalogue does.
     #[track_caller]
     pub fn check_answers(&self, args: &[&str]) {

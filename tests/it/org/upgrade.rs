@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use serde_json::{Value, json};
 
 use super::cluster::Cluster;
+use super::lines::without_words;
 use super::site::{Site, paths};
 
 /// An index of the version before is searched and takes no pushes. It is brought up to date while it is
@@ -21,7 +22,11 @@ pub fn upgraded(site: &Site, cluster: &Cluster) {
     for kind in ["rows", "files", "repos"] {
         cluster.put(&format!("acme-{kind}/_mapping"), &json!({ "_meta": meta }).to_string());
     }
+    without_words(cluster);
 
+    let question = ["--mode", "exact", "PostEntry"];
+    let before = site.lines(true, &question).0;
+    assert_eq!(before, site.lines(false, &question).0);
     site.org(&["push"]).is_an_error("takes no pushes", "org reindex");
 
     let expected = paths(&site.here(&["retry"]));
@@ -45,6 +50,7 @@ pub fn upgraded(site: &Site, cluster: &Cluster) {
     });
 
     assert_eq!(mapping("rows")["version"], 2);
+    assert_eq!(site.lines(true, &question).0, before);
     site.org(&["push", "--all"]).success();
     site.check_answers(&[]);
 }

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::cluster::{Cluster, eventually};
+use super::lines;
 use super::site::{QUESTIONS, Site, paths};
 use super::upgrade;
 use crate::support::server::Server;
@@ -29,6 +30,10 @@ fn an_organisation_is_pushed_searched_and_managed() {
     a_full_disk(&site, &cluster);
     readers_with_tokens(&site);
     texts_of_the_engine(&cluster);
+
+    lines::lines(&site);
+    lines::unread(&site);
+    lines::too_many(&site);
     revisions(&site);
     pushed_by_sync(&site);
     a_red_index(&site, &cluster);
@@ -66,7 +71,6 @@ fn filters(site: &Site) {
     let found = site.there(&["--repos", "alpha", "PostEntry"]);
     assert!(paths(&found).iter().all(|path| path.starts_with("alpha/")), "{found:#}");
     site.ask(&["--repos", "nowhere", "x"]).is_an_error("no repository matches", "catalogue list");
-    site.ask(&["--mode", "exact", "x"]).is_an_error("not possible with --org", "catalogue");
 }
 
 fn one_commit(site: &Site) {
@@ -132,7 +136,7 @@ fn another_writer(site: &Site) {
 /// Tags and branches are pushed beside HEAD, under names of their own.
 fn revisions(site: &Site) {
     let own = site.base.at("src/alpha");
-    own.git(["tag", "v1", "HEAD~1"]);
+    own.git(["tag", "v1", "HEAD~2"]);
     let push = |revisions: &[&str]| {
         let args = ["org", "push", "--json", "--name", "copy/of-alpha", "--org", &site.url];
         own.codeweaver([&args[..], revisions].concat())
@@ -147,6 +151,8 @@ fn revisions(site: &Site) {
     assert_eq!(names, ["copy/of-alpha@v1", "copy/of-alpha@main"]);
     assert_eq!(reports[0]["commit"], own.git_text(["rev-parse", "v1"]).trim());
 
+    let found = site.there(&["--repos", "copy/of-alpha@v1", "--mode", "exact", "drain_bucket"]);
+    assert_eq!(found["total_files"], 0, "{found:#}");
     let found = site.there(&["--repos", "copy/of-alpha@v1", "waits longer each time"]);
     assert_eq!(paths(&found)[0], "copy/of-alpha@v1/src/again.rs", "{found:#}");
     let found = site.there(&["--repos", "copy/of-alpha@main", "empties the bucket of tokens"]);
@@ -205,7 +211,9 @@ fn a_red_index(site: &Site, cluster: &Cluster) {
         cluster.request("POST", &format!("acme-{kind}/_open?wait_for_active_shards=0"), "");
     }
     assert_eq!(site.status()["health"], "red");
-    site.ask(&["retry"]).is_an_error("the engine does not answer completely", "org status");
+    for args in [&["retry"][..], &["--mode", "exact", "retry"]] {
+        site.ask(args).is_an_error("the engine does not answer completely", "org status");
+    }
     let alpha = site.repo("alpha");
     alpha.write("src/red.rs", "/// Paints the door red.\npub fn paint_door() {}\n");
     alpha.commit("with a door");
@@ -264,6 +272,16 @@ fn readers_with_tokens(site: &Site) {
         assert!(paths(&found).iter().all(|path| path.starts_with("alpha/")), "{question}: {found:#}");
         assert_eq!(found["index"]["files"], 4, "{found:#}");
     }
+
+    // A word of another repository is not found by its letters either.
+    let lines = |token: &str| {
+        let bearer = format!("Bearer {token}");
+        let path = "api/search?mode=exact&q=PostEntry";
+        server.request("GET", path, &[("authorization", bearer.as_str())], "").json()
+    };
+    assert_eq!(lines("token-of-everything-1")["total_files"], 2);
+    let found = lines("token-of-alpha-only-1");
+    assert_eq!((&found["total_files"], &found["index"]["files"]), (&json!(0), &json!(4)), "{found:#}");
 }
 
 /// Without a clone, texts are those of the engine, if it keeps them.
@@ -282,6 +300,7 @@ fn texts_of_the_engine(cluster: &Cluster) {
         found["matches"][0]["content"]["text"].as_str().unwrap().contains("retry_with_backoff"),
         "{found:#}"
     );
+    lines::lines_without_a_clone(&site);
 }
 
 fn removed(site: &Site) {

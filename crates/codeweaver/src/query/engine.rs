@@ -17,6 +17,10 @@ use rustc_hash::FxHashMap;
 use super::error::QueryError;
 use super::filters::Filters;
 
+pub use codeweaver_store::words::Needle;
+
+pub use super::grep::needles::Requirement;
+
 /// An index that is kept elsewhere.
 pub trait Engine: std::fmt::Debug + Send + Sync {
     /// The totals and the repositories of everything that may be searched.
@@ -37,6 +41,13 @@ pub trait Engine: std::fmt::Debug + Send + Sync {
     /// # Errors
     /// As [`Self::whole`].
     fn candidates(&self, wanted: &[Wanted], filters: &Filters) -> Result<CandidateFiles, QueryError>;
+
+    /// The files that may have lines with what `requirement` says, whole. Filters may be left out, since they
+    /// are applied again.
+    ///
+    /// # Errors
+    /// As [`Self::whole`].
+    fn files_with(&self, requirement: &Requirement, filters: &Filters) -> Result<LineFiles, QueryError>;
 
     /// This index for a reader who may see only the repositories that `may_see` allows.
     fn limited_to(&self, may_see: Arc<MaySee>) -> Arc<dyn Engine>;
@@ -109,6 +120,17 @@ pub struct CandidateFiles {
     pub texts: FxHashMap<Oid, Vec<u8>>,
     /// Sentences for the user on candidates that are missing.
     pub warnings: Vec<String>,
+}
+
+/// The files that may have a line.
+#[derive(Default)]
+pub struct LineFiles {
+    /// As many as are read for one request.
+    pub found: CandidateFiles,
+    /// Number of files that may have the line, found or not.
+    pub n_candidates: u64,
+    /// Number of all files that the filters allow.
+    pub n_files: u64,
 }
 
 /// A path of a doc.

@@ -110,8 +110,8 @@ impl Searcher {
         }
     }
 
-    /// This searcher for the repositories of `engine`: [`Self::search`] answers about them. Texts that the
-    /// engine does not keep are read from the codebase, and all other requests are about the codebase.
+    /// This searcher for the repositories of `engine`: [`Self::search`] and [`Self::grep`] answer about them.
+    /// Texts that the engine does not keep are read from the codebase, and all other requests are about it.
     pub fn of_engine(self, engine: Arc<dyn Engine>) -> Searcher {
         Searcher { engine: Some(engine), ..self }
     }
@@ -188,6 +188,12 @@ impl Searcher {
         let deadline = started + request.view.timeout;
         check_possible(request)?;
 
+        let narrowed = grep::narrow::narrowed(request, |grep| self.grep(grep))?;
+        let (request, about_lines) = match &narrowed {
+            Some((narrowed, warnings)) => (narrowed, warnings.clone()),
+            None => (request, Vec::new()),
+        };
+
         let own = self.weights.get();
         let whole = engine.whole()?;
         let counts = Arc::new(WholeCounts::new(engine.clone(), &whole));
@@ -206,7 +212,7 @@ impl Searcher {
         request.view.cancel.check()?;
 
         let missing = counts.failure().map(|why| format!("the engine did not count all words: {why}"));
-        ranking.warnings.extend(missing.into_iter().chain(own.warning));
+        ranking.warnings.extend(missing.into_iter().chain(own.warning).chain(about_lines));
 
         let budget = Budget::new(request);
         let min_parallel_rows = self.tuning.min_parallel_rows;
@@ -284,7 +290,10 @@ impl Searcher {
     /// [`QueryError::Pattern`] if the pattern cannot be searched for, [`QueryError::Gated`] if there is no
     /// index, [`QueryError::Cancelled`].
     pub fn grep(&self, request: &GrepRequest) -> Result<Found<'_>, QueryError> {
-        self.guarded(|| grep::find(&self.views(), request))
+        self.guarded(|| match &self.engine {
+            Some(engine) => grep::find_in_engine(&self.views(), engine.as_ref(), request),
+            None => grep::find(&self.views(), request),
+        })
     }
 
     /// As [`Self::grep`], for the pattern of `request` or, if no line matches it, the first of the `readings`

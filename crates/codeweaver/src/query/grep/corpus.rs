@@ -11,6 +11,7 @@ use codeweaver_index::policy::{Exempt, PathDecision, PathFlags, Policy, SkipReas
 use codeweaver_store::StoreReader;
 use codeweaver_store::snapshot::Snapshot;
 use codeweaver_store::words::DocSet;
+use rustc_hash::FxHashMap;
 
 use super::needles::Requirement;
 use super::request::GrepRequest;
@@ -53,6 +54,8 @@ pub(super) struct Corpus {
     pub languages: Vec<String>,
     /// Reads changed files; `None` if there are none.
     pub worktree: Option<Mutex<WorktreeReader>>,
+    /// The contents of blobs that are read from nowhere else.
+    pub texts: FxHashMap<Oid, Vec<u8>>,
     pub info: CorpusInfo,
 }
 
@@ -128,6 +131,7 @@ impl Corpus {
                 files: Vec::new(),
                 languages: request.filters.languages.iter().map(|name| canonical_language(name)).collect(),
                 worktree: None,
+                texts: FxHashMap::default(),
                 info: CorpusInfo {
                     commit: commit.map(|oid| oid.to_string()),
                     tree: shown_tree.map(|tree| tree.to_string()).unwrap_or_default(),

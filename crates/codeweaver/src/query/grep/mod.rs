@@ -6,6 +6,7 @@
 //! * [`request`]: the pattern with its filters.
 //! * `needles`: the words that a file with a match has. Most files lack one and need not be read.
 //! * `corpus`: the files that are searched: those of a tree, with the changes of the working tree.
+//! * `of_engine`: the files that are searched of an index that is kept elsewhere.
 //! * `scan`: the search of the candidates, on all cores.
 //! * `lines`: the matching lines of one file.
 //! * [`found`]: the files with matches, in order, and their lines. `answer`: their form in JSON.
@@ -20,7 +21,8 @@ mod corpus;
 pub mod found;
 mod lines;
 pub(in crate::query) mod narrow;
-mod needles;
+pub(in crate::query) mod needles;
+mod of_engine;
 pub mod pattern;
 mod reading;
 pub mod request;
@@ -28,6 +30,7 @@ mod scan;
 
 use std::time::Instant;
 
+use super::engine::Engine;
 use super::error::QueryError;
 use super::view::open::ViewSource;
 
@@ -48,6 +51,25 @@ pub(crate) fn find<'a>(source: &ViewSource<'a>, request: &GrepRequest) -> Result
 
     let matchers = pattern::Matchers::compile(&request.pattern, &request.filters.without)?;
     let corpus = corpus::Corpus::open(source, request)?;
+    Found::search(source.codebase, request.clone(), matchers, corpus, started)
+}
+
+/// As [`find`], in the repositories of `engine`. Texts that it does not keep are those of the codebase of
+/// `source`.
+///
+/// # Errors
+/// [`QueryError::Pattern`] as for [`find`]; [`QueryError::Engine`] if the engine does not answer, or for a
+/// revision.
+pub(crate) fn find_in_engine<'a>(
+    source: &ViewSource<'a>,
+    engine: &dyn Engine,
+    request: &GrepRequest,
+) -> Result<Found<'a>, QueryError> {
+    let started = Instant::now();
+    request.check()?;
+
+    let matchers = pattern::Matchers::compile(&request.pattern, &request.filters.without)?;
+    let corpus = of_engine::corpus(source.codebase, engine, request)?;
     Found::search(source.codebase, request.clone(), matchers, corpus, started)
 }
 

@@ -22,22 +22,25 @@ const FEW_DOCS: u32 = 8;
 
 /// A condition that every file with a match meets.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Requirement {
+pub enum Requirement {
+    /// A word has this text.
     Needle(Needle),
+    /// All conditions are met; none if there are none.
     All(Vec<Requirement>),
+    /// One of the conditions is met.
     Any(Vec<Requirement>),
 }
 
 impl Requirement {
     /// Derives the requirement of a pattern that compiles.
-    pub fn from_pattern(pattern: &Pattern) -> Requirement {
+    pub(super) fn from_pattern(pattern: &Pattern) -> Requirement {
         let parsed = ParserBuilder::new().utf8(false).multi_line(true).build().parse(&pattern.expression());
         let Ok(hir) = parsed else { return Requirement::All(Vec::new()) };
         requirement(&hir, pattern.ignore_case)
     }
 
     /// The docs of `segment` that may have a match; `None` if all may.
-    pub fn candidates(&self, segment: &Segment) -> Option<DocSet> {
+    pub(super) fn candidates(&self, segment: &Segment) -> Option<DocSet> {
         let words = segment.words()?;
         let mut docs = self.docs(&words)?;
         docs.unite(&words.unknown());

@@ -62,7 +62,7 @@ pub(super) struct Scan<'a> {
     pub cancel: &'a Cancel,
 }
 
-impl Scan<'_> {
+impl<'a> Scan<'a> {
     /// Searches all files of the corpus.
     pub fn run(&self) -> Result<Scanned, QueryError> {
         let n_files = self.corpus.files.len();
@@ -196,8 +196,13 @@ impl Scan<'_> {
         &self,
         file: &CorpusFile,
         blobs: &'b mut BlobReader,
-    ) -> Result<Option<Decoded<'b>>, QueryError> {
-        Ok(self.bytes(file, blobs)?.map(|bytes| match bytes {
+    ) -> Result<Option<Decoded<'b>>, QueryError>
+    where
+        'a: 'b,
+    {
+        let bytes = self.bytes(file, blobs)?;
+
+        Ok(bytes.map(|bytes| match bytes {
             Cow::Borrowed(bytes) => text::decode(bytes),
             Cow::Owned(bytes) => text::decode_owned(bytes),
         }))
@@ -208,8 +213,15 @@ impl Scan<'_> {
         &self,
         file: &CorpusFile,
         blobs: &'b mut BlobReader,
-    ) -> Result<Option<Cow<'b, [u8]>>, QueryError> {
+    ) -> Result<Option<Cow<'b, [u8]>>, QueryError>
+    where
+        'a: 'b,
+    {
         if let Some(oid) = &file.blob {
+            let corpus: &'a Corpus = self.corpus;
+            if let Some(text) = corpus.texts.get(oid) {
+                return Ok(Some(Cow::Borrowed(text)));
+            }
             if blobs.is_unplaced(oid) {
                 let tree = Oid::from_hex(self.corpus.info.tree.as_bytes());
                 let _ = tree.is_ok_and(|tree| blobs.place(oid, &tree, file.path.as_bstr()));
