@@ -48,6 +48,18 @@ impl Change {
     }
 }
 
+/// What is left of the changes that were sent.
+#[derive(Default)]
+struct Round {
+    /// Whether they are sent for the last time, so that a failure is an error.
+    is_last: bool,
+    again: Vec<(String, Change)>,
+    /// Those whose documents are not there.
+    missing: Vec<(String, Change)>,
+    /// Whether some failed for want of time or place, and not because a document is there.
+    is_busy: bool,
+}
+
 /// The places that changes give to their documents.
 pub struct Places<'a> {
     /// The repository.
@@ -70,8 +82,8 @@ impl Org {
         let mut missing = Vec::new();
         let mut waiting = changes;
 
-        for round in 0..=MAX_ROUNDS {
-            let mut again = Vec::new();
+        for number in 0..=MAX_ROUNDS {
+            let mut round = Round { is_last: number == MAX_ROUNDS, ..Round::default() };
             let mut rest = waiting.into_iter().peekable();
             while rest.peek().is_some() {
                 let mut body = Vec::new();
@@ -80,16 +92,16 @@ impl Org {
                     self.write(&change, places, &mut body);
                     sent.push(change);
                 }
-                self.send_bulk(&body, sent, round == MAX_ROUNDS, &mut again, &mut missing)?;
+                self.send_bulk(&body, sent, &mut round)?;
             }
 
-            waiting = again;
+            missing.extend(round.missing);
+            waiting = round.again;
             if waiting.is_empty() {
                 break;
             }
-            // Only those that met another document need no pause.
-            if waiting.iter().any(|(_, change)| matches!(change, Change::Create { .. })) {
-                std::thread::sleep(codeweaver_http::backoff(round, 0.5));
+            if round.is_busy {
+                std::thread::sleep(codeweaver_http::backoff(number, 0.5));
             }
         }
 
@@ -97,14 +109,7 @@ impl Org {
     }
 
     /// Sends one request, and sorts the changes that are not done.
-    fn send_bulk(
-        &self,
-        body: &[u8],
-        sent: Vec<(String, Change)>,
-        is_last: bool,
-        again: &mut Vec<(String, Change)>,
-        missing: &mut Vec<(String, Change)>,
-    ) -> Result<(), OrgError> {
+    fn send_bulk(&self, body: &[u8], sent: Vec<(String, Change)>, round: &mut Round) -> Result<(), OrgError> {
         let answer = self.connection.ask_lines(PATH, body)?;
         if answer["errors"] == json!(false) {
             return Ok(());
@@ -126,10 +131,19 @@ impl Org {
                 (200..300, _) => {}
                 // Waiting does not make room.
                 _ if matches!(error, OrgError::Full { .. }) => return Err(error),
-                (409, Change::Create { kind, id, .. }) => again.push((file, Change::Place { kind, id })),
-                (404, change @ Change::Place { .. }) => missing.push((file, change)),
-                (409 | 429 | 503, change) if !is_last => again.push((file, change)),
-                (_, change) if is_block && !is_last => again.push((file, change)),
+                (404, change @ Change::Place { .. }) => round.missing.push((file, change)),
+                _ if round.is_last => return Err(error),
+                (409, Change::Create { kind, id, .. }) => {
+                    round.again.push((file, Change::Place { kind, id }))
+                }
+                (409 | 429 | 503, change) => {
+                    round.is_busy = true;
+                    round.again.push((file, change));
+                }
+                (_, change) if is_block => {
+                    round.is_busy = true;
+                    round.again.push((file, change));
+                }
                 _ => return Err(error),
             }
         }
