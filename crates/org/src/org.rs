@@ -68,23 +68,43 @@ impl Org {
     /// [`OrgError::Exists`], and those of the connection.
     pub fn create(address: Address, meta: Meta, layout: Layout) -> Result<Org, OrgError> {
         let connection = Connection::new(address, PATIENT);
-        let prefix = &connection.address.prefix;
+        let org = Org { connection, meta };
 
-        for kind in Kind::ALL {
-            let mut definition = schema::definition(kind, &meta, layout);
-            definition["aliases"] = json!({ kind.alias(prefix): { "is_write_index": true } });
-            let body = definition.to_string();
-            let answer = connection.send(Method::Put, &kind.index(prefix, 1), Some(body.as_bytes()))?;
-
-            if answer.body["error"]["type"] == "resource_already_exists_exception" {
-                return Err(OrgError::Exists { prefix: prefix.clone() });
-            }
-            checked(answer)?;
+        let prefix = &org.connection.address.prefix;
+        let rows = format!("{}/_mapping", Kind::Rows.alias(prefix));
+        if org.connection.send(Method::Get, &rows, None)?.status != 404 {
+            return Err(OrgError::Exists { prefix: prefix.clone() });
         }
 
-        let org = Org { connection, meta };
+        // The rows last: without them, what is there is of an attempt that was interrupted.
         org.put_script()?;
+        for kind in [Kind::Repos, Kind::Files, Kind::Rows] {
+            org.create_one(kind, layout)?;
+        }
         Ok(org)
+    }
+
+    /// Creates one of its indices, also in place of an empty one.
+    fn create_one(&self, kind: Kind, layout: Layout) -> Result<(), OrgError> {
+        let Org { connection, meta } = self;
+        let prefix = &connection.address.prefix;
+        let index = kind.index(prefix, 1);
+        let mut definition = schema::definition(kind, meta, layout);
+        definition["aliases"] = json!({ kind.alias(prefix): { "is_write_index": true } });
+        let body = definition.to_string();
+
+        let create = || connection.send(Method::Put, &index, Some(body.as_bytes()));
+        let answer = create()?;
+        if answer.body["error"]["type"] != "resource_already_exists_exception" {
+            return checked(answer).map(drop);
+        }
+
+        let count = connection.ask(Method::Get, &format!("{index}/_count"), None)?;
+        if count["count"] != json!(0) {
+            return Err(OrgError::Exists { prefix: prefix.clone() });
+        }
+        connection.ask(Method::Delete, &index, None)?;
+        checked(create()?).map(drop)
     }
 
     /// Stores the script that sets places.
