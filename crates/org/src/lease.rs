@@ -1,6 +1,7 @@
 //! The right of one process to change a repository, kept in the document of that repository.
 
 use std::sync::Mutex;
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use codeweaver_base::{random, sync};
@@ -21,8 +22,8 @@ pub struct Lease<'a> {
 }
 
 impl<'a> Lease<'a> {
-    /// Takes the right to change the repository `name`, which was `known` when it was last looked at. Returns it
-    /// with the state that the repository had.
+    /// Takes the right to change the repository `name`, which was `known` when it was last looked at, and sets its
+    /// state to `state`. Returns the right with the repository as it was.
     ///
     /// # Errors
     /// [`OrgError::Busy`] if another process works on it for longer than `patience`. One
@@ -31,6 +32,7 @@ impl<'a> Lease<'a> {
         org: &'a Org,
         name: &str,
         known: Option<(OrgMember, Version)>,
+        state: PushState,
         (stall, patience): (Duration, Duration),
     ) -> Result<(Lease<'a>, Option<OrgMember>), OrgError> {
         let started = Instant::now();
@@ -55,7 +57,7 @@ impl<'a> Lease<'a> {
             if is_free {
                 let (before, version) = found.map_or((None, None), |(it, version)| (Some(it), Some(version)));
                 let held = OrgMember {
-                    state: PushState::Pushing,
+                    state,
                     writer: format!("{:016x}", random::bits64()),
                     beat: 0,
                     ..before.clone().unwrap_or_else(|| OrgMember::new(name))
@@ -90,6 +92,24 @@ impl<'a> Lease<'a> {
         held.1 = put.ok_or_else(|| OrgError::Busy { member: held.0.name.clone() })?;
         held.2 = Instant::now();
         Ok(())
+    }
+
+    /// Runs `work` while a thread shows that this process works: some requests take longer than others wait for a
+    /// sign of life.
+    pub fn beating<T>(&self, work: impl FnOnce() -> T) -> T {
+        std::thread::scope(|scope| {
+            let (is_running, is_over) = channel::<()>();
+            scope.spawn(move || {
+                // The work meets a lost lease at its own next beat, or at its end.
+                while is_over.recv_timeout(BEAT) == Err(RecvTimeoutError::Timeout)
+                    && !matches!(self.beat(), Err(OrgError::Busy { .. }))
+                {}
+            });
+
+            let result = work();
+            drop(is_running);
+            result
+        })
     }
 
     /// Writes the repository as it is now, which ends the lease.

@@ -6,8 +6,10 @@ use serde_json::{Value, json};
 
 use super::error::OrgError;
 use super::http::{Method, checked};
+use super::lease::Lease;
 use super::members::{OrgMember, PushState};
 use super::org::Org;
+use super::push::PushOptions;
 use super::schema::{self, Kind, Layout, Meta};
 
 pub use super::members::{Numbers, OrgMember as Repository, PushState as RepositoryState};
@@ -70,29 +72,32 @@ impl Org {
     /// Removes a repository. Its rows stay until they are collected.
     ///
     /// # Errors
-    /// [`OrgError::NoMember`], [`OrgError::Outdated`], and those of the connection.
+    /// [`OrgError::NoMember`], [`OrgError::Outdated`], [`OrgError::Busy`] if it is being pushed, and those of the
+    /// connection.
     pub fn remove(&self, name: &str) -> Result<usize, OrgError> {
         self.check_version()?;
-        let Some((member, version)) = self.member(name)? else {
+        let Some(known) = self.member(name)? else {
             return Err(OrgError::NoMember { member: name.to_owned() });
         };
-        // A push that runs loses its lease.
-        let removing = OrgMember { state: PushState::Removing, beat: member.beat + 1, ..member };
-        if self.put_member(&removing, Some(version))?.is_none() {
-            return Err(OrgError::Busy { member: name.to_owned() });
-        }
+        // What a push sent behind the scan below would stay for ever.
+        let PushOptions { stall, patience, .. } = PushOptions::default();
+        let (lease, _) = Lease::take(self, name, Some(known), PushState::Removing, (stall, patience))?;
 
-        self.refresh()?;
-        let mut ids = Vec::new();
-        self.scan_files(&json!({ "term": { "repo": name } }), &["file"], |source| {
-            ids.extend(source["file"].as_str().map(str::to_owned));
-            Ok(())
+        let n_files = lease.beating(|| {
+            self.refresh()?;
+            let mut ids = Vec::new();
+            self.scan_files(&json!({ "term": { "repo": name } }), &["file"], |source| {
+                ids.extend(source["file"].as_str().map(str::to_owned));
+                Ok(())
+            })?;
+
+            self.take_out(name, &ids, &mut || lease.beat())?;
+            self.refresh()?;
+            Ok::<usize, OrgError>(ids.len())
         })?;
 
-        self.take_out(name, &ids, &mut || Ok(()))?;
-        self.refresh()?;
         self.delete_member(name)?;
-        Ok(ids.len())
+        Ok(n_files)
     }
 
     /// Takes a repository out of the documents of files. `beat` is called now and then.

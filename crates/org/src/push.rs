@@ -98,6 +98,7 @@ pub fn push(
 ) -> Result<Vec<PushReport>, OrgError> {
     org.check_space(&local.codebase.vector_space)?;
     org.check_version()?;
+    check_names(org, local)?;
     let mut reports = Vec::with_capacity(local.members.len());
 
     for member in &local.members {
@@ -106,6 +107,26 @@ pub fn push(
         reports.push(report);
     }
     Ok(reports)
+}
+
+/// Checks that no repository is in a folder of another: the paths of both would begin alike.
+fn check_names(org: &Org, local: &Local<'_>) -> Result<(), OrgError> {
+    let is_below =
+        |name: &str, folder: &str| name.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
+
+    for there in org.members()? {
+        let names = local.members.iter().map(|member| &member.name);
+        for name in names.filter(|name| is_below(name, &there.name) || is_below(&there.name, name)) {
+            return Err(OrgError::Local {
+                what: format!("{name} cannot be pushed under this name"),
+                why: format!(
+                    "the index has {}, and one name is a folder of the other; `--name` sets it",
+                    there.name
+                ),
+            });
+        }
+    }
+    Ok(())
 }
 
 /// The push of one repository.
@@ -145,24 +166,16 @@ impl Push<'_> {
         }
 
         let is_known = known.is_some();
-        let (lease, before) = Lease::take(org, &member.name, known, (options.stall, options.patience))?;
+        let times = (options.stall, options.patience);
+        let (lease, before) = Lease::take(org, &member.name, known, PushState::Pushing, times)?;
         // A push that has not ended may have left anything behind.
         let before = before.filter(|before| before.state == PushState::Complete);
-        let changes = match &before {
-            Some(before) if !options.all => self.changes_since(before)?,
-            _ => None,
-        };
-        let mut changes = match changes {
-            Some(changes) => changes,
-            None => self.changes_by_comparison()?,
-        };
 
         let mut report = self.report(n_sent_before);
         report.resumed = is_known && before.is_none();
-        self.send(&mut changes, &lease, &mut report)?;
-        self.remove(&changes, &lease, &mut report)?;
-        // Everything is found before the repository counts as complete.
-        org.refresh()?;
+        lease.beating(|| self.change(&lease, before.as_ref(), &mut report))?;
+        // A file whose blob is not here is missing there, so the next push compares everything again.
+        let is_whole = report.missing_blobs == 0;
 
         let numbers = local.numbers(member);
         report.files = numbers.totals.n_paths;
@@ -172,7 +185,7 @@ impl Push<'_> {
             root: local.root.clone(),
             reference: member.reference.clone(),
             settings: settings.clone(),
-            state: PushState::Complete,
+            state: if is_whole { PushState::Complete } else { PushState::Pushing },
             pushed: time::now(),
             files: report.files,
             numbers,
@@ -180,6 +193,28 @@ impl Push<'_> {
         })?;
         report.sent_bytes = org.n_sent() - n_sent_before;
         Ok(report)
+    }
+
+    /// Sends and removes what differs from the engine, of which `before` is known.
+    fn change(
+        &self,
+        lease: &Lease<'_>,
+        before: Option<&OrgMember>,
+        report: &mut PushReport,
+    ) -> Result<(), OrgError> {
+        let changes = match before {
+            Some(before) if !self.options.all => self.changes_since(before)?,
+            _ => None,
+        };
+        let mut changes = match changes {
+            Some(changes) => changes,
+            None => self.changes_by_comparison()?,
+        };
+
+        self.send(&mut changes, lease, report)?;
+        self.remove(&changes, lease, report)?;
+        // Everything is found before the repository counts as complete.
+        self.org.refresh()
     }
 
     fn report(&self, n_sent_before: u64) -> PushReport {

@@ -18,6 +18,9 @@ fn an_organisation_is_pushed_searched_and_managed() {
     site.ask(&["x"]).is_an_error("no index called acme", "org init");
     let init = ["org", "init", &site.url, "--replicas", "0", "--catalogue", "all.git"];
     site.base.codeweaver(init).success();
+    // As a killed attempt leaves it.
+    cluster.request("DELETE", "acme-rows-000001", "");
+    site.base.codeweaver(init).success();
     site.base.codeweaver(init).is_an_error("already", "another index");
 
     first_push(&site);
@@ -125,6 +128,8 @@ fn a_file_in_two_repositories(site: &Site) {
 fn another_writer(site: &Site) {
     let own = site.base.at("src/alpha");
     own.codeweaver(["init", "--no-hooks"]).success();
+    let below = own.codeweaver(["org", "push", "--name", "alpha/inner", "--org", &site.url]);
+    below.is_an_error("alpha/inner cannot be pushed under this name", "correct that");
     own.codeweaver(["org", "push", "--name", "copy/of-alpha", "--org", &site.url]).success();
     let found = site.there(&["--repos", "copy/of-alpha", "waits longer each time"]);
     assert_eq!(paths(&found)[0], "copy/of-alpha/src/again.rs", "{found:#}");
