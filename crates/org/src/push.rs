@@ -115,19 +115,20 @@ fn check_names(org: &Org, local: &Local<'_>) -> Result<(), OrgError> {
         |name: &str, folder: &str| name.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
 
     for there in org.members()? {
-        let names = local.members.iter().map(|member| &member.name);
-        for name in names.filter(|name| is_below(name, &there.name) || is_below(&there.name, name)) {
+        let mut names = local.members.iter().map(|member| &member.name);
+        let nested = names.find(|name| is_below(name, &there.name) || is_below(&there.name, name));
+        if let Some(name) = nested {
             return Err(OrgError::Local {
                 what: format!("{name} cannot be pushed under this name"),
-                why: format!(
-                    "the index has {}, and one name is a folder of the other; `--name` sets it",
-                    there.name
-                ),
+                why: format!("the index has {}, and one name is a folder of the other", there.name),
             });
         }
     }
     Ok(())
 }
+
+/// Changes, each with the name of its file.
+type FileChanges = Vec<(String, Change)>;
 
 /// The push of one repository.
 struct Push<'a> {
@@ -361,7 +362,7 @@ impl Push<'_> {
     }
 
     /// The changes that set the places of files with their local docs: of their rows, and of the files.
-    fn placing(&self, files: &[(String, u32)]) -> (Vec<(String, Change)>, Vec<(String, Change)>) {
+    fn placing(&self, files: &[(String, u32)]) -> (FileChanges, FileChanges) {
         let (mut rows, mut whole) = (Vec::new(), Vec::new());
         for (id, doc) in files {
             for row in self.rows_of(*doc) {

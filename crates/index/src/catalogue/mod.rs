@@ -159,7 +159,7 @@ impl Catalogue {
             opened => opened?,
         };
 
-        let is_there = real_path::canonicalize(&dir).is_ok_and(|dir| dir == catalogue.git_dir());
+        let is_there = real_path::canonicalize(dir).is_ok_and(|dir| dir == catalogue.git_dir());
         if is_there { Ok(catalogue) } else { Err(not_empty()) }
     }
 
