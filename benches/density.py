@@ -48,7 +48,7 @@ MAX_TOUCHED = 6
 WINDOW = 30
 MENDS = re.compile(
     r"\b(fix(es|ed|ing)?|bugs?|crash(es|ed)?|wrong(ly)?|incorrect(ly)?|leak(s|ed)?|regression|race|deadlock"
-    r"|fail(s|ed|ure|ing)?|hang(s|ing)?|panic(s|ked)?|broken|breaks?|invalid(ly)?|unexpected(ly)?|missing|errors?"
+    r"|fail|fails|failed|failure|failing|hang(s|ing)?|panic(s|ked)?|broken|breaks?|invalid(ly)?|unexpected(ly)?|missing|errors?"
     r"|overflow|corrupt(s|ed|ion)?|does(n't| not)|do(n't| not)|was(n't| not)|never|cannot|can't)\b",
     re.I,
 )

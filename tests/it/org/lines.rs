@@ -83,7 +83,7 @@ pub fn unread(site: &Site) {
 pub fn too_many(site: &Site) {
     let many = site.repo("payments/invoice");
     for n in 0..1_010 {
-        many.write(format!("many/file_{n}.py"), &format!("def common_name_of_many():\n    return {n}\n"));
+        many.write(&format!("many/file_{n}.py"), format!("def common_name_of_many():\n    return {n}\n"));
     }
     many.commit("many");
     site.push();
