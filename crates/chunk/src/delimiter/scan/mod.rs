@@ -7,7 +7,7 @@
 //! search for the end of a literal is not repeated.
 //!
 //! [`matching`] finds the tokens at a place and [`skips`] the ends of comments and literals. [`tokens`],
-//! [`bodies`], [`tags`] and [`layout`] open and close pairs. [`lexemes`] reads a text by the same tables
+//! [`bodies`], [`tags`] and [`layout`] open and close pairs. [`lexemes()`] reads a text by the same tables
 //! without its nesting.
 
 mod bodies;
