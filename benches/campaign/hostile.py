@@ -8,9 +8,10 @@ printed.
 import json
 import os
 import re
+import signal
 import subprocess
+import sys
 import tempfile
-import threading
 import time
 from urllib.parse import quote
 
@@ -262,22 +263,41 @@ def use_command(asked, args, result):
     asked.check_text(said if is_raw and "json" not in args else text + said, "\t")
 
 
+# Starts a program, and writes the most memory of it to a file. A process counts the memory of the one that it was
+# forked from, and this one may hold large answers.
+LAUNCHER = """
+import os, sys
+child = os.posix_spawnp(sys.argv[2], sys.argv[2:], os.environ)
+_, status, usage = os.wait4(child, 0)
+with open(sys.argv[1], "w") as file:
+    file.write(str(usage.ru_maxrss))
+code = os.waitstatus_to_exitcode(status)
+sys.exit(code if code >= 0 else 128 - code)
+"""
+
+
 def measured(world, args):
     """Exit code, both outputs, and the most resident memory in MiB of a run of the program."""
-    with tempfile.TemporaryFile() as printed, tempfile.TemporaryFile() as said:
-        child = subprocess.Popen(**world.command(args), stdout=printed, stderr=said)
-        timer = threading.Timer(PATIENCE, child.kill)
-        timer.start()
-        _, status, usage = os.wait4(child.pid, 0)
-        timer.cancel()
-        child.returncode = os.waitstatus_to_exitcode(status)
+    with (
+        tempfile.TemporaryFile() as printed,
+        tempfile.TemporaryFile() as said,
+        tempfile.NamedTemporaryFile("r") as usage,
+    ):
+        command = world.command(args)
+        command["args"] = [sys.executable, "-ISc", LAUNCHER, usage.name, *command["args"]]
+        child = subprocess.Popen(**command, stdout=printed, stderr=said, start_new_session=True)
+        try:
+            code = child.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            os.killpg(child.pid, signal.SIGKILL)
+            child.wait()
+            raise Failure("hangs") from None
+
         outputs = []
         for file in (printed, said):
             file.seek(0)
             outputs.append(file.read().decode(errors="replace"))
-    if child.returncode == -9:
-        raise Failure("hangs")
-    return child.returncode, *outputs, usage.ru_maxrss / 1024
+        return code, *outputs, int(usage.read()) / 1024
 
 
 def use_tools(asked, idle):
