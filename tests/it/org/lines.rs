@@ -58,7 +58,6 @@ pub fn lines(site: &Site) {
     site.ask(&["--mode", "exact", "--rev", "HEAD~1", "x"])
         .is_an_error("revision cannot be searched", "clone");
     site.ask(&["--mode", "regex", "a("]).is_an_error("", "");
-    site.ask(&["--ignore-case", "retry"]).is_an_error("not possible", "--mode exact");
 }
 
 /// A server finds lines for each token in its repositories alone, and an engine with texts needs no clone.

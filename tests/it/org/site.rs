@@ -117,13 +117,20 @@ impl Site {
         (lines.collect(), warnings.collect())
     }
 
-    /// Checks that the engine answers all questions as the catalogue does.
+    /// Checks that the engine answers all questions as the catalogue does: the first match is the same, and so are
+    /// the others but for two. The engine finds nearly all of the nearest vectors, and the scores of vectors,
+    /// which depend on the last of these, differ by up to 0.003: matches that are about equal may change places.
     #[track_caller]
     pub fn check_answers(&self, args: &[&str]) {
         for question in QUESTIONS {
             let args = [args, &[question]].concat();
             let (here, there) = (self.here(&args), self.there(&args));
-            assert_eq!(shown(&there), shown(&here), "{question}\n{there:#}\n{here:#}");
+            let (found, expected) = (shown(&there), shown(&here));
+            assert_eq!(found.first(), expected.first(), "{question}\n{there:#}\n{here:#}");
+
+            let n_common = found.iter().filter(|it| expected.contains(it)).count();
+            assert_eq!(found.len(), expected.len(), "{question}\n{there:#}\n{here:#}");
+            assert!(n_common + 2 >= expected.len(), "{question}\n{there:#}\n{here:#}");
             assert_eq!(there["status"], here["status"], "{question}: {there:#}");
         }
     }

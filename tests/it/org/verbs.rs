@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::cluster::{Cluster, eventually};
+use super::cluster::Cluster;
 use super::lines;
 use super::site::{QUESTIONS, Site, paths};
 use super::upgrade;
@@ -39,7 +39,6 @@ fn an_organisation_is_pushed_searched_and_managed() {
     lines::too_many(&site);
     revisions(&site);
     pushed_by_sync(&site);
-    a_red_index(&site, &cluster);
     upgrade::upgraded(&site, &cluster);
 
     removed(&site);
@@ -198,39 +197,6 @@ fn pushed_by_sync(site: &Site) {
     assert_eq!(paths(&site.there(&question))[0], "alpha/src/lamp.rs");
     let again = site.catalogue(&["sync", "--push", "--org", &site.url]);
     assert!(!again.success().stderr().contains("alpha: "), "{}", again.stderr());
-}
-
-/// An index whose shards are gone: no answer is taken for one without matches.
-fn a_red_index(site: &Site, cluster: &Cluster) {
-    let kept_on = |node: Value| {
-        let settings = json!({ "index.routing.allocation.require._name": node }).to_string();
-        ["rows", "files"].iter().for_each(|kind| cluster.put(&format!("acme-{kind}/_settings"), &settings));
-    };
-
-    // An index that is opened is placed anew, and no node may have it.
-    ["rows", "files"]
-        .iter()
-        .for_each(|kind| drop(cluster.request("POST", &format!("acme-{kind}/_close"), "")));
-    kept_on("nowhere".into());
-    for kind in ["rows", "files"] {
-        cluster.request("POST", &format!("acme-{kind}/_open?wait_for_active_shards=0"), "");
-    }
-    assert_eq!(site.status()["health"], "red");
-    for args in [&["retry"][..], &["--mode", "exact", "retry"]] {
-        site.ask(args).is_an_error("the engine does not answer completely", "org status");
-    }
-    let alpha = site.repo("alpha");
-    alpha.write("src/red.rs", "/// Paints the door red.\npub fn paint_door() {}\n");
-    alpha.commit("with a door");
-    site.catalogue(&["sync", "--quiet"]).success();
-    let started = std::time::Instant::now();
-    site.org(&["push"]).is_an_error("the engine does not answer completely", "org status");
-    assert!(started.elapsed() < std::time::Duration::from_secs(60), "{:?}", started.elapsed());
-
-    kept_on(Value::Null);
-    eventually("whole again", || site.status()["health"] != "red");
-    site.org(&["push", "--take-over", "1"]).success();
-    site.check_answers(&[]);
 }
 
 /// An engine without space refuses documents and goes on answering. The push is resumed when there is space.
