@@ -146,7 +146,7 @@ fn ours(vectors: &Vectors) -> (HnswData, Duration) {
     (graph, started.elapsed())
 }
 
-/// How `hnsw_rs` inserts rows.
+/// The order in which `hnsw_rs` inserts rows.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Build {
     Parallel,

@@ -12,7 +12,7 @@ use codeweaver_base::{home, sync};
 use super::local::ModelDirs;
 use super::{EmbedError, hub};
 
-/// Whether this program cannot load any library, as the archive for musl.
+/// True for a program that cannot load any library, as the archive for musl.
 const IS_STATIC: bool = cfg!(all(target_env = "musl", target_feature = "crt-static"));
 
 /// Loads the library. A process loads it once; later calls do nothing, even with another path.

@@ -1,9 +1,9 @@
 //! Work lease and publish lock.
 //!
 //! Both are operating-system locks on a file, so the death of a holder frees them at once. The content of the
-//! file (PID, start time) is only for messages; on Windows, where nobody else can read a locked file, it is in
-//! a file beside it. Safety does not depend on the locks: publication reads the
-//! state again before replacing it.
+//! file (PID, start time) is only for messages; on Windows, where other processes cannot read a locked file,
+//! it is in a file beside it. Safety does not depend on the locks: publication reads the state again before
+//! replacing it.
 
 use std::fs::{File, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};

@@ -310,7 +310,7 @@ fn settings_of_a_repository_load_no_code() {
     world.use_few("settings that are a pipe");
 }
 
-/// Nobody writes to the pipes. Git would wait for ever.
+/// The pipes have no writer, so that git would wait for ever.
 #[test]
 fn pipes_in_place_of_pattern_files_are_not_waited_for() {
     for name in [".gitignore", "src/.gitignore", ".gitattributes", "src/.gitattributes"] {

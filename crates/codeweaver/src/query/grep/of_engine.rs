@@ -23,7 +23,7 @@ use crate::query::request::Filters;
 use crate::query::view::MatchState;
 use crate::query::view::scope::{canonical_language, passes_path};
 
-/// What an answer says about files that the engine does not have.
+/// The warning about files that the engine does not have.
 const NOT_THERE: &str =
     "files that the index leaves out, such as generated and vendored ones, are not in this index";
 

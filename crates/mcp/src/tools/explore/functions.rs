@@ -12,7 +12,7 @@ const FUNCTION_KINDS: [&str; 4] = ["function", "method", "constructor", "macro"]
 /// Weights of the evidence that a task is about a function, fitted by logistic regression to the tasks of
 /// `benches/density.py` that are not kept aside.
 const BASE: f32 = -9.6;
-/// By the place of its file among those found.
+/// Weights of the place of its file among those found: first, second, and all others.
 const PLACE: [f32; 3] = [0.9, 0.1, -0.9];
 /// Relevance of its file.
 const RELEVANCE: f32 = 1.0;
@@ -173,7 +173,7 @@ pub(super) fn is_function(kind: &str) -> bool {
     FUNCTION_KINDS.contains(&kind)
 }
 
-/// How well each candidate fits the terms of the task: BM25 among the candidates.
+/// The fit of each candidate to the terms of the task: BM25 among the candidates.
 fn term_fits(candidates: &[Candidate], n_terms: usize) -> Vec<f32> {
     let n = candidates.len() as f32;
     let mean = candidates.iter().map(|it| it.n_terms as f32).sum::<f32>() / n.max(1.0);

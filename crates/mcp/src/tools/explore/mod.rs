@@ -18,6 +18,7 @@ use codeweaver::query::response::Status;
 use codeweaver::query::{FileText, Match, Outline, Response};
 use codeweaver::service::follow_up;
 use codeweaver_git::quoting::printed;
+use codeweaver_text::plural;
 
 use self::functions::{FoundFile, Function, Task};
 use super::excerpt;
@@ -308,8 +309,8 @@ impl Shown {
 impl Output {
     /// Formats the answer. `state` is what is unusual about the searched state.
     fn text(&self, state: &str) -> String {
-        let n = self.functions.len();
-        let mut text = format!("{n} function{} to read{state}\n", if n == 1 { "" } else { "s" });
+        let n = self.functions.len() as u64;
+        let mut text = format!("{} to read{state}\n", plural(n, "function"));
         for warning in &self.warnings {
             let _ = writeln!(text, "warning: {warning}");
         }

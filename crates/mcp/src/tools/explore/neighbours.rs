@@ -15,12 +15,12 @@ const SHARE: f32 = 0.2;
 /// Maximum time for the call graph, in milliseconds.
 const TIME_LIMIT_MS: u64 = 2000;
 
-/// What the call graph adds.
+/// The tests of the best functions, as the call graph has them.
 #[derive(Default)]
 pub(super) struct Neighbours {
-    /// Calls of the best function in tests.
+    /// Tests that call one of the best functions.
     pub tests: Vec<Place>,
-    /// Whether a limit of the call graph was reached.
+    /// True if a limit of the call graph was reached.
     pub is_cut: bool,
 }
 
@@ -53,7 +53,8 @@ pub(super) fn raise(
     for (of, node) in linked(&graph, &best) {
         let Some(lines) = node.span else { continue };
         if node.is_test {
-            add_test(&mut neighbours.tests, node, lines);
+            let (path, name) = (node.file.clone(), node.qualified_name.clone());
+            neighbours.tests.push(Place { path, lines, kind: node.kind, name });
             continue;
         }
 
@@ -107,8 +108,4 @@ fn linked<'g>(graph: &'g CallGraphResponse, best: &[Function]) -> Vec<(usize, &'
 
     found.sort_by_key(|(of, _)| *of);
     found
-}
-
-fn add_test(tests: &mut Vec<Place>, node: &Node, lines: (u32, u32)) {
-    tests.push(Place { path: node.file.clone(), lines, kind: node.kind, name: node.qualified_name.clone() });
 }
