@@ -54,6 +54,16 @@ pub struct Said {
     pub outcome: Outcome,
 }
 
+/// The name of the tool and the words that it takes, for a line of usage.
+pub fn usage(spec: &ToolSpec) -> String {
+    let subject = SUBJECTS.iter().find(|(tool, ..)| *tool == spec.name);
+    let words = subject.map_or_else(String::new, |(_, one, several)| {
+        let more = if several.is_some() { "..." } else { "" };
+        format!(" [{}]{more}", one.to_uppercase())
+    });
+    format!("{}{words} [NAME=VALUE]...", spec.name)
+}
+
 /// Calls the tool `spec` in the repository at `dir`. Each of `words` is `NAME=VALUE`, or a value of the
 /// argument that the tool is about; a name that is given several times is a list.
 pub fn call(spec: &ToolSpec, words: &[String], dir: PathBuf, debug: bool) -> Said {

@@ -42,6 +42,39 @@ pub fn listed(input: &Map<String, Value>) -> Map<String, Value> {
     listed
 }
 
+/// An argument, for people and for agents in a shell.
+pub struct Argument {
+    pub name: String,
+    /// Its type, or the values that it may have, separated by `|`.
+    pub kind: String,
+    pub description: String,
+}
+
+/// The arguments of the schema `input` that the list of tools has.
+pub fn arguments(input: &Map<String, Value>) -> Vec<Argument> {
+    let listed = listed(input);
+    let properties = listed.get("properties").and_then(Value::as_object);
+    let argument = |(name, property): (&String, &Value)| Argument {
+        name: name.clone(),
+        kind: kind(property),
+        description: property["description"].as_str().unwrap_or_default().to_owned(),
+    };
+    properties.into_iter().flatten().map(argument).collect()
+}
+
+fn kind(property: &Value) -> String {
+    let words = |values: &Value| {
+        let values = values.as_array().into_iter().flatten().filter_map(Value::as_str);
+        values.collect::<Vec<_>>().join("|")
+    };
+    match (property.get("enum"), &property["type"]) {
+        (Some(values), _) => words(values),
+        (None, Value::String(name)) if name == "array" => "string, may be repeated".to_owned(),
+        (None, Value::String(name)) => name.clone(),
+        (None, names) => words(names),
+    }
+}
+
 /// Returns the schema of a result as structured content: `T`, the envelope of a gate, or a failure.
 pub fn output<T: JsonSchema>() -> Map<String, Value> {
     object(json!({

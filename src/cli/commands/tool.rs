@@ -3,12 +3,13 @@
 use std::io::Write as _;
 use std::process::ExitCode;
 
-use clap::Args;
+use clap::{Args, CommandFactory as _};
 
 use codeweaver_config::did_you_mean;
 use codeweaver_mcp::one_call;
-use codeweaver_mcp::tools;
+use codeweaver_mcp::tools::{self, ToolSpec};
 
+use crate::cli::command_line::Cli;
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::cli::for_agent;
@@ -20,28 +21,40 @@ use crate::cli::for_agent;
 /// query, a name, a place. Exit codes: 0 found, 1 nothing found or no index to answer from, 2 refused. Without a
 /// tool, all are listed.
 #[derive(Debug, Args)]
-#[command(after_help = "\
+#[command(
+    disable_help_flag = true,
+    after_help = "\
 Examples:
   git codeweaver tool find_code 'where are sessions refreshed' 'who signs cookies'
   git codeweaver tool read_code src/session.rs:10-60 Cart.total src/lib.rs
   git codeweaver tool find_symbol open_session
   git codeweaver tool call_graph open_session direction=callers
-  git codeweaver tool changes main..HEAD show=files")]
+  git codeweaver tool changes main..HEAD show=files"
+)]
 pub struct ToolArgs {
     /// Name of the tool
     tool: Option<String>,
-    /// Values, and NAME=VALUE; docs/mcp.md has the names
+    /// Values, and NAME=VALUE; `git codeweaver tool TOOL --help` has the names
     #[arg(allow_hyphen_values = true)]
     arguments: Vec<String>,
+    /// Print help; of a tool, its arguments
+    #[arg(short, long)]
+    help: bool,
 }
 
 pub fn run(args: ToolArgs, context: &Context) -> Result<ExitCode, CliError> {
-    let Some(name) = args.tool else { return list(context) };
+    let Some(name) = args.tool else {
+        return if args.help { print_usage(context) } else { list(context) };
+    };
     let spec = tools::by_name(&name).ok_or_else(|| {
         let near = did_you_mean(&name, tools::all().map(|spec| spec.name));
         let fix = near.unwrap_or_else(|| "`git codeweaver tool` lists them".to_owned());
         CliError::new(format!("no tool is called {name:?}"), "its name is wrong", fix)
     })?;
+    // Values may begin with a hyphen, so the flag may be among them.
+    if args.help || args.arguments.iter().any(|word| word == "--help" || word == "-h") {
+        return describe(spec, context);
+    }
 
     let said = one_call::call(spec, &args.arguments, context.dir.clone(), context.debug);
     for_agent::print(&name, &said, context)
@@ -54,6 +67,34 @@ fn list(context: &Context) -> Result<ExitCode, CliError> {
         let description = spec.description();
         let first = description.split_once(". ").map_or(description, |(first, _)| first);
         writeln!(out, "{:13} {}", spec.name, first.trim_end_matches('.'))?;
+    }
+    out.flush()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Prints what a tool does, and its arguments.
+fn describe(spec: &ToolSpec, context: &Context) -> Result<ExitCode, CliError> {
+    let mut out = context.out();
+    writeln!(out, "{}\n\nUsage: git codeweaver tool {}", spec.description(), one_call::usage(spec))?;
+    for argument in spec.arguments() {
+        let description = [argument.description.as_str(), &format!("({})", argument.kind)];
+        writeln!(
+            out,
+            "{}",
+            format!("  {:15} {}", argument.name, description.join(" ").trim_start()).trim_end()
+        )?;
+    }
+    out.flush()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Prints the usage of this command.
+fn print_usage(context: &Context) -> Result<ExitCode, CliError> {
+    let mut commands = Cli::command();
+    commands.build();
+    let mut out = context.out();
+    if let Some(command) = commands.find_subcommand_mut("tool") {
+        write!(out, "{}", command.render_long_help())?;
     }
     out.flush()?;
     Ok(ExitCode::SUCCESS)

@@ -314,6 +314,11 @@ fn a_tool_called_in_the_shell_has_the_text_of_the_server() {
     for tool in ["find_code", "read_code", "changes"] {
         assert!(listed.success().stdout().lines().any(|line| line.starts_with(tool)), "{tool}");
     }
+    let help = repo.codeweaver(["tool", "find_code", "--help"]);
+    help.success()
+        .says(&["Usage: git codeweaver tool find_code [QUERY]...", "  max_results     (integer)\n"]);
+    repo.codeweaver(["tool", "--help"]).success().says(&["Usage: git codeweaver tool [OPTIONS] [TOOL]"]);
+
     repo.codeweaver(["tool", "find_text", "nowhere_at_all"]).fails(1);
     let none = repo.codeweaver(["tool", "read_code", "no/such/file.rs"]);
     none.fails(2);

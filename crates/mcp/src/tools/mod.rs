@@ -189,6 +189,11 @@ impl ToolSpec {
         arguments::is_known(name, &self.input)
     }
 
+    /// The arguments that the list of tools names.
+    pub fn arguments(&self) -> Vec<schema::Argument> {
+        schema::arguments(&self.input)
+    }
+
     /// The description of the tool, as models read it.
     pub fn description(&self) -> &'static str {
         self.description
