@@ -27,25 +27,27 @@ const MIN_SHARED: f32 = 0.2;
 /// Minimum number of shapes for which threads are used.
 const MIN_PARALLEL: usize = 1024;
 
+/// Whether texts with two numbers of tokens may be similar.
+type LengthTest<'t> = dyn Fn(u32, u32) -> bool + Sync + 't;
 /// Two positions of texts, the lesser first.
 pub type Candidate = (u32, u32);
 
-/// Returns all candidates among `texts` that `is_wanted` accepts, ascending and different.
-pub fn candidates(texts: &[Text], is_wanted: impl Fn(&Text, &Text) -> bool) -> Vec<Candidate> {
+/// Returns all candidates among `texts`, ascending and different. Texts with two numbers of tokens are compared
+/// only if `may_be_similar` says so, which holds for equal ones.
+pub fn candidates(texts: &[Text], may_be_similar: impl Fn(u32, u32) -> bool + Sync) -> Vec<Candidate> {
     let shapes = Shapes::new(texts);
     let mut found: Vec<Candidate> = Vec::new();
 
     for shape in &shapes.members {
         pairs_within(shape, &mut found);
     }
-    for (one, two) in shapes.alike(texts) {
+    for (one, two) in shapes.alike(texts, &may_be_similar) {
         for &a in shapes.members[one as usize].iter().take(MAX_OF_SHAPE) {
             let others = shapes.members[two as usize].iter().take(MAX_OF_SHAPE);
             found.extend(others.map(|&b| (a.min(b), a.max(b))));
         }
     }
 
-    found.retain(|&(a, b)| is_wanted(&texts[a as usize], &texts[b as usize]));
     found.sort_unstable();
     found.dedup();
     found
@@ -89,7 +91,7 @@ impl Shapes {
     }
 
     /// Pairs of different shapes that share rare hashes, each pair once.
-    fn alike(&self, texts: &[Text]) -> Vec<(u32, u32)> {
+    fn alike(&self, texts: &[Text], may_be_similar: &LengthTest<'_>) -> Vec<(u32, u32)> {
         let n_shapes = self.members.len() as u32;
         let index = RareHashes::new((0..n_shapes).map(|shape| &self.first(texts, shape).fingerprint));
 
@@ -97,7 +99,7 @@ impl Shapes {
             self.members.len(),
             self.members.len() >= MIN_PARALLEL,
             Vec::new,
-            |others, shape| self.alike_before(texts, &index, shape as u32, others),
+            |others, shape| self.alike_before(texts, &index, shape as u32, may_be_similar, others),
         );
         found.into_iter().flatten().collect()
     }
@@ -108,6 +110,7 @@ impl Shapes {
         texts: &[Text],
         index: &RareHashes,
         shape: u32,
+        may_be_similar: &LengthTest<'_>,
         others: &mut Vec<u32>,
     ) -> Vec<(u32, u32)> {
         let text = self.first(texts, shape);
@@ -121,7 +124,11 @@ impl Shapes {
 
         let alike = others.iter().filter(|&&other| {
             let other = self.first(texts, other);
-            other.is_callable == text.is_callable && text.fingerprint.shared(&other.fingerprint) >= MIN_SHARED
+            let (one, two) = (&text.fingerprint, &other.fingerprint);
+            // Sketches are compared last, since that costs most.
+            other.is_callable == text.is_callable
+                && may_be_similar(one.n_tokens, two.n_tokens)
+                && one.shared(two) >= MIN_SHARED
         });
         alike.map(|&other| (other, shape)).collect()
     }

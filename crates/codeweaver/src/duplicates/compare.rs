@@ -41,6 +41,12 @@ pub struct Comparison {
     pub pairs: Vec<Pair>,
 }
 
+/// Maximum number of tokens that only one of two definitions has, with `n_all` tokens together, if they are as
+/// similar as `min_similarity`.
+pub fn max_gaps(n_all: usize, min_similarity: f32) -> usize {
+    ((1.0 - min_similarity) * n_all as f32) as usize
+}
+
 /// Compares two definitions. `None` if they are less similar than `min_similarity`.
 pub fn compare(one: Side<'_>, two: Side<'_>, min_similarity: f32) -> Option<Comparison> {
     if one.tokens == two.tokens {
@@ -48,8 +54,7 @@ pub fn compare(one: Side<'_>, two: Side<'_>, min_similarity: f32) -> Option<Comp
         return Some(Comparison { class: Class::Identical, similarity: 1.0, pairs });
     }
 
-    let n_all = one.tokens.len() + two.tokens.len();
-    let max_gaps = ((1.0 - min_similarity) * n_all as f32) as usize;
+    let max_gaps = max_gaps(one.tokens.len() + two.tokens.len(), min_similarity);
     if one.tokens.len().abs_diff(two.tokens.len()) > max_gaps {
         return None;
     }

@@ -3,12 +3,13 @@
 //! * [`definitions`](Definitions): the functions, methods and types of a view.
 //! * `tokens`, `fingerprint`: the form in which they are compared, and hashes of it.
 //! * `texts`, `candidates`: definitions with the same tokens, and pairs that are worth a comparison.
-//! * `align`, `compare`: the similarity and [`Class`] of a pair. `vectors`: pairs by meaning alone.
+//! * `bag`, `align`, `compare`: the similarity and [`Class`] of a pair. `vectors`: pairs by meaning alone.
 //! * `stars`, `groups`: from pairs to groups. `changed`: the groups of a change.
 //! * [`answer`]: the answer, with what differs (`differences`). [`sarif`]: the answer for code scanners.
 
 mod align;
 pub mod answer;
+mod bag;
 mod candidates;
 mod changed;
 mod compare;
@@ -28,9 +29,10 @@ use crate::query::retrieve::parallel;
 use crate::query::view::View;
 use crate::query::view::freshness::RequestUpdate;
 use crate::query::{Filters, QueryError, Searcher, ViewRequest};
+use bag::Bag;
 use candidates::Candidate;
 use changed::Changed;
-use compare::{Side, compare};
+use compare::{Side, compare, max_gaps};
 use definitions::Definitions;
 use fingerprint::Fingerprint;
 use groups::Group;
@@ -211,12 +213,9 @@ impl Search<'_> {
     /// The pairs of texts that are similar by their tokens.
     fn similar(&self, texts: &[Text]) -> Result<Vec<Similar>, QueryError> {
         let min_similarity = self.request.min_similarity;
-        // No pair of such lengths can be similar enough.
-        let is_possible = |one: &Text, two: &Text| {
-            let (one, two) = (one.fingerprint.n_tokens as f32, two.fingerprint.n_tokens as f32);
-            (one - two).abs() <= (1.0 - min_similarity) * (one + two)
-        };
-        let candidates = candidates::candidates(texts, is_possible);
+        let may_be_similar =
+            |one: u32, two: u32| one.abs_diff(two) as f32 <= (1.0 - min_similarity) * (one + two) as f32;
+        let candidates = candidates::candidates(texts, may_be_similar);
 
         let mut wanted: Vec<u32> = candidates.iter().flat_map(|&(one, two)| [one, two]).collect();
         wanted.sort_unstable();
@@ -224,19 +223,20 @@ impl Search<'_> {
         // Texts are in the order of their first definitions.
         let firsts: Vec<usize> = wanted.iter().map(|&text| texts[text as usize].first()).collect();
 
-        let mut tokens: Vec<Vec<Token>> = vec![Vec::new(); texts.len()];
-        let read = self.definitions.map(&firsts, |at, text| self.tokens(at, text))?;
+        // A text whose file cannot be read any more is similar to none.
+        let mut read: Vec<Option<Box<(Vec<Token>, Bag)>>> = vec![None; texts.len()];
         let mut places = wanted.iter().zip(&firsts);
-        for (at, list) in read {
+        let found = self.definitions.map(&firsts, |at, text| {
+            let tokens = self.tokens(at, text);
+            let bag = Bag::new(&tokens);
+            Box::new((tokens, bag))
+        })?;
+        for (at, found) in found {
             if let Some((&text, _)) = places.find(|(_, first)| **first == at) {
-                tokens[text as usize] = list;
+                read[text as usize] = Some(found);
             }
         }
 
-        let side = |text: u32| Side {
-            tokens: &tokens[text as usize],
-            is_callable: texts[text as usize].is_callable,
-        };
         let compared = parallel::map_with(
             candidates.len(),
             candidates.len() >= MIN_PARALLEL,
@@ -244,7 +244,16 @@ impl Search<'_> {
             |(), at| {
                 self.request.view.cancel.check()?;
                 let (one, two) = candidates[at];
-                let comparison = compare(side(one), side(two), min_similarity);
+                let (Some(first), Some(second)) = (&read[one as usize], &read[two as usize]) else {
+                    return Ok(None);
+                };
+                let n_all = first.0.len() + second.0.len();
+                if first.1.difference(&second.1) > max_gaps(n_all, min_similarity) {
+                    return Ok(None);
+                }
+
+                let side = |tokens, text: u32| Side { tokens, is_callable: texts[text as usize].is_callable };
+                let comparison = compare(side(&first.0, one), side(&second.0, two), min_similarity);
                 Ok(comparison.map(|it| Similar { one, two, class: it.class, similarity: it.similarity }))
             },
         );
