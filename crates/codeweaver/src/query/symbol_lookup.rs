@@ -254,8 +254,9 @@ impl MissingName {
     /// names are excluded, at a fraction of the cost of [`Self::distance`].
     fn may_be_near(&self, name: &str) -> bool {
         let own = letters_of(name);
-        // An edit changes at most two letters of the set: one is replaced by another.
-        (own ^ self.letters).count_ones() as usize <= 2 * self.max_distance
+        // An edit adds at most one letter to the set and takes at most one from it.
+        let (added, removed) = (own & !self.letters, self.letters & !own);
+        added.count_ones().max(removed.count_ones()) as usize <= self.max_distance
             || self.letters_of_words.iter().filter(|word| **word & !own == 0).count() >= 2
     }
 

@@ -14,11 +14,28 @@ const MIN_BARE_WORDS: usize = 2;
 
 /// Returns the literals of `text`, in order.
 pub fn literals(text: &[u8], syntax: &Syntax) -> Vec<Literal> {
+    let begins = beginnings(syntax);
     let mut scan = Scan { text, syntax, at: 0, found: Vec::new() };
-    while scan.at < text.len() {
+
+    // Nearly all bytes begin nothing.
+    while let Some(ahead) = scan.rest().iter().position(|&byte| begins[usize::from(byte)]) {
+        scan.at += ahead;
         scan.step();
     }
     scan.found
+}
+
+/// The bytes with which a comment or a literal may begin.
+fn beginnings(syntax: &Syntax) -> [bool; 256] {
+    let mut begins = [false; 256];
+    let open = syntax.block_comment.map(|(open, _)| open);
+    let comments = syntax.line_comments.iter().copied().chain(open);
+    let first = comments.filter_map(|mark| mark.bytes().next());
+
+    for byte in first.chain(*b"\"'`[>:=<\\") {
+        begins[usize::from(byte)] = true;
+    }
+    begins
 }
 
 /// A text that is read from its beginning to its end.
