@@ -3,9 +3,14 @@
 
 use std::ops::Range;
 
+use rustc_hash::FxHashMap;
+
 use super::cover::Host;
 use crate::Chunk;
 use crate::language::{self, LanguageId, TEXT};
+
+/// The name of elements that may be in each other.
+const TEMPLATE: &str = "template";
 
 /// A text of one language in a component.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,14 +60,15 @@ pub(super) fn chunks(host: &Host<'_>) -> Option<Vec<Chunk>> {
 }
 
 /// Returns the parts of a component, in order of position; none if the language is not one of components.
-/// Comments between the parts belong to none.
+/// Comments between the parts belong to none. Takes linear time, whatever the text is.
 pub fn parts(text: &str, language: LanguageId) -> Vec<Part> {
     let Some(kind) = kind_of(language) else { return Vec::new() };
     let mut parts: Vec<Part> =
         if kind == Kind::Astro { front_script(text) } else { None }.into_iter().collect();
     let mut at = parts.last().map_or(0, |part| part.range.end);
+    let tags = Tags::new(text);
 
-    while let Some(block) = next_block(text, at, kind) {
+    while let Some(block) = next_block(&tags, at, kind) {
         let next = block.range.end;
         parts.extend(markup(text, at..block.range.start));
         parts.push(block);
@@ -114,7 +120,8 @@ fn markup(text: &str, range: Range<usize>) -> Option<Part> {
 }
 
 /// Returns the next block from `from` on: a script, a style, or for Vue any element at the outermost level.
-fn next_block(text: &str, from: usize, kind: Kind) -> Option<Part> {
+fn next_block(tags: &Tags<'_>, from: usize, kind: Kind) -> Option<Part> {
+    let text = tags.text;
     let mut at = from;
 
     while let Some(found) = text[at..].find('<') {
@@ -126,14 +133,112 @@ fn next_block(text: &str, from: usize, kind: Kind) -> Option<Part> {
         }
 
         at = start + 1;
-        let Some(tag) = Tag::read(text, start) else { continue };
+        let Some(tag) = tags.opening(start) else { continue };
         at = tag.end;
-        if let Some(part) = tag.block(text, kind) {
+        if let Some(part) = tag.block(tags, kind) {
             return Some(part);
         }
     }
 
     None
+}
+
+/// The tags of a text, looked up instead of searched: a search from each of many tags that are not closed, to
+/// the end of the text, would take quadratic time.
+struct Tags<'a> {
+    text: &'a str,
+    /// Offsets of the `<` of start tags, in descending order, with those of their `>` outside of quotes.
+    opening: Vec<(usize, usize)>,
+    /// Offsets of the `</` of end tags by their names, in ascending order.
+    closing: FxHashMap<&'a str, Vec<usize>>,
+    /// Offsets of the start tags of templates, which may hold templates, and of the end tags that close them.
+    templates: FxHashMap<usize, usize>,
+    last_bracket: usize,
+}
+
+impl<'a> Tags<'a> {
+    fn new(text: &'a str) -> Tags<'a> {
+        let mut tags = Tags {
+            text,
+            opening: Self::ends(text),
+            closing: FxHashMap::default(),
+            templates: FxHashMap::default(),
+            last_bracket: text.rfind('>').unwrap_or(0),
+        };
+
+        for (at, _) in text.match_indices("</") {
+            tags.closing.entry(name_at(&text[at + 2..])).or_default().push(at);
+        }
+        tags.templates = tags.paired_templates();
+        tags
+    }
+
+    /// The start tags of a text with their ends. Reads it backwards, so that the end of a tag that begins at a
+    /// byte follows from those that would begin at the bytes after it.
+    fn ends(text: &str) -> Vec<(usize, usize)> {
+        let bytes = text.as_bytes();
+        let mut opening = Vec::new();
+        // The end of a tag whose attributes go on here, and after the next quote of each kind.
+        let (mut end, mut after_double, mut after_single) = (None, None, None);
+
+        for (at, byte) in text.bytes().enumerate().rev() {
+            match byte {
+                b'>' => end = Some(at),
+                b'"' => (end, after_double) = (after_double, end),
+                b'\'' => (end, after_single) = (after_single, end),
+                b'<' if bytes.get(at + 1).is_some_and(u8::is_ascii_alphabetic) => {
+                    opening.extend(end.map(|end| (at, end)));
+                }
+                _ => {}
+            }
+        }
+        opening
+    }
+
+    fn paired_templates(&self) -> FxHashMap<usize, usize> {
+        let closing = self.closing.get(TEMPLATE).map_or(&[][..], Vec::as_slice);
+        let mut closing = closing.iter().copied().peekable();
+        let (mut open, mut pairs) = (Vec::new(), FxHashMap::default());
+
+        for (start, _) in self.opening.iter().rev() {
+            let Some(tag) = self.opening(*start).filter(|tag| tag.name == TEMPLATE) else { continue };
+            while let Some(end) = closing.next_if(|end| *end < tag.start) {
+                pairs.extend(open.pop().map(|start| (start, end)));
+            }
+            if !tag.is_empty() {
+                open.push(tag.start);
+            }
+        }
+
+        for end in closing {
+            pairs.extend(open.pop().map(|start| (start, end)));
+        }
+        pairs
+    }
+
+    /// The start tag at `start`; `None` if there is none.
+    fn opening(&self, start: usize) -> Option<Tag<'a>> {
+        let at = self.opening.binary_search_by(|(other, _)| start.cmp(other)).ok()?;
+        let end = self.opening[at].1;
+        let inside = &self.text[start + 1..end];
+        let name = name_at(inside);
+        Some(Tag { name, attributes: &inside[name.len()..], start, end: end + 1 })
+    }
+
+    /// Returns the offset of the tag that closes an element.
+    fn closing(&self, tag: &Tag<'_>) -> Option<usize> {
+        if tag.name == TEMPLATE {
+            return self.templates.get(&tag.start).copied();
+        }
+        let all = self.closing.get(tag.name)?;
+        all.get(all.partition_point(|at| *at < tag.end)).copied()
+    }
+}
+
+/// The name of the tag that goes on with `text`.
+fn name_at(text: &str) -> &str {
+    let is_of_name = |byte: &u8| byte.is_ascii_alphanumeric() || b"-:".contains(byte);
+    &text[..text.bytes().take_while(is_of_name).count()]
 }
 
 /// A start tag.
@@ -146,58 +251,24 @@ struct Tag<'a> {
 }
 
 impl<'a> Tag<'a> {
-    /// Reads the start tag at `start`; `None` if there is none.
-    fn read(text: &'a str, start: usize) -> Option<Tag<'a>> {
-        let rest = &text[start + 1..];
-        let n_name =
-            rest.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || b"-:".contains(byte)).count();
-        if !rest.starts_with(|c: char| c.is_ascii_alphabetic()) {
-            return None;
-        }
-
-        let n_attributes = tag_length(&rest[n_name..])?;
-        let attributes = &rest[n_name..n_name + n_attributes];
-        Some(Tag { name: &rest[..n_name], attributes, start, end: start + 1 + n_name + n_attributes + 1 })
+    /// Returns whether it ends with `/>`.
+    fn is_empty(&self) -> bool {
+        self.attributes.ends_with('/')
     }
 
     /// Returns the block that the tag begins; `None` if it is a part of the markup.
-    fn block(&self, text: &str, kind: Kind) -> Option<Part> {
-        let line_start = text[..self.start].rfind('\n').map_or(0, |at| at + 1);
-        let starts_line = text[line_start..self.start].trim().is_empty();
+    fn block(&self, tags: &Tags<'_>, kind: Kind) -> Option<Part> {
+        let text = tags.text;
         let is_block = kind == Kind::Vue || matches!(self.name, "script" | "style");
-        if !is_block || !starts_line || self.attributes.ends_with('/') {
+        if !is_block || self.is_empty() || !starts_line(text, self.start) {
             return None;
         }
 
-        let code_end = self.end + self.closing_tag(&text[self.end..])?;
+        let code_end = tags.closing(self).filter(|at| *at < tags.last_bracket)?;
         let end = code_end + text[code_end..].find('>')? + 1;
         let code = self.end..code_end;
         let is_blank = text[code.clone()].trim().is_empty();
         (!is_blank).then(|| Part { range: self.start..end, code, language: self.language(kind) })
-    }
-
-    /// Returns the offset of the tag that closes the element whose contents `text` begins with. Templates may
-    /// hold templates.
-    fn closing_tag(&self, text: &str) -> Option<usize> {
-        let (opening, closing) = (format!("<{}", self.name), format!("</{}", self.name));
-        let mut depth = 1;
-        let mut at = 0;
-
-        while depth > 0 {
-            let close = at + text[at..].find(&closing)?;
-            if self.name == "template" {
-                let between = text[at..close].match_indices(&opening);
-                depth +=
-                    between.filter(|(open, _)| !is_self_closing(&text[at + open + opening.len()..])).count();
-            }
-
-            depth -= 1;
-            if depth == 0 {
-                return Some(close);
-            }
-            at = close + closing.len();
-        }
-        None
     }
 
     /// Returns the language of the contents: that of the attribute `lang`, else the usual one.
@@ -229,22 +300,10 @@ impl<'a> Tag<'a> {
     }
 }
 
-/// Returns the length of the attributes of a tag, up to its `>` outside of quotes.
-fn tag_length(text: &str) -> Option<usize> {
-    let mut quote = None;
-    for (at, byte) in text.bytes().enumerate() {
-        match (quote, byte) {
-            (None, b'>') => return Some(at),
-            (None, b'"' | b'\'') => quote = Some(byte),
-            (Some(open), byte) if open == byte => quote = None,
-            _ => {}
-        }
-    }
-    None
-}
-
-fn is_self_closing(attributes: &str) -> bool {
-    tag_length(attributes).is_some_and(|end| attributes[..end].ends_with('/'))
+/// Returns whether there are only blanks before an offset on its line.
+fn starts_line(text: &str, at: usize) -> bool {
+    let before = text[..at].trim_end_matches(|c: char| c.is_whitespace() && c != '\n');
+    before.is_empty() || before.ends_with('\n')
 }
 
 #[cfg(test)]
@@ -317,6 +376,42 @@ mod tests {
                 n_next = chunk.line_span.end as usize + 1;
             }
             assert_eq!(n_next, text.lines().count() + 1, "{language}");
+        }
+    }
+
+    #[test]
+    fn tags_are_paired_by_name_and_depth() {
+        let parts = parts_of(
+            "vue",
+            "<template>\n<template a='>'>\n<template/>\n</template>\na\n</template>\n<a>\nb\n</ab>\nc\n</a>\n\
+             <b c='\n<style>\nd\n</style>\n",
+        );
+        assert_eq!(parts, ["html: <template a='>'>", "text: b", "html: <b c='", "css: d"]);
+    }
+
+    #[test]
+    fn tags_that_are_not_closed_take_linear_time() {
+        let n = 100_000;
+        let blocks = "<a>\n".repeat(n);
+        for text in [
+            blocks.clone() + "</a",
+            blocks.clone() + "</a" + &"b".repeat(4 * n),
+            blocks + "</b>",
+            (0..n).map(|i| format!("<t{i}>\n")).collect(),
+            "<template>\n".repeat(n),
+            "<template>\n".repeat(n) + &"</template>\n".repeat(n / 2),
+            "<a \n".repeat(n),
+            "<a b='\n\"".repeat(n),
+            "<script>".repeat(n),
+            "<script>\n".repeat(n),
+            format!("<style>{}", "</style".repeat(n)),
+        ] {
+            for language in ["vue", "svelte", "astro"] {
+                let began = std::time::Instant::now();
+                super::parts(&text, LanguageId::by_name(language).unwrap());
+                // A search from each tag took 30 s and more.
+                assert!(began.elapsed().as_secs() < 10, "{language}: {}", &text[..20]);
+            }
         }
     }
 
