@@ -109,6 +109,44 @@ fn a_folder_of_repositories_is_searched_as_one() {
 }
 
 #[test]
+fn a_member_has_the_files_that_it_has_by_itself() {
+    const FILES: [(&str, &str); 6] = [
+        ("app.go", LEDGER),
+        ("vendor/lib/lib.go", "package lib\n\nfunc Third() int { return 3 }\n"),
+        ("shop/vendor/list.go", "package vendor\n\nfunc Sellers() int { return 4 }\n"),
+        ("node_modules/left/index.js", "function left() { return 5 }\n"),
+        ("spec/app.go", "package spec\n\nfunc Checks() int { return 6 }\n"),
+        ("src/spec/app.go", "package spec\n\nfunc Ours() int { return 7 }\n"),
+    ];
+    // All but the first have a meaning in a repository.
+    const NAMES: [&str; 4] = ["plain", "vendor", "tests/it", "src/lib"];
+    let site = Site::empty();
+    for name in NAMES {
+        let member = site.member(&format!("src/{name}"), &FILES);
+        site.run(&["add", "--name", name, member.root().to_str().unwrap()]).success();
+    }
+    let alone = site.base.at("src/plain");
+    alone.codeweaver(["init", "--no-hooks"]).success();
+    let files = |status: &Value| (status["files"].clone(), status["skipped"]["vendored"].clone());
+    let by_itself = alone.codeweaver(["status", "--json"]).success().json();
+    assert_eq!(files(&by_itself), (json!(4), json!(2)), "{by_itself:#}");
+    let in_all = site.base.codeweaver(["status", "--json", "--catalogue", "all.git"]).success().json();
+    assert_eq!(files(&in_all), (json!(16), json!(8)), "{in_all:#}");
+
+    // The order follows from the roles of files; what is vendored comes last.
+    let listed = |run: Run| run.success().stdout().lines().map(str::to_owned).collect::<Vec<String>>();
+    let own = listed(alone.codeweaver(["search", "--mode", "regex", "--vimgrep", "return"]));
+    assert_eq!(own.len(), FILES.len(), "{own:?}");
+    for name in NAMES {
+        let path = format!("{name}/");
+        let args = ["search", "--catalogue", "all.git", "--mode", "regex", "--vimgrep", "--path", &path];
+        let found = listed(site.base.codeweaver([&args[..], &["return"]].concat()));
+        let found: Vec<&str> = found.iter().map(|line| line.split_once(&path).unwrap().1).collect();
+        assert_eq!(own, found, "{name}");
+    }
+}
+
+#[test]
 fn the_other_commands_take_a_catalogue() {
     let site = Site::new();
     let run = |args: &[&str]| site.base.codeweaver([args, &["--catalogue", "all.git"]].concat());

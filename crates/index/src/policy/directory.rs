@@ -6,6 +6,7 @@ use gix::objs::{Kind, TreeRefIter, tree::EntryKind};
 use rustc_hash::FxHashMap;
 
 use codeweaver_base::sync;
+use codeweaver_git::Members;
 use codeweaver_git::{BStr, BString, ByteSlice as _, GitError, Objects, Oid, Repo};
 
 use super::rules::{AttributeRules, Attributes, Globs, Macros, Replaced, Resolution, RuleSet, Verdict};
@@ -24,6 +25,8 @@ pub(super) struct Directories {
     include: Globs,
     exclude: Globs,
     root_tree: Option<Oid>,
+    /// The repositories in the tree of a catalogue.
+    members: Arc<Members>,
     macros: Macros,
     replaced: Replaced,
 }
@@ -41,6 +44,15 @@ pub(super) struct Directory {
     vendored: bool,
     flags: PathFlags,
     /// Number of directories from the outermost directory of sources to this one, both included; 0 outside.
+    depth_in_sources: usize,
+}
+
+/// The fields of [`Directory`] that follow from names.
+#[derive(Default)]
+struct Roles {
+    has_manifest: bool,
+    vendored: bool,
+    flags: PathFlags,
     depth_in_sources: usize,
 }
 
@@ -92,12 +104,15 @@ fn verdict(rules: &[Arc<RuleSet>], inherited: Option<Verdict>, path: &BStr, is_d
 impl Directories {
     pub fn new(repo: &Repo, tree: Option<&Oid>, include: Globs, exclude: Globs) -> Result<Self, GitError> {
         let reader = Reader { objects: repo.objects(), buffer: Vec::new() };
+        let members = tree.map(|tree| repo.members_of(tree)).transpose()?.unwrap_or_default();
+
         let mut directories = Directories {
             loaded: RwLock::default(),
             reader: Mutex::new(reader),
             include,
             exclude,
             root_tree: tree.copied(),
+            members,
             macros: Macros::default(),
             replaced: Replaced::default(),
         };
@@ -128,7 +143,7 @@ impl Directories {
 
         let above = Directory {
             subtrees: FxHashMap::default(),
-            has_manifest: true, // `vendor` at the root is always third-party
+            has_manifest: false,
             rules: Arc::default(),
             verdict: None,
             in_settings: InSettings { included: self.include.is_empty(), excluded: false },
@@ -136,8 +151,7 @@ impl Directories {
             flags: PathFlags::default(),
             depth_in_sources: 0,
         };
-        let mut root = self.directory(&above, BStr::new(""), listing);
-        root.has_manifest = true;
+        let root = self.directory(&above, BStr::new(""), listing);
 
         let mut loaded = sync::write(&self.loaded);
         loaded.clear();
@@ -202,11 +216,37 @@ impl Directories {
 
     /// Combines the listing of a directory with everything inherited from its parent.
     fn directory(&self, parent: &Directory, path: &BStr, listing: Listing) -> Directory {
-        let name = path.rfind_byte(b'/').map_or(path.as_bytes(), |slash| &path[slash + 1..]);
-        let kinds = tables::of_directory(name);
         let rules = self.rules(parent, path, &listing);
         let is_root = path.is_empty();
+        let roles = self.roles(parent, path, &listing);
 
+        Directory {
+            subtrees: listing.subtrees,
+            has_manifest: roles.has_manifest,
+            // Rules of a directory do not apply to the directory itself.
+            verdict: if is_root { None } else { verdict(&parent.rules, parent.verdict, path, true) },
+            rules,
+            in_settings: if is_root {
+                parent.in_settings
+            } else {
+                self.settings_verdict(parent.in_settings, path, true)
+            },
+            vendored: roles.vendored,
+            flags: roles.flags,
+            depth_in_sources: roles.depth_in_sources,
+        }
+    }
+
+    /// What the names of a directory and of those above it say about its files. The root of a repository
+    /// begins anew: a member of a catalogue has the files that it has by itself, whatever its name is.
+    fn roles(&self, parent: &Directory, path: &BStr, listing: &Listing) -> Roles {
+        if path.is_empty() || path.to_str().is_ok_and(|path| self.members.get(path).is_some()) {
+            // `vendor` at the root is always third-party.
+            return Roles { has_manifest: true, ..Roles::default() };
+        }
+
+        let name = path.rfind_byte(b'/').map_or(path.as_bytes(), |slash| &path[slash + 1..]);
+        let kinds = tables::of_directory(name);
         let vendored = kinds & tables::VENDORED != 0
             || kinds & tables::VENDORED_BY_MANIFEST != 0 && (parent.has_manifest || listing.has_manifest);
         let is_in_sources = parent.depth_in_sources > 0 || kinds & tables::SOURCES != 0;
@@ -216,17 +256,8 @@ impl Directories {
             flags = flags | PathFlags::TEST;
         }
 
-        Directory {
-            subtrees: listing.subtrees,
+        Roles {
             has_manifest: listing.has_manifest,
-            // Rules of a directory do not apply to the directory itself.
-            verdict: if is_root { None } else { verdict(&parent.rules, parent.verdict, path, true) },
-            rules,
-            in_settings: if is_root {
-                parent.in_settings
-            } else {
-                self.settings_verdict(parent.in_settings, path, true)
-            },
             vendored: parent.vendored || vendored,
             flags,
             depth_in_sources: parent.depth_in_sources + usize::from(is_in_sources),

@@ -52,7 +52,7 @@ use directory::{Directories, Directory};
 use rules::{Attributes, Globs, Role, Verdict};
 
 /// Version of the rules. Raised when their meaning changes without a change of the tables.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 /// Name of the file with ignore rules, in gitignore syntax, at any level of the tree.
 pub(crate) const IGNORE_FILE: &str = ".codeweaverignore";
 const ATTRIBUTES_FILE: &str = ".gitattributes";
