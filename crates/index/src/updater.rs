@@ -151,23 +151,32 @@ fn run_leased(
     result
 }
 
-/// Updates to `target`, after repairs if the store cannot be read, and once more if it has changed meanwhile.
+/// Updates to `target`, after repairs if the store cannot be read, and again if it has changed meanwhile.
 fn update_readable(
     codebase: &Codebase,
     target: &Target,
     options: UpdateOptions,
     progress: &dyn Progress,
 ) -> Result<UpdateReport, IndexError> {
+    /// Number of times that others may renumber the store before the update is given up. Each time one of
+    /// them has completed its work.
+    const MAX_RENUMBERED: usize = 10;
+
     let files = super::repair::make_readable(codebase)?;
     let embedder: Arc<dyn Embedder> = embed::open(&codebase.settings.model)?;
     let context = UpdateContext { codebase, embedder: embedder.as_ref(), files: &files, progress };
+    let mut result = update(&context, target, options);
 
-    match update(&context, target, options) {
-        // Garbage collection or repair renumbered the store. The docs that were built are found again by
-        // their keys.
-        Err(IndexError::EpochChanged) => {
-            update(&UpdateContext { files: &OpenFiles::default(), ..context }, target, options)
+    // Garbage collection, a repair or a reindex of another worktree renumbered the store. The docs that were
+    // built are found again by their keys.
+    for _ in 0..MAX_RENUMBERED {
+        if !matches!(result, Err(IndexError::EpochChanged)) {
+            break;
         }
+        result = update(&UpdateContext { files: &OpenFiles::default(), ..context }, target, options);
+    }
+
+    match result {
         // Another program has damaged files while this one works.
         Err(IndexError::Store(error)) if error.is_repairable() => {
             // Damage under unchanged stat data goes unnoticed until the record of that data is gone.

@@ -1,7 +1,7 @@
 //! States of a codebase and their transitions, loss and replacement of the store, garbage collection.
 
 use std::path::Path;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use codeweaver_index::progress::{Meter, Progress, Silent};
 use codeweaver_index::{Codebase, IndexError, Lifecycle, Target, UpdateOptions, publish, updater};
@@ -269,6 +269,42 @@ fn a_stopped_first_index_names_files_correctly() {
     }
     assert!(n_files >= 5, "{n_files}");
     assert_sound(sandbox.root());
+}
+
+/// Renumbers the store whenever a run begins, as a reindex of another worktree does, as often as is left.
+struct Renumbers<'a> {
+    codebase: &'a Codebase,
+    left: AtomicUsize,
+}
+
+impl Progress for Renumbers<'_> {
+    fn begin(&self, _n_files: u64, _n_bytes: u64) {
+        let count_down = |left: usize| left.checked_sub(1);
+        if self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, count_down).is_ok() {
+            publish::change_state(self.codebase, |state| state.epoch += 1).unwrap();
+        }
+    }
+}
+
+#[test]
+fn others_may_renumber_the_store_several_times_during_a_run() {
+    let sandbox = sample();
+    sandbox.index();
+    let wanted = sandbox.ask(&hybrid("alpha"));
+    let codebase = open(sandbox.root());
+    let target = Target::head(&codebase).unwrap();
+    let reindex = UpdateOptions { reindex: true, ..UpdateOptions::default() };
+
+    let others = Renumbers { codebase: &codebase, left: AtomicUsize::new(4) };
+    updater::run(&codebase, &target, reindex, &others).unwrap();
+    assert_eq!(others.left.load(Ordering::Relaxed), 0);
+    assert_eq!(sandbox.ask(&hybrid("alpha")), wanted);
+    assert_sound(sandbox.root());
+
+    let others = Renumbers { codebase: &codebase, left: AtomicUsize::new(usize::MAX) };
+    let given_up = updater::run(&codebase, &target, reindex, &others);
+    assert!(matches!(given_up, Err(IndexError::EpochChanged)), "{given_up:?}");
+    assert_eq!(sandbox.ask(&hybrid("alpha")), wanted);
 }
 
 #[test]
