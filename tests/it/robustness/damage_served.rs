@@ -13,6 +13,7 @@ use codeweaver_store::StoreReader;
 use codeweaver_testkit::{Run, TestRepo, outlast_clock_tick, wait_for};
 
 use crate::support::mcp_client::McpClient;
+use crate::support::server::Server;
 
 /// Two segments, two entry files and two snapshots, of some hundred kilobytes.
 fn indexed() -> TestRepo {
@@ -290,6 +291,39 @@ fn a_nonce_that_is_no_file_is_refused_once() {
             assert_eq!(ask_command(&repo, &what), wanted, "{what}");
         }
     }
+}
+
+/// No search can be answered, so it is the server that is not available; the files are shown all the same.
+#[test]
+fn a_server_without_a_store_of_its_own_is_unavailable() {
+    let repo = indexed();
+    let server = Server::start(&repo, &[]);
+    server.process.wait_for("The index is complete");
+    repo.write(".codeweaver/nonce", "another\n");
+    for path in [
+        "api/search?q=alpha",
+        "api/search?q=alpha&mode=symbol",
+        "api/search?q=alpha&mode=exact",
+        "api/search?q=alpha&mode=exact&rev=HEAD&stream=1",
+        "api/similar?path=src/more.rs&line=1",
+        "api/graph?symbol=beta",
+        "api/history?symbol=beta",
+        "api/ask?q=what+is+alpha",
+        "search?q=alpha",
+        "symbol?symbol=beta",
+        "health/",
+    ] {
+        let answer = server.get(path);
+        assert_ne!(answer.status, 500, "{path}: {}", answer.body);
+        if answer.status != 200 {
+            assert_eq!(answer.status, 503, "{path}: {}", answer.body);
+        }
+    }
+    let refused = server.get("api/search?q=alpha");
+    assert_eq!(refused.status, 503, "{}", refused.body);
+    let refused = refused.json();
+    assert!(refused["why"].as_str().unwrap().contains("nonce"), "{refused:#}");
+    assert!(refused["fix"].as_str().unwrap().contains("rm -rf"), "{refused:#}");
 }
 
 #[test]

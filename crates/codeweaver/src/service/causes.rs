@@ -230,7 +230,12 @@ impl From<StoreError> for ServiceError {
             ),
         };
 
-        failed(what, why, "").with_fix(fix)
+        // A store that must not be used answers nothing, like one that is not there.
+        let kind = match &error {
+            StoreError::Untrusted { .. } | StoreError::Stashed { .. } => ErrorKind::NotIndexed,
+            _ => ErrorKind::Failed,
+        };
+        ServiceError::new(kind, what, why, "").with_fix(fix)
     }
 }
 
@@ -256,10 +261,11 @@ impl From<IndexError> for ServiceError {
             ),
             IndexError::EpochChanged => failed(
                 "the index was reorganised while this ran",
-                "garbage collection or a reindex from another worktree interfered twice",
+                "garbage collection or a reindex from another worktree interfered again and again",
                 "run it again: nothing is lost",
             ),
-            IndexError::Tracked { path } => failed(
+            IndexError::Tracked { path } => ServiceError::new(
+                ErrorKind::NotIndexed,
                 format!("{path} is tracked by git"),
                 "an index that is checked in cannot be trusted, so it is never used",
                 "git rm -r --cached .codeweaver && git commit",
