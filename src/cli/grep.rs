@@ -70,7 +70,7 @@ pub fn print(context: &Context, output: &Output<'_>, form: Form) -> Result<(), C
         _ if found.n_files() == 0 && is_list => context.note(&safe(&found.summary())),
         Form::Line(LineForm::Path) | Form::Count => files(&mut out, output, form == Form::Count)?,
         Form::Line(LineForm::Vimgrep) => vimgrep(&mut out, output)?,
-        Form::Format(Format::Json) => writeln!(out, "{}", render::json(&found.answer(output.page)?, true)?)?,
+        Form::Format(Format::Json) => render::write_json(&mut out, &found.streamed(output.page))?,
         Form::Format(_) if found.n_files() == 0 => writeln!(out, "{}", safe(&found.summary()))?,
         Form::Format(Format::Table) => table(&mut out, output)?,
         Form::Format(Format::Markdown) => markdown(&mut out, output)?,

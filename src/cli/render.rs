@@ -1,6 +1,7 @@
 //! Text that is safe to print: escapes, colours, links, numbers.
 
 use std::fmt::{Display, Write as _};
+use std::io::Write;
 use std::path::Path;
 
 use clap::builder::styling::{AnsiColor, Color, Style};
@@ -19,6 +20,36 @@ pub fn safe_lines(text: &str) -> String {
 pub fn json(value: &impl serde::Serialize, pretty: bool) -> Result<String, serde_json::Error> {
     let text = if pretty { serde_json::to_string_pretty(value) } else { serde_json::to_string(value) }?;
     Ok(safe_json(text))
+}
+
+/// Writes `value` as [`json`] would return it, and a line feed.
+///
+/// # Errors
+/// Those of `out`, and of a value that is not complete.
+pub fn write_json(out: &mut impl Write, value: &impl serde::Serialize) -> std::io::Result<()> {
+    serde_json::to_writer_pretty(SafeJson(&mut *out), value)?;
+    writeln!(out)
+}
+
+/// A writer of JSON in which no character acts on a terminal. Each write has whole characters, as those of a
+/// serialiser do.
+struct SafeJson<W>(W);
+
+impl<W: Write> Write for SafeJson<W> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let is_plain = |byte: &u8| matches!(byte, b' '..=b'~' | b'\n');
+        if bytes.iter().all(is_plain) {
+            self.0.write_all(bytes)?;
+        } else {
+            let text = std::str::from_utf8(bytes).map_err(std::io::Error::other)?;
+            self.0.write_all(safe_json(text.to_owned()).as_bytes())?;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.0.flush()
+    }
 }
 
 /// Returns `path` for display: relative to the current directory if it is below it, with unsafe characters
@@ -153,6 +184,10 @@ mod tests {
         let text = json(&nasty, false).unwrap();
         assert!(text.is_ascii(), "{text}");
         assert_eq!(serde_json::from_str::<String>(&text).unwrap(), nasty);
+
+        let (mut written, value) = (Vec::new(), vec![nasty, "é\n\t"]);
+        write_json(&mut written, &value).unwrap();
+        assert_eq!(String::from_utf8(written).unwrap(), json(&value, true).unwrap() + "\n");
     }
 
     #[test]

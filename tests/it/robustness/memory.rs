@@ -203,6 +203,23 @@ fn deltas_that_multiply_their_base_cost_nothing() {
     world.check(&commands);
 }
 
+/// The answer is written while it is read, so it is never in memory as a whole.
+#[test]
+fn an_answer_of_200_000_files_is_bounded() {
+    const N: usize = 200_000;
+    let world = World::new();
+    let blob = world.repo.git_text(["rev-parse", "HEAD:src/parse.rs"]);
+    let names: Vec<String> = (0..N).map(|n| format!("wide{n:06}.rs")).collect();
+    world.commit(&names.iter().map(|name| (name.as_str(), blob.trim())).collect::<Vec<_>>());
+
+    let args = ["search", "--mode", "exact", "--rev", "HEAD", "-o", "json", "parse_header"];
+    let run = Run::new(limited(&world.repo, world.idle + MAX_KIB).args(args));
+    let found = run.success().stdout();
+    let n_files = found.matches("\"path\": \"wide").count();
+    assert_eq!(n_files, N);
+    assert!(found.contains("\"omitted_lines\": 0") && found.ends_with("}\n"));
+}
+
 #[test]
 fn long_lines_and_many_lines_are_bounded() {
     const N: usize = 12 << 20;

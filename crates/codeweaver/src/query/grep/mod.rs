@@ -34,7 +34,7 @@ use super::engine::Engine;
 use super::error::QueryError;
 use super::view::open::ViewSource;
 
-pub use answer::LineAnswer;
+pub use answer::{LineAnswer, StreamedAnswer};
 pub use corpus::CorpusInfo;
 pub use found::{Found, GrepFile, GrepLine, Page};
 pub use pattern::Pattern;
