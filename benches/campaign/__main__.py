@@ -7,9 +7,9 @@
     python3 benches/campaign --only load --load 2000      # number of slow clients
     python3 benches/campaign --only soak --soak-seconds 600 --json FILE
 
-Kinds of tries, each a module of this directory: kills, damages, errors, concurrency, tokens, load, hostile, soak. After
-each try what was disturbed must work as if nothing had happened. The seed is printed; with the same seed and counts the
-same tries are made, at the same moments as far as the machine allows. At the end there is a line for each kind with its
+Kinds of tries, each a module of this directory: kills, damages, errors, concurrency, tokens, times, load, hostile,
+soak. After each try what was disturbed must work as if nothing had happened. The seed is printed; with the same seed and
+counts the same tries are made, at the same moments as far as the machine allows. At the end there is a line for each kind with its
 tries and failures, and with --json the same in a file. Failures are printed with their directory, which stays; the exit
 code is then 1. Ctrl-C and SIGTERM end the campaign with what it has.
 
@@ -31,6 +31,7 @@ import hostile
 import kills
 import load
 import soak
+import times
 import tokens
 from run import Run
 from work import WORK
@@ -42,6 +43,7 @@ KINDS = {
     "errors": errors,
     "concurrency": concurrency,
     "tokens": tokens,
+    "times": times,
     "load": load,
     "hostile": hostile,
     "soak": soak,

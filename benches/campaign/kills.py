@@ -2,7 +2,7 @@
 
 from work import WORK, Tries
 
-SHORT, SECONDS, LONG = 150, 20, 3000
+SHORT, SECONDS, LONG = 150, 17, 3000
 
 
 def campaign(run, works):
