@@ -90,14 +90,33 @@ def round_of(rng, world, commands, done):
             child.communicate()
 
     for n, tree in enumerate(world.trees):
-        args = ["search", "-o", "json", world.words[n]]
-        check(world, n, args, (0,), 0, world.program(*args, cwd=tree), "")
+        find(world, n, tree)
     tree = rng.choice(world.trees)
     update(world, tree)
     world.program("verify", cwd=tree)
     state = json.loads(world.program("status", "--json", cwd=tree))["state"]
     if state != "indexed":
         raise Failure(f"the state is {state}")
+
+
+def find(world, n, tree):
+    """Searches for the last word of a worktree, until an update that goes on has brought the index to it."""
+    args = ["search", "-o", "json", world.words[n]]
+    end = time.monotonic() + PATIENCE
+    while True:
+        text = world.program(*args, cwd=tree, codes=(0, 1))
+        if not is_behind(text) or time.monotonic() > end:
+            break
+        time.sleep(0.1)
+    if is_behind(text):
+        raise Failure(f"worktree {n} is not brought up to date: {text[:2000]}")
+    check(world, n, args, (0,), 0, text, "")
+
+
+def is_behind(text):
+    """Whether an answer in JSON says that it is of an older state: the time for the newer one was up."""
+    answer = json.loads(text)
+    return answer.get("status") == "degraded" and answer["index"].get("freshness") == "stale"
 
 
 def update(world, tree):
@@ -110,13 +129,14 @@ def update(world, tree):
 
 
 def check(world, n, args, codes, code, text, said):
-    if code not in codes or "panicked" in said:
+    is_old = args[0] == "search" and code in (0, 1) and is_behind(text)
+    if code not in codes and not is_old or "panicked" in said:
         raise Failure(f"{args} in worktree {n} ended with {code}: {said or text}")
     if args[0] != "search":
         return
     answer = json.loads(text)
     found = json.dumps(answer["files" if "exact" in args else "matches"])
-    if world.words[n] not in found:
+    if world.words[n] not in found and not is_old:
         raise Failure(f"{args} in worktree {n} does not find it: {text[:2000]}")
     # Files of another worktree are in no answer.
     if any(f"only_{other}_" in found for other in range(3) if other != n):

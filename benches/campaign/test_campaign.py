@@ -7,9 +7,11 @@ import unittest
 from pathlib import Path
 from types import SimpleNamespace
 
+import concurrency
 import hostile
 import load
 import soak
+import times
 import tokens
 from damages import WAYS
 from errors import failing_call
@@ -58,6 +60,21 @@ class Checks(unittest.TestCase):
             with self.assertRaises(Failure):
                 check_answer(text, "version_3")
 
+    def test_only_an_answer_that_says_that_it_is_old_may_lack_the_word(self):
+        world, args = SimpleNamespace(words=["only_0_7"]), ["search", "-o", "json", "only_0_7"]
+        answer = {"status": "degraded", "matches": [], "index": {"freshness": "stale"}}
+        concurrency.check(world, 0, args, (0,), 1, json.dumps(answer), "")
+        concurrency.check(world, 0, args, (0,), 0, json.dumps(answer | {"matches": ["only_0_6"]}), "")
+        for code, changed in [
+            (1, {"status": "ok"}),
+            (0, {"status": "ok"}),
+            (1, {"index": {"freshness": "fresh"}}),
+            (2, {}),
+            (0, {"matches": ["only_1_7"]}),
+        ]:
+            with self.assertRaises(Failure, msg=changed):
+                concurrency.check(world, 0, args, (0,), code, json.dumps(answer | changed), "")
+
     def test_hidden_characters_and_secrets_are_seen(self):
         asked = hostile.Asked(None, None, lambda: None, ("f", "s", "w"))
         asked.check_text("plain\ttext\n", "\t")
@@ -92,9 +109,24 @@ class Checks(unittest.TestCase):
 
     def test_answers_that_differ_are_failures(self):
         run = Run("tokens", 1, 10)
-        world = SimpleNamespace(requests=0, answer=lambda server, path: (200, server if path == "leak" else b""))
-        quiet(tokens.compare, run, world, [b"with", b"without"], ["same", "leak"])
-        self.assertEqual((len(run.failures), world.requests), (1, 2))
+        world = SimpleNamespace(requests=0)
+        world.answer = lambda server, path: (500 if path == "broken" else 200, server if path == "leak" else b"")
+        quiet(tokens.compare, run, world, [b"with", b"without"], ["same", "leak", "broken"])
+        self.assertEqual((len(run.failures), world.requests), (2, 3))
+
+    def test_times_of_another_distribution_are_told_apart(self):
+        rng = Run("times", 1, 1).rng
+        one, other = ([rng.expovariate(1) for _ in range(2000)] for _ in range(2))
+        self.assertFalse(times.differ(one, other))
+        self.assertTrue(times.differ([time + 0.1 for time in one], other))
+        self.assertFalse(times.differ([], []))
+
+    def test_words_of_the_same_shape_are_other_words(self):
+        rng = Run("times", 1, 1).rng
+        words = tokens.made_up_words(rng, 200)
+        others = [times.like(rng, word, set(words)) for word in words]
+        self.assertFalse(set(others) & set(words))
+        self.assertEqual([len(word) for word in others], [len(word) for word in words])
 
     def test_neighbours_are_other_words(self):
         rng = Run("tokens", 1, 1).rng
