@@ -65,6 +65,7 @@ class Checks(unittest.TestCase):
         answer = {"status": "degraded", "matches": [], "index": {"freshness": "stale"}}
         concurrency.check(world, 0, args, (0,), 1, json.dumps(answer), "")
         concurrency.check(world, 0, args, (0,), 0, json.dumps(answer | {"matches": ["only_0_6"]}), "")
+        concurrency.check(world, 0, ["graph", "definitions", "only_0_7"], (0,), 1, "", concurrency.OLD)
         for code, changed in [
             (1, {"status": "ok"}),
             (0, {"status": "ok"}),

@@ -200,7 +200,7 @@ class Catalogues(World):
         status, body = server.get(f"/{path}", {"authorization": f"Bearer {LIMITED}"}, content)
         body = re.sub(rb'"(execution_time_ms|updated|uptime_seconds|latency_ms)":[\d.]+', b"", body)
         body = re.sub(rb'"(timestamp|last_check)":"[^"]*"', b"", body)
-        body = re.sub(rb"\d+ ms", b"", body)
+        body = re.sub(rb"\d+ ms|just now|\d+ (second|minute)s? ago", b"", body)
         place = re.escape(str(self.root).encode()) + rb"/(whole|never)"
         body = re.sub(place, b"CATALOGUE", body)
         host, port = server.address
