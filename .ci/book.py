@@ -4,6 +4,7 @@
     .ci/book.py                 prints what is wrong, and the number of pages and links
     .ci/book.py --check         quiet if nothing is
     .ci/book.py --source DIR    writes the source of the book for mdBook (book.toml)
+    .ci/book.py --build MDBOOK  builds the book with this mdBook into target/book, and checks the links of its HTML
 
 Every page of docs/ is in docs/SUMMARY.md once, and every link in a Markdown file of the repository leads to a
 file that git has, and to a heading of it. Links to other hosts are not followed. Pages outside of docs/ are
@@ -14,10 +15,14 @@ import re
 import shutil
 import subprocess
 import sys
+from html.parser import HTMLParser
 from pathlib import Path
+from urllib.parse import unquote
 
 ROOT = Path(__file__).resolve().parent.parent
 SUMMARY = "docs/SUMMARY.md"
+# The places that book.toml names.
+SOURCE, BUILT = "target/book-source", "target/book"
 # Made-up repositories and inputs, whose links are part of a test.
 NOT_OURS = ("fixtures/", "tests/")
 LINK = re.compile(r"!?\[(?:[^][]|\[[^][]*\])*\]\(<?([^()\s>]+)>?(?:\s+\"[^\"]*\")?\)", re.DOTALL)
@@ -140,23 +145,31 @@ def write_source(folder, files):
 
 def for_book(page, pages, files, folder):
     """The text of a page, with links that lead somewhere in the book. Copies the pictures that it shows."""
-    repository = re.search(r'git-repository-url = "(.*)"', (ROOT / "book.toml").read_text(encoding="utf-8"))[
-        1
-    ]
+    settings = (ROOT / "book.toml").read_text(encoding="utf-8")
+    repository = re.search(r'git-repository-url = "(.*)"', settings)[1]
+    folders = {parent.as_posix() for path in files for parent in Path(path).parents}
 
     def replaced(match):
-        target = resolve(page, match[1])
-        if target is None or target[0] in pages:
-            return match[0]
-        if Path(target[0]).suffix in PICTURES and target[0] in files:
-            (folder / target[0]).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(ROOT / target[0], folder / target[0])
-            return match[0]
-        return (
-            match[0].replace(match[1], f"{repository}/blob/main/{target[0]}")
-            if target[0] in files
-            else match[0]
-        )
+        link = for_link(match[1])
+        start, end = (position - match.start() for position in match.span(1))
+        return match[0][:start] + link + match[0][end:]
+
+    def for_link(link):
+        target = resolve(page, link)
+        if target is None:
+            return link
+        path, anchor = target
+        if (main := posixpath.normpath(f"{path}/README.md")) in pages:
+            path = main
+        if path in pages:
+            return link_of_page(page, path, anchor)
+        if Path(path).suffix in PICTURES and path in files:
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(ROOT / path, folder / path)
+            return link
+        if path in files:
+            return f"{repository}/blob/main/{path}"
+        return f"{repository}/tree/main/{path}" if path in folders else link
 
     text = (ROOT / page).read_text(encoding="utf-8")
     for pattern in (LINK, HTML_LINK):
@@ -164,11 +177,71 @@ def for_book(page, pages, files, folder):
     return text
 
 
+def link_of_page(page, path, anchor):
+    """A link from one page to another. mdBook names the HTML of a README.md `index.html`, but only the ending
+    of a link."""
+    if path == page:
+        return f"#{anchor}"
+    file = posixpath.relpath(path, posixpath.dirname(page) or ".")
+    file = posixpath.join(posixpath.dirname(file), "index.md") if Path(file).name == "README.md" else file
+    return f"{file}#{anchor}" if anchor else file
+
+
+class Html(HTMLParser):
+    """The anchors and links of an HTML file."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.anchors, self.links = set(), []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        for name, value in attributes:
+            if name == "id" or (tag == "a" and name == "name"):
+                self.anchors.add(value)
+            elif name in ("href", "src", "srcset") and tag != "base" and value:
+                self.links.append(value)
+
+
+def dead_links(folder):
+    """The links of the HTML files in a folder that lead to no file of it, or to no anchor of that."""
+    pages = {path.relative_to(folder).as_posix() for path in folder.rglob("*.html")}
+    read = {page: Html((folder / page).read_text(encoding="utf-8")) for page in pages}
+
+    dead = []
+    for page in sorted(pages):
+        for link in read[page].links:
+            # The page of an error is for any address, so its links begin at the root of the host.
+            target = resolve(page, link.removeprefix("/") if page == "404.html" else link)
+            if target is None:
+                continue
+            path, anchor = target[0], unquote(target[1])
+            if not (folder / unquote(path)).is_file():
+                dead.append(f"{page}: there is no {path} ({link})")
+            elif path in read and anchor and anchor not in read[path].anchors:
+                dead.append(f"{page}: {path} has no anchor #{anchor}")
+    return dead
+
+
+def build(mdbook, files):
+    """Builds the book. Returns the warnings of mdBook and the dead links."""
+    write_source(ROOT / SOURCE, files)
+    built = subprocess.run([mdbook, "build"], cwd=ROOT, capture_output=True, text=True)
+    output = (built.stdout + built.stderr).splitlines()
+    if built.returncode != 0:
+        return [f"mdbook: exit code {built.returncode}", *output]
+    return [line for line in output if "WARN" in line or "ERROR" in line] + dead_links(ROOT / BUILT)
+
+
 def main():
     files = files_of_git()
     if sys.argv[1:2] == ["--source"]:
         write_source(Path(sys.argv[2]), files)
         return
+    if sys.argv[1:2] == ["--build"]:
+        problems = build(sys.argv[2], files)
+        print("\n".join(problems), end="\n" if problems else "", file=sys.stderr)
+        sys.exit(1 if problems else 0)
     problems, n_pages, n_links = check(files)
     for problem in problems:
         print(problem, file=sys.stderr)

@@ -73,6 +73,41 @@ class Book(unittest.TestCase):
         self.assertIn("[use](docs/use.md#in-ci)", readme)
         self.assertIn("[code](https://forge.example/name/blob/main/src/main.rs)", readme)
 
+    def test_links_of_the_book_are_those_of_its_html(self):
+        text = "# Use\n\n[README.md](../README.md#name) [top](..) [here](use.md#use) [all](.) [web](https://a.example)\n"
+        self.write("docs/use.md", text)
+        out = book.ROOT / "out"
+        book.write_source(out, self.files)
+        self.assertEqual(
+            (out / "docs/use.md").read_text(),
+            "# Use\n\n[README.md](../index.md#name) [top](../index.md) [here](#use) "
+            "[all](https://forge.example/name/tree/main/docs) [web](https://a.example)\n",
+        )
+
+    def test_dead_links_of_html_are_found(self):
+        out = book.ROOT / "out"
+        (out / "docs").mkdir(parents=True)
+        (out / "index.html").write_text(
+            '<h1 id="a-b">A</h1><a href="docs/use.html#in-ci">x</a><img src="x.svg">'
+        )
+        (out / "docs/use.html").write_text(
+            '<a href="../index.html#a-b">x</a><a href="../README.html">x</a><a href="#gone">x</a>'
+            '<a href="https://forge.example/gone">x</a>'
+        )
+        self.assertEqual(
+            book.dead_links(out),
+            [
+                "docs/use.html: there is no README.html (../README.html)",
+                "docs/use.html: docs/use.html has no anchor #gone",
+                "index.html: docs/use.html has no anchor #in-ci",
+                "index.html: there is no x.svg (x.svg)",
+            ],
+        )
+
+    def test_a_book_that_is_not_built_is_a_problem(self):
+        problems = book.build("false", self.files)
+        self.assertEqual(problems, ["mdbook: exit code 1"])
+
 
 if __name__ == "__main__":
     unittest.main()
