@@ -13,6 +13,7 @@ machine needs another, `--documents-from PROGRAM`, to print completions and manu
     git-codeweaver_VERSION_ARCHITECTURE.deb         for targets with glibc
     git-codeweaver-VERSION-TARGET.cdx.json          the crates in it (CycloneDX)
     git-codeweaver-VERSION.tgz                      for npm: what people install
+    git-codeweaver-VERSION.vsix                     the extension for Visual Studio Code
     git-codeweaver.rb, scoop.json, winget/, server.json, Dockerfile, SHA256SUMS
 
 The same commit and program give the same bytes. Needs Python 3.11, git, cargo, and readelf for targets with

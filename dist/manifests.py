@@ -1,13 +1,15 @@
 """Files that name the artefacts of all platforms: made from those that are in the folder of the release.
 
 The package of npm that people install depends on those of the platforms; Homebrew, scoop and winget have a
-file with addresses and checksums; the registry of MCP servers has one with the names of packages."""
+file with addresses and checksums; the registry of MCP servers has one with the names of packages. The package
+of the extension for Visual Studio Code has no program, and is the same for all platforms."""
 
 import hashlib
 import json
 import tarfile
 import time
 
+import vsix
 from packages import SCOPE, archive_name, json_file, mcp_name, npm_package
 from release import NAME, ROOT
 from reproducible import File
@@ -27,6 +29,8 @@ def write_all(release, out):
 
     npm_name, package = npm(release, out)
     (out / npm_name).write_bytes(package)
+    vsix_name, extension = vsix.package(release)
+    (out / vsix_name).write_bytes(extension)
     for name, text in texts(release, archives).items():
         path = out / name
         path.parent.mkdir(exist_ok=True)

@@ -176,6 +176,38 @@ class Packages(unittest.TestCase):
         )
         self.assertTrue((place / "usr/share/man/man1/git-codeweaver.1.gz").is_file())
 
+    def test_the_extension_is_one_for_visual_studio_code(self):
+        with zipfile.ZipFile(self.only("*.vsix")) as archive:
+            files = {info.filename: archive.read(info) for info in archive.infolist()}
+        about = json.loads(files["extension/package.json"])
+        self.assertEqual(about["version"], self.release.version)
+        self.assertEqual(self.only("*.vsix").name, f"{NAME}-{self.release.version}.vsix")
+
+        space = "{http://schemas.microsoft.com/developer/vsx-schema/2011}"
+        manifest = ElementTree.fromstring(files["extension.vsixmanifest"])
+        identity = manifest.find(f"{space}Metadata/{space}Identity").attrib
+        self.assertEqual(
+            [identity["Publisher"], identity["Id"], identity["Version"]],
+            [about["publisher"], about["name"], about["version"]],
+        )
+        properties = {part.get("Id"): part.get("Value") for part in manifest.iter(f"{space}Property")}
+        self.assertEqual(properties["Microsoft.VisualStudio.Code.Engine"], about["engines"]["vscode"])
+        for asset in manifest.iter(f"{space}Asset"):
+            self.assertIn(asset.get("Path"), files)
+
+        types = ElementTree.fromstring(files["[Content_Types].xml"])
+        known = {part.get("Extension") for part in types}
+        self.assertEqual({Path(name).suffix for name in files} - known, {".xml"})
+
+        # The parts that the editor loads are there.
+        self.assertIn(f"extension/{about['main'].removeprefix('./')}", files)
+        scripts = [name for name in files if name.endswith(".js")]
+        required = {
+            part for name in scripts for part in re.findall(r"require\('\./(\w+)'\)", files[name].decode())
+        }
+        self.assertEqual({f"extension/{part}.js" for part in required} - files.keys(), set())
+        self.assertGreater(len(required), 0)
+
     def test_links_of_the_readme_lead_to_the_repository(self):
         text = self.release.texts["README.md"].contents.decode()
         self.assertIn(f"{self.release.repository}/raw/v{self.release.version}/docs/terminal.svg)", text)
@@ -236,7 +268,9 @@ class Packages(unittest.TestCase):
 class Recording(unittest.TestCase):
     def test_a_screen_is_what_the_output_left(self):
         screen = record.Screen()
-        screen.feed("10 %\r\x1b[2K\x1b[1;32mdone\x1b[0m in\ttwo\r\nnext\x1b]8;;file:///x\x1b\\\x1b[1A\x1b[3Gn")
+        screen.feed(
+            "10 %\r\x1b[2K\x1b[1;32mdone\x1b[0m in\ttwo\r\nnext\x1b]8;;file:///x\x1b\\\x1b[1A\x1b[3Gn"
+        )
         text = ["".join(character for character, _ in row) for row in screen.rows]
         self.assertEqual(text, ["done in two", "next"])
         self.assertEqual(screen.rows[0][0][1], record.Style(colour=record.PALETTE[2], bold=True))
@@ -247,7 +281,9 @@ class Recording(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             out = Path(folder) / "out.svg"
             command = "test -t 1; printf '\\033[31m  a <b>\\033[0m  c\\n'"
-            subprocess.run([sys.executable, "-B", HERE / "record.py", out, folder, command, "echo x"], check=True)
+            subprocess.run(
+                [sys.executable, "-B", HERE / "record.py", out, folder, command, "echo x"], check=True
+            )
             picture = ElementTree.parse(out)
         texts = picture.findall(".//{http://www.w3.org/2000/svg}text")
         shown = [(text.text.replace("\u00a0", " "), text.get("fill")) for text in texts]
