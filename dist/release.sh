@@ -4,13 +4,16 @@
 #   dist/release.sh TARGET OUT
 #
 # With the profile `dist`, and with no path of this machine in the program, so that two machines with the same
-# toolchain make the same bytes. CARGO names another cargo, for example `cargo-zigbuild`.
+# toolchain make the same bytes. CARGO names another cargo, for example `cargo-zigbuild`, for which TARGET may end with a
+# version of glibc (x86_64-unknown-linux-gnu.2.28). DOCUMENTS_FROM names a program of this commit that runs here, if one
+# for TARGET does not.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 target=$1
+triple=${target%%.*}
 out=$2
 
-rustup target add "$target"
+rustup target add "$triple"
 # Git for Windows' sh writes paths in its own way (/d/a), which the compiler does not know.
 native() {
     if command -v cygpath >/dev/null; then cygpath --mixed "$1"; else echo "$1"; fi
@@ -22,10 +25,12 @@ export CARGO_ENCODED_RUSTFLAGS=--remap-path-prefix=$sources=.$'\x1f'--remap-path
 export CFLAGS="${CFLAGS:-} -ffile-prefix-map=$sources=. -ffile-prefix-map=$home=cargo"
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
 export SOURCE_DATE_EPOCH
-case $target in *-windows-msvc) unset CFLAGS ;; esac
-"${CARGO:-cargo}" build --locked --profile dist --target "$target"
+case $triple in *-windows-msvc) unset CFLAGS ;; esac
+# Also where CARGO_TARGET_DIR names another folder, as objects below this one have no path of the machine.
+"${CARGO:-cargo}" build --locked --profile dist --target "$target" --target-dir target --bin git-codeweaver
 
-folder=target/$target/dist
+folder=target/$triple/dist
 program=$folder/git-codeweaver
 [ ! -f "$program.exe" ] || program=$program.exe
-"$(command -v python3 || command -v python)" dist/build.py "$target" "$program" "$out"
+"$(command -v python3 || command -v python)" dist/build.py "$triple" "$program" "$out" \
+    ${DOCUMENTS_FROM:+--documents-from "$DOCUMENTS_FROM"}

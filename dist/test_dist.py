@@ -208,6 +208,11 @@ class Packages(unittest.TestCase):
         self.assertEqual({f"extension/{part}.js" for part in required} - files.keys(), set())
         self.assertGreater(len(required), 0)
 
+    def test_the_workflow_builds_every_target(self):
+        workflow = (HERE.parent / ".github/workflows/release.yml").read_text(encoding="utf-8")
+        built = re.findall(r"- \{ target: (\S+), os: \S+ \}", workflow)
+        self.assertEqual(sorted(built), sorted(TARGETS))
+
     def test_links_of_the_readme_lead_to_the_repository(self):
         text = self.release.texts["README.md"].contents.decode()
         self.assertIn(f"{self.release.repository}/raw/v{self.release.version}/docs/terminal.svg)", text)
