@@ -2,8 +2,9 @@
 """Tests of the clients below this directory: each with the real program and a small repository.
 
 Needs node 20 and nvim; what is missing is skipped, or fails with CI=true. CODEWEAVER_TEST_BINARY names the
-program, target/debug/git-codeweaver by default. CODEWEAVER_TEST_TELESCOPE names a folder with plenary.nvim
-and telescope.nvim; without it, the test of the extension of Telescope is skipped."""
+program, target/debug/git-codeweaver by default. CODEWEAVER_TEST_TELESCOPE names a folder with clones of
+plenary.nvim and telescope.nvim, which are in no package registry; without it, as in CI, the test of the
+extension of Telescope is skipped, and counted as such in the file CODEWEAVER_TEST_SKIPS."""
 
 import os
 import shutil
@@ -108,6 +109,9 @@ class Editors(unittest.TestCase):
         paths = [EDITORS / "neovim"]
         if telescope := os.environ.get("CODEWEAVER_TEST_TELESCOPE"):
             paths += [Path(telescope).absolute() / name for name in ("plenary.nvim", "telescope.nvim")]
+        elif skips := os.environ.get("CODEWEAVER_TEST_SKIPS"):
+            with open(skips, "a", encoding="utf-8") as file:
+                file.write("skipped: the extension of Telescope needs CODEWEAVER_TEST_TELESCOPE\n")
         runtime = [f"set runtimepath^={path}" for path in paths]
         commands = [
             *runtime,
