@@ -5,7 +5,7 @@ use clap::{Parser, Subcommand};
 use super::args::GlobalArgs;
 use super::commands;
 
-const ABOUT: &str = "Search code by meaning, from an index that lives in your git repository";
+pub const ABOUT: &str = "Search code by meaning, from an index that lives in your git repository";
 
 const LONG_ABOUT: &str = "\
 Search code by meaning, from an index that lives in your git repository.
@@ -33,12 +33,14 @@ Examples:
     long_about = LONG_ABOUT,
     after_help = EXAMPLES,
     max_term_width = 100,
+    // A command is optional, so that the program greets without one, but every use of it has one.
+    override_usage = "git codeweaver [OPTIONS] <COMMAND>",
 )]
 pub struct Cli {
     #[command(flatten)]
     pub global: GlobalArgs,
     #[command(subcommand)]
-    pub command: Command,
+    pub command: Option<Command>,
 }
 
 #[derive(Debug, Subcommand)]

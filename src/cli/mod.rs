@@ -15,6 +15,7 @@
 //! * [`prompt`]: lines that a user types; [`once`]: warnings that are not repeated.
 //! * [`org_search`]: the engine of an organisation, for searches.
 //! * [`chunk_stats`]: chunking statistics of a tree; [`for_agent`]: the text of the MCP tools.
+//! * [`greeting`]: what is printed without a command.
 //! * [`client_setup`]: registration of the MCP server with its clients; [`agent_files`]: files that tell agents
 //!   about this program.
 //! * [`completion`]: completion in shells; [`user_files`]: the directories of scripts and manual pages.
@@ -37,6 +38,7 @@ mod estimate;
 mod events;
 mod for_agent;
 mod further;
+mod greeting;
 mod grep;
 mod highlight;
 mod hints;
@@ -90,21 +92,24 @@ pub fn main() -> ExitCode {
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|e| e.exit());
 
     // This must happen before any thread is started or file is opened.
-    if cli.command.is_detached() {
+    if cli.command.as_ref().is_some_and(Command::is_detached) {
         codeweaver_base::process::become_session_leader();
     }
     if let Ok(program) = std::env::current_exe() {
         codeweaver_index::program::set_program(program);
     }
 
-    let context = Context::new(&cli.global, cli.command.displays());
+    let context = Context::new(&cli.global, cli.command.as_ref().is_none_or(Command::displays));
     // The server sets up logging itself, because it also logs to its client.
-    if !matches!(&cli.command, Command::Mcp(args) if args.serves()) {
+    if !matches!(&cli.command, Some(Command::Mcp(args)) if args.serves()) {
         logging::start(&context);
     }
 
     let started = std::time::Instant::now();
-    let result = run(cli.command, &context);
+    let result = match cli.command {
+        Some(command) => run(command, &context),
+        None => greeting::run(&context),
+    };
     let duration_ms = started.elapsed().as_millis() as u64;
     let error = result.as_ref().err().map(|e| format!("{}: {}", e.what, e.why));
     tracing::info!(component = "cli", operation, duration_ms, error, "done");

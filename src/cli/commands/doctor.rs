@@ -388,7 +388,6 @@ fn lease(codebase: &Codebase) -> Check {
 }
 
 fn write_permission(codebase: &Codebase) -> Check {
-    let root = codebase.layout.root();
     if let Some(Unusable { n, example }) = permission::unusable(&codebase.layout) {
         let whom = if is_root() { "the owner of the repository" } else { "you" };
         return Check::fail(
@@ -402,16 +401,23 @@ fn write_permission(codebase: &Codebase) -> Check {
         );
     }
 
-    let dir = if root.is_dir() { root } else { root.parent().unwrap_or(root) };
-    // Only an attempt shows whether the directory is writable.
-    match tempfile::Builder::new().prefix(codeweaver_store::layout::TEMPORARY_PREFIX).tempfile_in(dir) {
-        Ok(_) => Check::ok("permission", format!("{} is writable", shown_path(dir))),
-        Err(e) => Check::fail(
-            "permission",
-            format!("{}: {e}", shown_path(dir)),
-            format!("make {} writable", shown_path(dir)),
-        ),
+    let (dir, written) = try_to_write(codebase);
+    let dir = shown_path(&dir);
+    match written {
+        Ok(()) => Check::ok("permission", format!("{dir} is writable")),
+        Err(e) => Check::fail("permission", format!("{dir}: {e}"), format!("make {dir} writable")),
     }
+}
+
+/// Writes a temporary file where the store is or would be made; only an attempt shows whether that is
+/// possible. Returns the directory, too.
+pub fn try_to_write(codebase: &Codebase) -> (PathBuf, std::io::Result<()>) {
+    let root = codebase.layout.root();
+    let dir = if root.is_dir() { root } else { root.parent().unwrap_or(root) };
+
+    let prefix = codeweaver_store::layout::TEMPORARY_PREFIX;
+    let written = tempfile::Builder::new().prefix(prefix).tempfile_in(dir);
+    (dir.to_owned(), written.map(drop))
 }
 
 fn disk(codebase: &Codebase) -> Check {

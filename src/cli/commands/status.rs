@@ -155,7 +155,7 @@ fn write(
 }
 
 /// Writes a fact after its name. On a terminal, what is too long for a line continues below itself.
-fn write_row(out: &mut impl Write, name: &str, text: &str, context: &Context) -> std::io::Result<()> {
+pub fn write_row(out: &mut impl Write, name: &str, text: &str, context: &Context) -> std::io::Result<()> {
     let name = format!("{name:<NAME_WIDTH$}");
     let lines = width::folded(text, context.screen.columns_after(NAME_WIDTH + 1));
 
@@ -169,7 +169,7 @@ fn write_row(out: &mut impl Write, name: &str, text: &str, context: &Context) ->
 }
 
 /// The state of the index in words, with the command that helps if there is one.
-fn state(report: &StatusReport, context: &Context) -> String {
+pub fn state(report: &StatusReport, context: &Context) -> String {
     let paint = context.paint;
     let text = match (report.state, report.current) {
         ("indexed", true) if report.skipped.contains_key(NOT_LOCAL) => {
@@ -294,7 +294,8 @@ fn sizes(report: &StatusReport) -> String {
     if parts.is_empty() { place } else { format!("{place} ({})", parts.join(", ")) }
 }
 
-fn progress(report: &StatusReport) -> Option<String> {
+/// How far a run is, or was when it was interrupted; `None` if there is none.
+pub fn progress(report: &StatusReport) -> Option<String> {
     let progress = report.progress.as_ref()?;
     let share = progress.files_processed * 100 / progress.files_total.max(1);
 
@@ -313,7 +314,8 @@ fn progress(report: &StatusReport) -> Option<String> {
     })
 }
 
-fn hooks(report: &StatusReport, context: &Context) -> String {
+/// Where the hooks are installed, or which are missing.
+pub fn hooks(report: &StatusReport, context: &Context) -> String {
     let hooks = &report.hooks;
     if let Some(problem) = &hooks.problem {
         return context.paint.warning(format!("unknown: {}", render::safe(problem)));

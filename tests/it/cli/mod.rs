@@ -6,6 +6,7 @@ mod editors;
 mod environment;
 mod errors;
 mod front_ends;
+mod greeting;
 mod init;
 mod names;
 mod paths;
