@@ -13,7 +13,8 @@ pub fn typed() -> Vec<OsString> {
     with_ignored_case(std::env::args_os().collect())
 }
 
-fn with_ignored_case(mut arguments: Vec<OsString>) -> Vec<OsString> {
+/// The arguments with the long form of an `-i` that ignores the case of letters.
+pub fn with_ignored_case(mut arguments: Vec<OsString>) -> Vec<OsString> {
     // After `--`, everything is the query.
     let end = arguments.iter().position(|argument| argument == "--").unwrap_or(arguments.len());
     let Some(command) = arguments[..end].iter().position(|argument| argument == "search") else {

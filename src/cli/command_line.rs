@@ -100,11 +100,72 @@ impl Command {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use std::path::Path;
+
     use clap::CommandFactory;
+    use clap::error::{ContextKind, ErrorKind};
+    use codeweaver_testkit::{DocumentedCommand, documented_commands};
+
+    use super::*;
+    use crate::cli::arguments;
 
     #[test]
     fn clap_definitions_are_consistent() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn commands_of_the_documentation_are_valid() {
+        let documented = documented_commands(Path::new(env!("CARGO_MANIFEST_DIR")));
+        assert!(documented.len() > 200, "only {} were found", documented.len());
+        let problems: Vec<String> = documented.iter().filter_map(problem).collect();
+        assert!(problems.is_empty(), "{}", problems.join("\n"));
+    }
+
+    #[test]
+    fn what_is_no_command_is_a_problem_of_its_page() {
+        let problem_of = |args: &str, in_block| {
+            let args = args.split(' ').map(str::to_owned).collect();
+            problem(&DocumentedCommand { page: "docs/page.md".into(), line: 7, args, in_block })
+        };
+        for typed in ["search --nosuch x", "nosuch", "status x", "search --mode nosuch x"] {
+            let problem = problem_of(typed, true).unwrap();
+            assert!(problem.starts_with(&format!("docs/page.md:7: git codeweaver {typed}: ")), "{problem}");
+            assert!(problem_of(typed, false).is_some(), "{typed}");
+        }
+        assert!(problem_of("read", true).is_some());
+        assert_eq!(problem_of("read", false), None);
+        assert_eq!(problem_of("search -i debug -l 3 session", true), None);
+    }
+
+    /// What is wrong with a command of a page. Sentences may leave out arguments or have placeholders.
+    fn problem(command: &DocumentedCommand) -> Option<String> {
+        let is_placeholder = |arg: &String| !arg.is_empty() && arg.chars().all(|c| c.is_ascii_uppercase());
+        if !command.in_block && command.args.first().is_some_and(is_placeholder) {
+            return None;
+        }
+
+        let is_left_out = |arg: &String| !command.in_block && (arg == "…" || is_placeholder(arg));
+        let args = command.args.iter().filter(|&arg| !is_left_out(arg)).cloned();
+        let typed = std::iter::once("git-codeweaver".to_owned()).chain(args).map(Into::into).collect();
+        let error = Cli::command().try_get_matches_from(arguments::with_ignored_case(typed)).err()?;
+        // An option without a value is an invalid value.
+        let has_value =
+            error.get(ContextKind::InvalidValue).is_some_and(|value| !value.to_string().is_empty());
+        match error.kind() {
+            ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => None,
+            ErrorKind::InvalidValue if !command.in_block && !has_value => None,
+            ErrorKind::MissingRequiredArgument
+            | ErrorKind::MissingSubcommand
+            | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
+                if !command.in_block =>
+            {
+                None
+            }
+            _ => {
+                let error = error.to_string();
+                Some(format!("{}: {}", command.explain(), error.lines().next().unwrap_or_default()))
+            }
+        }
     }
 }

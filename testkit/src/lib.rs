@@ -8,6 +8,7 @@
 //! - [`run_and_kill`]: a process that is killed at a given moment.
 //! - [`program`]: the `git-codeweaver` executable under test; [`copy_program`] copies it.
 //! - [`command`]: the environment of all of these, for processes that a test starts itself.
+//! - [`documented_commands`]: the commands that the pages of the documentation state.
 //! - [`http`]: a server on this machine with the answers of a test.
 //! - [`wait_until`] and its like: waits for what other processes do.
 //! - [`Tool`] and [`skip`]: skip tests whose external program is missing.
@@ -16,6 +17,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod documented;
 mod environment;
 pub mod http;
 mod kill;
@@ -27,6 +29,7 @@ mod server;
 mod tools;
 mod wait;
 
+pub use documented::{DocumentedCommand, documented_commands};
 pub use environment::command;
 pub use kill::run_and_kill;
 pub use program::{copy_program, program};

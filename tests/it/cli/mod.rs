@@ -2,6 +2,7 @@
 
 mod completion;
 mod doctor;
+mod documentation;
 mod editors;
 mod environment;
 mod errors;
