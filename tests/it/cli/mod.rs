@@ -16,3 +16,4 @@ mod printed;
 mod pty;
 mod settings;
 mod terminal;
+mod tutorial;
