@@ -359,7 +359,8 @@ impl<'a> Tree<'a> {
 
 impl Tree<'_> {
     /// Writes an edge that leads to `far`. The sites follow on a line of their own if that of the other end
-    /// has no room for them.
+    /// has no room for them. The other end has one if its place has no room after the grade; a place is never
+    /// cut, so that it can be copied.
     fn write_edge(
         &self,
         out: &mut impl Write,
@@ -368,14 +369,19 @@ impl Tree<'_> {
         indent: &str,
     ) -> Result<(), CliError> {
         let sites = sites(edge);
-        let before = indent.len() + GRADE_WIDTH + 1;
-        let used = before + 2 + width::measure(&sites);
+        let columns = self.places.screen.columns.unwrap_or(usize::MAX);
+        let end = far.map_or_else(|| safe(&edge.name).into_owned(), |node| location(node, self.places));
+        let end = width::measure(&end);
 
-        let least = match far {
-            Some(node) => width::measure(&location(node, self.places)) + 2 + MIN_SIGNATURE,
-            None => width::measure(&safe(&edge.name)),
+        let after_grade = indent.len() + GRADE_WIDTH + 1;
+        let (grade_width, before, start) = match after_grade + end <= columns {
+            true => (GRADE_WIDTH, after_grade, " ".to_owned()),
+            false => (0, indent.len() + 2, format!("\n{indent}  ")),
         };
-        let is_one_line = used.saturating_add(least) <= self.places.screen.columns.unwrap_or(usize::MAX);
+
+        let used = before + 2 + width::measure(&sites);
+        let least = end + far.map_or(0, |_| 2 + MIN_SIGNATURE);
+        let is_one_line = used.saturating_add(least) <= columns;
 
         let label = match far {
             Some(node) => label(node, self.places, if is_one_line { used } else { before }, self.paint),
@@ -383,13 +389,15 @@ impl Tree<'_> {
         };
         let separator = if is_one_line { "  ".to_owned() } else { format!("\n{:before$}", "") };
 
-        writeln!(out, "{indent}{} {label}{separator}{}", grade(edge, self.paint), self.paint.dim(sites))?;
+        let grade = grade(edge, grade_width, self.paint);
+        writeln!(out, "{indent}{grade}{start}{label}{separator}{}", self.paint.dim(sites))?;
         Ok(())
     }
 }
 
-fn grade(edge: &Edge, paint: Paint) -> String {
-    let padded = format!("{:<GRADE_WIDTH$}", edge.grade.name());
+/// The grade of an edge, in at least `columns`.
+fn grade(edge: &Edge, columns: usize, paint: Paint) -> String {
+    let padded = format!("{:<columns$}", edge.grade.name());
     match edge.grade {
         Grade::Exact => paint.good(padded),
         Grade::UniqueName => paint.bold(padded),

@@ -168,6 +168,23 @@ fn lines_fit_the_terminal() {
     assert!(piped.lines().next_back().unwrap().width() > 100, "{piped}");
 }
 
+/// A path is not cut, so that it can be copied.
+#[test]
+fn edges_with_long_paths_fit_the_terminal() {
+    let path = "packages/service/src/application/web/servlet/annotation/handler_adapter.py";
+    let code = "def adapt(handler):\n    return handler\n\n\ndef run(handler):\n    adapt(handler)\n";
+    let repo = TestRepo::with_files(&[(path, code)]);
+    repo.codeweaver(["init", "--no-hooks"]).success();
+
+    let text = shown_at(&repo, 80, &["graph", "callers", "adapt"]);
+    for line in text.lines() {
+        assert!(line.width() <= 80, "{} columns:\n{text}", line.width());
+    }
+    assert!(text.contains(&format!("\n  exact\n    {path}:5-6\n    (line 6: ")), "{text}");
+    let wide = shown_at(&repo, 200, &["graph", "callers", "adapt"]);
+    assert!(wide.contains(&format!("\n  exact       {path}:5-6  def run(handler)  (line 6: ")), "{wide}");
+}
+
 #[test]
 fn words_of_the_query_and_the_symbol_are_emphasised() {
     let repo = TestRepo::with_files(FILES);
