@@ -6,6 +6,7 @@ thing."""
 
 import base64
 import hashlib
+import importlib
 import io
 import json
 import lzma
@@ -212,6 +213,11 @@ class Packages(unittest.TestCase):
         workflow = (HERE.parent / ".github/workflows/release.yml").read_text(encoding="utf-8")
         built = re.findall(r"- \{ target: (\S+), os: \S+ \}", workflow)
         self.assertEqual(sorted(built), sorted(TARGETS))
+
+    def test_the_question_of_the_readme_is_tried(self):
+        trial = importlib.import_module("try")
+        self.assertGreater(len(trial.QUESTION.split()), 3)
+        self.assertTrue((HERE.parent / trial.EXPECTED.removeprefix("1. ").rstrip(":")).is_file())
 
     def test_links_of_the_readme_lead_to_the_repository(self):
         text = self.release.texts["README.md"].contents.decode()

@@ -17,6 +17,7 @@ Exits with 1 if one failed. Roots are kept in target/dist-roots."""
 import argparse
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -30,9 +31,11 @@ from targets import TARGETS
 
 ROOTS = ROOT / "target/dist-roots"
 SUITE = "bookworm"
-QUESTION = "keep an existing hook and chain ours"
-# The best match of the question, as the README shows it.
-EXPECTED = "hook"
+# The question of the README, and the file of the function that it is about.
+QUESTION = re.search(
+    r'^git codeweaver search "(.*)"$', (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE
+)[1]
+EXPECTED = "1. crates/text/src/printable.rs:"
 HANDSHAKE = (
     '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},'
     '"clientInfo":{"name":"try","version":"1"}}}\n'
