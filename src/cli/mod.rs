@@ -159,7 +159,7 @@ fn run(command: Command, context: &Context) -> Result<ExitCode, CliError> {
         Command::Chunks(args) => commands::chunks::run(args, context),
         Command::Verify(args) => commands::verify::run(args, context),
         Command::Mcp(args) => commands::mcp::run(args, context),
-        Command::Tool(args) => commands::tool::run(args, context),
+        Command::Tool(args) => commands::tool::run(args, Cli::command, context),
         Command::Agent(args) => commands::agent::run(args, context),
         Command::Model(args) => commands::model::run(args, context),
         Command::Eval(args) => commands::eval::run(args, context),

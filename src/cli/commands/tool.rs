@@ -3,13 +3,12 @@
 use std::io::Write as _;
 use std::process::ExitCode;
 
-use clap::{Args, CommandFactory as _};
+use clap::{Args, Command};
 
 use codeweaver_config::did_you_mean;
 use codeweaver_mcp::one_call;
 use codeweaver_mcp::tools::{self, ToolSpec};
 
-use crate::cli::command_line::Cli;
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::cli::for_agent;
@@ -42,9 +41,10 @@ pub struct ToolArgs {
     help: bool,
 }
 
-pub fn run(args: ToolArgs, context: &Context) -> Result<ExitCode, CliError> {
+/// Runs the command; `commands` makes the definition of all commands, which contains its usage.
+pub fn run(args: ToolArgs, commands: fn() -> Command, context: &Context) -> Result<ExitCode, CliError> {
     let Some(name) = args.tool else {
-        return if args.help { print_usage(context) } else { list(context) };
+        return if args.help { print_usage(commands(), context) } else { list(context) };
     };
     let spec = tools::by_name(&name).ok_or_else(|| {
         let near = did_you_mean(&name, tools::all().map(|spec| spec.name));
@@ -76,6 +76,7 @@ fn list(context: &Context) -> Result<ExitCode, CliError> {
 fn describe(spec: &ToolSpec, context: &Context) -> Result<ExitCode, CliError> {
     let mut out = context.out();
     writeln!(out, "{}\n\nUsage: git codeweaver tool {}", spec.description(), one_call::usage(spec))?;
+
     for argument in spec.arguments() {
         let description = [argument.description.as_str(), &format!("({})", argument.kind)];
         writeln!(
@@ -84,13 +85,13 @@ fn describe(spec: &ToolSpec, context: &Context) -> Result<ExitCode, CliError> {
             format!("  {:15} {}", argument.name, description.join(" ").trim_start()).trim_end()
         )?;
     }
+
     out.flush()?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// Prints the usage of this command.
-fn print_usage(context: &Context) -> Result<ExitCode, CliError> {
-    let mut commands = Cli::command();
+fn print_usage(mut commands: Command, context: &Context) -> Result<ExitCode, CliError> {
     commands.build();
     let mut out = context.out();
     if let Some(command) = commands.find_subcommand_mut("tool") {
