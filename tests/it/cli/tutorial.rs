@@ -80,8 +80,11 @@ fn desk(origin: &TestRepo) -> TestRepo {
     copy_program(&bin.join("git-codeweaver"));
 
     let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
-    desk.git(["config", "--global", &format!("url.{}.insteadOf", origin.root().display()), CLONED]);
-    desk.env("PATH", &path)
+    // Not `git config --global`, which would replace /dev/null, the file of other tests.
+    let config = desk.beside("gitconfig");
+    let there = origin.root().display();
+    std::fs::write(&config, format!("[url \"{there}\"]\n\tinsteadOf = {CLONED}\n")).unwrap();
+    desk.env("PATH", &path).env("GIT_CONFIG_GLOBAL", config.to_str().unwrap())
 }
 
 #[test]
