@@ -8,7 +8,8 @@ use clap::Args;
 
 use codeweaver_base::real_path;
 use codeweaver_embed as embed;
-use codeweaver_git::hooks::{self, EventState, GitVersion, HooksDirLocation, Method};
+use codeweaver_git as git;
+use codeweaver_git::hooks::{self, Advice, EventState, GitVersion, HooksDirLocation, Method};
 use codeweaver_index::status::hook_site;
 use codeweaver_index::{Codebase, IndexError, Lifecycle};
 use codeweaver_mcp::clients::Scope;
@@ -153,7 +154,7 @@ fn repository(codebase: &Codebase) -> Check {
     }
 }
 
-/// Checks that git ignores the store, and mends it.
+/// Checks that git neither tracks nor adds the store, and mends what makes git ignore it.
 fn ignored(codebase: &Codebase) -> Check {
     let dir = shown_path(codebase.layout.root());
     if !matches!(codebase.layout.trust(), Ok(Trust::Ours)) {
@@ -161,6 +162,18 @@ fn ignored(codebase: &Codebase) -> Check {
     }
 
     match codebase.layout.ignore() {
+    // Git does not ignore what it tracks, and the updater refuses a store that others could have made.
+    let head = codebase.repo.head();
+    let tracked = head.and_then(|head| git::tracked_store(&codebase.repo, head.tree.as_ref()));
+    match tracked {
+        Ok(None) => {}
+        Ok(Some(path)) => {
+            let error = CliError::from(IndexError::Tracked { path: path.to_string() });
+            return Check::fail("ignored", format!("{}: {}", error.what, error.why), error.fix);
+        }
+        Err(error) => return Check::fail("ignored", error.to_string(), error.fix()),
+    }
+
         Ok(false) => Check::ok("ignored", format!("git ignores {dir}")),
         Ok(true) => Check::warn(
             "ignored",

@@ -5,6 +5,8 @@ use serde_json::Value;
 
 use codeweaver_testkit::TestRepo;
 
+use crate::support::mcp_client::McpClient;
+
 const EXCLUDE: &str = ".git/info/exclude";
 const IGNORE: &str = ".codeweaver/.gitignore";
 
@@ -52,6 +54,39 @@ fn git_never_adds_the_store() {
     repo.git(["commit", "-q", "--allow-empty", "-m", "hooks still run"]);
     let archive = repo.git_text(["archive", "--format=tar", "HEAD"]);
     assert!(archive.contains("src/b.rs") && !archive.contains("codeweaver"), "{archive}");
+}
+
+#[test]
+fn a_store_that_git_tracks_is_reported_by_every_command() {
+    let repo = indexed();
+    assert_eq!(ignored(&repo)["verdict"], "ok");
+    let fix = "git rm -r --cached .codeweaver && git commit";
+    let warned = |args: &[&str]| {
+        let answer: Value = repo.codeweaver(args).json();
+        assert!(answer["warnings"].to_string().contains(fix), "{args:?}: {answer:#}");
+    };
+
+    // First in git's index only, then in HEAD.
+    repo.git(["add", "-f", ".codeweaver/nonce"]);
+    warned(&["search", "--json", "alpha_one"]);
+    repo.write("src/b.rs", "pub fn beta_two() {}\n").git(["add", "-A"]);
+    repo.git(["commit", "-qm", "all"]);
+    for args in [&["search", "--json", "alpha_one"][..], &["graph", "--json", "callers", "alpha_one"]] {
+        warned(args);
+    }
+    repo.codeweaver(["search", "\"alpha_one\""]).success().says(&[fix]);
+
+    let found = ignored(&repo);
+    assert_eq!((&found["verdict"], &found["fix"]), (&Value::from("fail"), &Value::from(fix)), "{found:#}");
+    let mut client = McpClient::start(&repo);
+    assert!(client.text("find_code", serde_json::json!({ "query": "alpha_one" })).contains(fix));
+    assert!(client.text("list_files", serde_json::json!({})).contains(fix));
+
+    repo.git(["rm", "-rq", "--cached", ".codeweaver"]);
+    repo.git(["commit", "-qm", "without"]);
+    assert_eq!(ignored(&repo)["verdict"], "ok");
+    let clean: Value = repo.codeweaver(["search", "--json", "beta_two"]).success().json();
+    assert!(!clean["warnings"].to_string().contains("tracks"), "{clean:#}");
 }
 
 #[test]

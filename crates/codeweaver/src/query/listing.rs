@@ -23,7 +23,7 @@ use super::request::ViewRequest;
 use super::view::View;
 use super::view::open::{Opened, ViewSource, ViewTarget, WorktreeInput};
 use super::view::scope::canonical_language;
-use super::view::warnings::replaced_warning;
+use super::view::warnings::{replaced_warning, tracked_warning};
 
 /// Time limit for finding the last changes of files.
 const TIME_LIMIT: Duration = Duration::from_secs(4);
@@ -139,6 +139,8 @@ impl Lister<'_> {
         let mut listing = Listing { rev: self.request.rev.clone(), ..Listing::default() };
         let catalogue = target.tree.map(|tree| repo.members_of(&tree)).transpose()?.unwrap_or_default();
         listing.warnings.extend(replaced_warning(repo)?);
+        let head = target.tree.as_ref().filter(|_| target.is_head);
+        listing.warnings.extend(tracked_warning(repo, head));
         listing.warnings.extend(members::warnings(&catalogue, &behind, Some(&self.request.filters)));
         let (known, deleted) = self.known(&target, &mut listing)?;
         self.request.cancel.check()?;

@@ -24,7 +24,7 @@ use super::blob_cache::BlobCache;
 use super::freshness::{self, RequestUpdate};
 use super::limits::LimitedSnapshots;
 use super::members::MembersCache;
-use super::warnings::{newer_members, replaced_warning};
+use super::warnings::{newer_members, replaced_warning, tracked_warning};
 use super::{Freshness, View, short};
 use crate::query::cancel::Cancel;
 use crate::query::error::QueryError;
@@ -125,7 +125,7 @@ impl<'a> ViewSource<'a> {
     /// they are.
     pub fn resolve(&self, request: &ViewRequest, repos: Option<&RepoSet>) -> Result<ViewTarget, QueryError> {
         let cancel = request.cancel.clone();
-        let warnings: Vec<String> = replaced_warning(&self.codebase.repo)?.into_iter().collect();
+        let mut warnings: Vec<String> = replaced_warning(&self.codebase.repo)?.into_iter().collect();
 
         match request.revision.as_deref() {
             None => {
@@ -135,6 +135,7 @@ impl<'a> ViewSource<'a> {
                 };
                 let behind = members::follow(&self.codebase.repo, repos)?;
                 let target = Target::head(self.codebase)?;
+                warnings.extend(tracked_warning(&self.codebase.repo, target.tree.as_ref()));
                 let files = request.files.iter().map(|path| quoting::bytes(path)).collect();
                 let spec = "HEAD".to_owned();
                 Ok(ViewTarget { spec, target, worktree, files, behind, warnings, cancel })

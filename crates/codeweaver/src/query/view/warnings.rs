@@ -1,6 +1,6 @@
 //! Warnings about the revision that a view shows.
 
-use codeweaver_git::{GitError, Repo};
+use codeweaver_git::{self as git, GitError, Oid, Repo};
 use codeweaver_index::Target;
 
 use super::View;
@@ -13,6 +13,19 @@ pub fn replaced_warning(repo: &Repo) -> Result<Option<String>, GitError> {
         n => format!("{n} objects that `git replace` replaces are"),
     };
     Ok(Some(format!("{objects} shown as committed")))
+}
+
+/// A sentence for the user if git tracks the store, in the tree of HEAD or in its index: the updater refuses
+/// such a store, so the index stays as it is. `None` if git does not, or if that cannot be read, which is the
+/// updater's to report.
+pub fn tracked_warning(repo: &Repo, head: Option<&Oid>) -> Option<String> {
+    let tracked = git::tracked_store(repo, head).unwrap_or_else(|error| {
+        tracing::debug!(component = "searcher", operation = "look for a tracked store", %error);
+        None
+    });
+    let dir = git::STORE_DIR;
+    let fix = format!("run `git rm -r --cached {dir} && git commit`");
+    tracked.map(|_| format!("git tracks {dir}, so the index is not updated; {fix}"))
 }
 
 /// The names of the members of a catalogue that `target` has another commit of than `view` shows.
