@@ -17,13 +17,15 @@ use super::response::{
     CallGraphResponse, CallGraphStatus, Coverage, EDGES_TRUNCATED, Edge, EdgeKind, FOREIGN_CALLS, Grade,
     NOT_FOUND, NOTES_TRUNCATED, Node, Note, Site,
 };
-use super::sources::Sources;
+use super::sources::{Limit, Sources};
 use super::symbol_spec;
 use super::unlisted::UnlistedPlaces;
 
 /// Maximum number of definitions that one site may mean. A site that may mean more says nothing about each of
 /// them, so it is counted and no edge.
 const MAX_CANDIDATES: usize = 12;
+/// Maximum number of unread files that a warning names.
+const MAX_UNREAD: usize = 3;
 /// Maximum number of sites listed for one edge.
 const MAX_SITES: usize = 10;
 
@@ -371,7 +373,7 @@ impl<'a, 'v> ResponseBuilder<'a, 'v> {
     /// The warnings about everything that the response lacks, except definitions.
     fn warnings(&self, edges_truncated: bool, notes_truncated: bool) -> Vec<String> {
         let limits = self.sources.limits_reached();
-        let mut warnings: Vec<String> = limits.iter().map(|code| (*code).to_owned()).collect();
+        let mut warnings: Vec<String> = limits.into_iter().map(|limit| self.limit_warning(limit)).collect();
         warnings.extend(edges_truncated.then(|| EDGES_TRUNCATED.to_owned()));
         warnings.extend(notes_truncated.then(|| NOTES_TRUNCATED.to_owned()));
         warnings.extend(self.has_foreign_calls.then(|| FOREIGN_CALLS.to_owned()));
@@ -385,6 +387,30 @@ impl<'a, 'v> ResponseBuilder<'a, 'v> {
     fn not_found_warnings(&self, found: &[Vec<DefId>]) -> Vec<String> {
         let missing = self.request.symbols.iter().zip(found).filter(|(_, found)| found.is_empty());
         missing.map(|(symbol, _)| format!("CALL_GRAPH_NOT_FOUND: no definition of {symbol}")).collect()
+    /// The warning about a limit: its value, and the files that were not read because of it.
+    fn limit_warning(&self, limit: Limit) -> String {
+        let request = self.request;
+        let reached = match limit {
+            Limit::Time => format!("stopped after {} s", request.timeout_ms as f64 / 1000.0),
+            Limit::Files => format!("stopped after {} files", request.max_files),
+            Limit::Bytes => format!("stopped after {} bytes", request.max_bytes),
+            Limit::Level => return format!("{}: a level has too many symbols", limit.code()),
+        };
+
+        let unread = self.sources.unread();
+        let mut paths: Vec<String> =
+            unread.iter().filter_map(|&entry| Some(self.defs.file(entry)?.path.clone())).collect();
+        paths.sort();
+        let named: Vec<_> = paths.iter().take(MAX_UNREAD).map(|path| quoting::printed(path)).collect();
+        let more = if paths.len() > MAX_UNREAD { ", …" } else { "" };
+        let unread = match paths.len() {
+            0 => String::new(),
+            1 => format!("; 1 file that may name it was not read: {}", named.join(", ")),
+            n => format!("; {n} files that may name it were not read: {}{more}", named.join(", ")),
+        };
+        format!("{}: {reached}{unread}", limit.code())
+    }
+
     }
 
     /// The amount of source that was read. It is complete if no limit was reached, no file is missing and no

@@ -41,12 +41,25 @@ impl Limits<'_> {
     }
 }
 
-/// Warning codes of the limits that make an answer incomplete.
-pub(crate) mod limit {
-    pub const FILES: &str = "CALL_GRAPH_FILES_LIMIT";
-    pub const BYTES: &str = "CALL_GRAPH_BYTES_LIMIT";
-    pub const TIME: &str = "CALL_GRAPH_TIME_LIMIT";
-    pub const LEVEL: &str = "CALL_GRAPH_LEVEL_LIMIT";
+/// A limit that makes an answer incomplete.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Limit {
+    Bytes,
+    Files,
+    Level,
+    Time,
+}
+
+impl Limit {
+    /// The code of its warning.
+    pub fn code(self) -> &'static str {
+        match self {
+            Limit::Bytes => "CALL_GRAPH_BYTES_LIMIT",
+            Limit::Files => "CALL_GRAPH_FILES_LIMIT",
+            Limit::Level => "CALL_GRAPH_LEVEL_LIMIT",
+            Limit::Time => "CALL_GRAPH_TIME_LIMIT",
+        }
+    }
 }
 
 /// Note types of files without facts.
@@ -54,6 +67,15 @@ pub(crate) const NOT_LOCAL: &str = "file_not_local";
 pub(crate) const NOT_PARSED: &str = "file_not_parsed";
 
 type ReadResult = Result<Arc<Facts>, &'static str>;
+
+/// The outcome of reading a file.
+enum Read {
+    Done(ReadResult),
+    /// It contains none of the words.
+    WithoutWord,
+    /// A limit was reached before.
+    Late,
+}
 
 /// The facts loaded for one request.
 pub(crate) struct Sources<'a> {
@@ -63,7 +85,9 @@ pub(crate) struct Sources<'a> {
     loaded: RefCell<FxHashMap<u32, ReadResult>>,
     files_read: Cell<usize>,
     bytes_read: Cell<u64>,
-    limits_reached: RefCell<BTreeSet<&'static str>>,
+    limits_reached: RefCell<BTreeSet<Limit>>,
+    /// Files that were wanted and not read because of a limit.
+    unread: RefCell<BTreeSet<u32>>,
 }
 
 impl<'a> Sources<'a> {
@@ -76,6 +100,7 @@ impl<'a> Sources<'a> {
             files_read: Cell::new(0),
             bytes_read: Cell::new(0),
             limits_reached: RefCell::default(),
+            unread: RefCell::default(),
         }
     }
 
@@ -87,21 +112,31 @@ impl<'a> Sources<'a> {
         self.bytes_read.get()
     }
 
-    /// Records that a limit cut the answer short; `code` becomes a warning.
-    pub fn record_limit(&self, code: &'static str) {
-        self.limits_reached.borrow_mut().insert(code);
+    /// Records that a limit cut the answer short, which becomes a warning.
+    pub fn record_limit(&self, limit: Limit) {
+        self.limits_reached.borrow_mut().insert(limit);
     }
 
-    /// The codes of all limits that were reached, sorted.
-    pub fn limits_reached(&self) -> Vec<&'static str> {
+    /// All limits that were reached, in the order of their codes.
+    pub fn limits_reached(&self) -> Vec<Limit> {
         self.limits_reached.borrow().iter().copied().collect()
+    }
+
+    /// Records that a limit kept files from being read, or from being searched.
+    pub fn record_unread<'f>(&self, files: impl IntoIterator<Item = &'f Rc<FileDefs>>) {
+        self.unread.borrow_mut().extend(files.into_iter().map(|file| file.entry));
+    }
+
+    /// The files that were wanted and not read because of a limit.
+    pub fn unread(&self) -> Vec<u32> {
+        self.unread.borrow().iter().copied().collect()
     }
 
     /// Returns whether the deadline has passed or the request was cancelled, which is recorded as a limit.
     pub fn is_out_of_time(&self) -> bool {
         let late = self.limits.are_exhausted();
         if late {
-            self.record_limit(limit::TIME);
+            self.record_limit(Limit::Time);
         }
         late
     }
@@ -149,11 +184,11 @@ impl<'a> Sources<'a> {
         for file in wanted {
             // Files come in order of relevance, so a limit leaves out the least relevant ones.
             if files >= self.limits.files {
-                self.record_limit(limit::FILES);
+                self.record_limit(Limit::Files);
                 break;
             }
             if bytes + u64::from(file.bytes) > self.limits.bytes {
-                self.record_limit(limit::BYTES);
+                self.record_limit(Limit::Bytes);
                 break;
             }
             files += 1;
@@ -164,7 +199,8 @@ impl<'a> Sources<'a> {
         self.files_read.set(files);
         self.bytes_read.set(bytes);
 
-        let taken = &wanted[..n_taken];
+        let (taken, left) = wanted.split_at(n_taken);
+        self.unread.borrow_mut().extend(left.iter().map(|file| file.entry));
         let n_threads =
             std::thread::available_parallelism().map_or(1, std::num::NonZero::get).min(taken.len());
 
@@ -172,7 +208,7 @@ impl<'a> Sources<'a> {
         if n_threads <= 1 {
             for file in taken {
                 let read = self.read(file, words);
-                self.loaded.borrow_mut().extend(read.map(|read| (file.entry, read)));
+                self.keep(file.entry, read);
             }
             return;
         }
@@ -190,14 +226,25 @@ impl<'a> Sources<'a> {
             }
         });
 
-        let found = sync::into_inner(found);
-        let mut loaded = self.loaded.borrow_mut();
-        loaded.extend(found.into_iter().filter_map(|(entry, read)| Some((entry, read?))));
-        drop(loaded);
+        sync::into_inner(found).into_iter().for_each(|(entry, read)| self.keep(entry, read));
         self.is_out_of_time();
     }
 
-    fn read(&self, file: &ReadJob, words: &[String]) -> Option<ReadResult> {
+    /// Records the outcome of reading a file.
+    fn keep(&self, entry: u32, read: Read) {
+        match read {
+            Read::Done(read) => {
+                self.unread.borrow_mut().remove(&entry);
+                self.loaded.borrow_mut().insert(entry, read);
+            }
+            Read::WithoutWord => {}
+            Read::Late => {
+                self.unread.borrow_mut().insert(entry);
+            }
+        }
+    }
+
+    fn read(&self, file: &ReadJob, words: &[String]) -> Read {
         let reader = FactReader { codebase: self.codebase, view: self.view, limits: self.limits };
         let read = reader.read(file, words);
         self.is_out_of_time();
@@ -233,7 +280,7 @@ impl FactReader<'_> {
         files: &[ReadJob],
         words: &[String],
         next: &AtomicUsize,
-        found: &Mutex<Vec<(u32, Option<ReadResult>)>>,
+        found: &Mutex<Vec<(u32, Read)>>,
     ) {
         while let Some(file) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
             let read = self.read(file, words);
@@ -241,31 +288,33 @@ impl FactReader<'_> {
         }
     }
 
-    /// Reads the facts of a file; `None` if it contains none of `words` or a limit is reached.
-    fn read(&self, file: &ReadJob, words: &[String]) -> Option<ReadResult> {
+    /// Reads the facts of a file, unless it contains none of `words` or a limit is reached.
+    fn read(&self, file: &ReadJob, words: &[String]) -> Read {
         let key = (file.oid, file.dialect.language);
         // Cached facts are used even if the time is up.
         if let Some(cached) = CACHE.get(&key) {
-            return Some(Ok(cached));
+            return Read::Done(Ok(cached));
         }
 
         if self.limits.are_exhausted() {
-            return None;
+            return Read::Late;
         }
 
-        let Ok(Some(bytes)) = self.view.blob(self.codebase, &file.oid) else { return Some(Err(NOT_LOCAL)) };
+        let Ok(Some(bytes)) = self.view.blob(self.codebase, &file.oid) else {
+            return Read::Done(Err(NOT_LOCAL));
+        };
         // Looking for the words costs far less than parsing.
         if !words.is_empty() && !words.iter().any(|word| extract::has_word(&bytes, word)) {
-            return None;
+            return Read::WithoutWord;
         }
 
         match extract::read(&bytes, file.dialect) {
             Ok(facts) => {
                 let facts = Arc::new(facts);
                 CACHE.put(key, facts.clone());
-                Some(Ok(facts))
+                Read::Done(Ok(facts))
             }
-            Err(_) => Some(Err(NOT_PARSED)),
+            Err(_) => Read::Done(Err(NOT_PARSED)),
         }
     }
 }

@@ -233,9 +233,49 @@ fn exceeded_bounds_are_reported() {
     assert_eq!(whole.edges.iter().filter(|edge| edge.grade == Grade::Exact).count(), 22);
     let few = ask(&|request| request.max_files = 6);
     assert!(!few.coverage.complete && few.coverage.files_read <= 6);
-    assert_eq!(few.warnings, ["CALL_GRAPH_FILES_LIMIT"]);
+    let [warning] = few.warnings.as_slice() else { panic!("{:?}", few.warnings) };
+    let said = "CALL_GRAPH_FILES_LIMIT: stopped after 6 files; ";
+    assert!(
+        warning.starts_with(said) && warning.contains(" files that may name it were not read: "),
+        "{warning}"
+    );
     assert!(few.edges.iter().all(|edge| whole.edges.contains(edge)), "less, and nothing else");
-    assert!(ask(&|request| request.max_bytes = 300).warnings.contains(&"CALL_GRAPH_BYTES_LIMIT".to_owned()));
+    let few = ask(&|request| request.max_bytes = 300).warnings;
+    assert!(
+        few.iter().any(|warning| warning.starts_with("CALL_GRAPH_BYTES_LIMIT: stopped after 300 bytes")),
+        "{few:?}"
+    );
+    let late = ask(&|request| request.timeout_ms = 0).warnings;
+    assert!(
+        late.iter().any(|warning| warning.starts_with("CALL_GRAPH_TIME_LIMIT: stopped after 0 s")),
+        "{late:?}"
+    );
+}
+
+#[test]
+fn sources_are_read_before_build_outputs() {
+    use codeweaver_xref::{CallGraphRequest, Direction, Xref};
+    let code = "export function dispatch() {}\n";
+    let user = "import { dispatch } from './core.js';\n\nfunction run() {\n  dispatch();\n}\n";
+    let repo = TestRepo::with_files(&[
+        ("dist/core.js", code),
+        ("dist/use.js", user),
+        ("lib/core.js", code),
+        ("lib/use.js", user),
+    ]);
+    repo.codeweaver(["init", "--no-hooks"]).success();
+    let searcher =
+        codeweaver::query::Searcher::new(codeweaver_index::Codebase::open(repo.root(), &[]).unwrap());
+    let mut request = CallGraphRequest::new("dispatch", Direction::Callers);
+    // The definitions themselves are read in any case.
+    request.max_files = 3;
+
+    let answer = Xref::new(&searcher).query(&request, &|_, _| false).unwrap();
+    let sources: Vec<&str> = answer.edges.iter().map(|edge| edge.src_symbol_id.as_str()).collect();
+    assert_eq!(sources, ["lib/use.js:3#run"], "{:?}", answer.warnings);
+    let said =
+        "CALL_GRAPH_FILES_LIMIT: stopped after 3 files; 1 file that may name it was not read: dist/use.js";
+    assert_eq!(answer.warnings, [said]);
 }
 
 #[test]

@@ -26,10 +26,10 @@ use super::resolution::Resolution;
 use super::resolver::Resolver;
 use super::response::{CallGraphResponse, EdgeKind, Grade};
 use super::response_builder::{Endpoint, NewEdge, NoteSubject, ResponseBuilder};
-use super::sources::{Limits, Sources, limit};
+use super::sources::{Limit, Limits, Sources};
 use super::symbol_spec;
 use super::unlisted::UnlistedPlaces;
-use named_files::{NamedFiles, local_names};
+use named_files::{NamedFiles, is_output, local_names};
 
 /// Maximum number of definitions that one symbol stands for.
 const MAX_ROOTS: usize = 50;
@@ -87,6 +87,8 @@ pub(super) fn answer(
 
     match request.direction {
         Direction::Callers => walk.levels(&roots, Walk::callers),
+    // Sources come before what is built of them, where a limit may be reached.
+    roots.sort_by_key(|&id| defs.satisfies(id, |file, _| is_output(&file.path)));
         Direction::Callees => walk.levels(&roots, Walk::callees),
         Direction::Both => {
             walk.levels(&roots, Walk::callers);
@@ -151,7 +153,7 @@ impl<'a, 'v> Walk<'a, 'v> {
             level.sort_by_cached_key(|&id| self.answer.order(Endpoint::Definition(id)));
 
             if level.len() > MAX_LEVEL {
-                self.sources.record_limit(limit::LEVEL);
+                self.sources.record_limit(Limit::Level);
                 level.truncate(MAX_LEVEL);
             }
 
@@ -346,8 +348,8 @@ impl<'a, 'v> Walk<'a, 'v> {
 
         for (family, names) in self.names_of(&roots_by_id) {
             let NamedFiles { files, names } = self.files_with(&names, family, roots);
-            for file in files {
-                let (Some(facts), Some(dialect)) = (self.sources.facts(&file), file.dialect) else {
+            for (at, file) in files.iter().enumerate() {
+                let (Some(facts), Some(dialect)) = (self.sources.facts(file), file.dialect) else {
                     continue;
                 };
                 let local = local_names(&facts, &names);
@@ -359,14 +361,14 @@ impl<'a, 'v> Walk<'a, 'v> {
                     if self.sources.is_out_of_time() {
                         return;
                     }
-                    let is_own = is_own_name(&file, &facts, mention.at, &mention.name);
-                    if is_own || self.add_mention(&file, &facts, mention, &wanted) {
+                    let is_own = is_own_name(file, &facts, mention.at, &mention.name);
+                    if is_own || self.add_mention(file, &facts, mention, &wanted) {
                         settled.insert(mention.at);
                     }
                 }
 
                 self.name_check(&wanted, false, |check, found| {
-                    check.check((&file, &facts), &names, &settled, found);
+                    check.check((file, &facts), &names, &settled, found);
                 });
             }
             self.check_others(&wanted, family, &names);
@@ -380,6 +382,7 @@ impl<'a, 'v> Walk<'a, 'v> {
         let evidence =
             if grade == Grade::Exact { "a base of its type" } else { "a base that is not certain" };
 
+                        self.sources.record_unread(&files[at..]);
         self.answer.add_edge(NewEdge {
             from: Endpoint::Definition(overriding),
             to: Some(root),

@@ -11,6 +11,9 @@ use crate::facts::Facts;
 /// Maximum number of times that an exported name is exported under another name.
 const MAX_RENAMES: usize = 4;
 
+/// Folders that builds write to. Bundles there are large and repeat the sources.
+const OUTPUTS: &[&str] = &["_build", "build", "bundle", "bundles", "dist", "out"];
+
 /// The files that may hold a name, and the name with those under which the files export it.
 pub(super) struct NamedFiles {
     pub files: Vec<Rc<FileDefs>>,
@@ -68,7 +71,9 @@ impl Walk<'_, '_> {
         let mut files: Vec<Rc<FileDefs>> =
             entries.iter().filter_map(|&entry| self.defs.file(entry)).collect();
         // If a limit is reached, the files that are most likely to matter have been read.
-        files.sort_by_cached_key(|file| (distance(&homes, &file.path), file.path.clone()));
+        files.sort_by_cached_key(|file| {
+            (is_output(&file.path), distance(&homes, &file.path), file.path.clone())
+        });
 
         self.sources.prefetch(&files, words);
         for file in &files {
@@ -121,6 +126,12 @@ impl Walk<'_, '_> {
         words.remove("");
         words
     }
+}
+
+/// Returns whether a path is where builds write their output.
+pub(super) fn is_output(path: &str) -> bool {
+    let folders = path.rsplit_once('/').map_or("", |(folders, _)| folders);
+    folders.split('/').any(|folder| OUTPUTS.contains(&folder))
 }
 
 /// The sort key of a file by its distance from `homes`: these first, then by the folders shared with them.
