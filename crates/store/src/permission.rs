@@ -25,6 +25,21 @@ impl Unusable {
     }
 }
 
+/// Returns whether this process can create files in the store or, without one, the store itself: the file
+/// system is not read-only, and the permissions allow it.
+#[cfg(unix)]
+pub fn is_writable(layout: &Layout) -> bool {
+    let root = layout.root();
+    let dir = if root.is_dir() { root } else { root.parent().unwrap_or(root) };
+    rustix::fs::access(dir, rustix::fs::Access::WRITE_OK).is_ok()
+}
+
+/// Always true: only an attempt shows it here.
+#[cfg(not(unix))]
+pub fn is_writable(_: &Layout) -> bool {
+    true
+}
+
 /// Checks every file of the store: this process must be able to read it, and to write those that are written
 /// in place. For root, which can do everything, the owner of the repository must be able to.
 #[cfg(unix)]

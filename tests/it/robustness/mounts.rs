@@ -107,6 +107,37 @@ fn a_read_only_repository_is_searched() {
     repo.codeweaver(["index", "--quiet"]).success();
 }
 
+#[test]
+fn a_lost_index_of_a_read_only_repository_is_not_said_to_be_rebuilt() {
+    let repo = TestRepo::with_files(FILES);
+    repo.codeweaver(["init", "--no-hooks"]).success();
+    std::fs::remove_dir_all(repo.path(".codeweaver")).unwrap();
+
+    let script = "mount --bind . . && mount -o remount,ro,bind . && cd \"$PWD\"
+for command in 'search parse_header' 'graph callers parse_header' 'outline src/parse.rs'; do
+  echo \"== $command\"; git-codeweaver $command 2>&1; echo \"code $?\"
+done
+echo '== end'
+";
+    let Some(output) = in_namespace(&repo, script) else { return };
+    let out = String::from_utf8_lossy(&output.stdout);
+    for command in ["search parse_header", "graph callers parse_header", "outline src/parse.rs"] {
+        let said = part(&out, command);
+        assert!(
+            said.contains("is read-only here") && !said.contains("is being rebuilt"),
+            "{command}: {said}"
+        );
+        assert!(
+            said.contains("fix: ask the owner of the repository to run `git codeweaver index`"),
+            "{said}"
+        );
+        assert!(said.contains("code 2"), "{command}: {said}");
+    }
+
+    // Where it can be written, it is rebuilt.
+    repo.codeweaver(["search", "parse_header"]).success();
+}
+
 /// As in a development container: the same repository under two paths at once.
 #[test]
 fn a_bind_mounted_repository_is_indexed_under_both_paths() {

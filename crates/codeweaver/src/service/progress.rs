@@ -29,6 +29,17 @@ impl Progress<'_> {
     }
 }
 
+impl Progress<'_> {
+    /// The sentence on what is missing, for a request that cannot wait for it.
+    pub(super) fn loss(&self) -> String {
+        match self {
+            Progress::First => "this repository is not indexed".to_owned(),
+            Progress::Rebuilding => "the index of this repository was deleted or damaged".to_owned(),
+            Progress::Repairing(damage) => damage.to_string(),
+        }
+    }
+}
+
 impl fmt::Display for Progress<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 
 use codeweaver_git::GitError;
 use codeweaver_index::{Codebase, IndexError, Lifecycle, Target, background};
-use codeweaver_store::exclude;
+use codeweaver_store::{exclude, permission};
 
 use super::caller::Caller;
-use super::error::ServiceError;
+use super::error::{ErrorKind, Fix, ServiceError};
 use super::gate::{self, Gate, NonOkReason};
 use super::progress::Progress;
 use super::small;
@@ -43,6 +43,7 @@ impl<'a> Requests<'a> {
         let mut gate = gate::check(codebase);
 
         if let Some(progress) = loss(codebase, &gate) {
+            self.check_writable(progress)?;
             self.caller.tell(self.codebase, progress);
             self.update_head(self.caller.patience(self.codebase).rebuild)?;
             gate = gate::check(codebase);
@@ -51,6 +52,7 @@ impl<'a> Requests<'a> {
         if let Ok(Some(closed)) = &gate
             && closed.lifecycle == Lifecycle::NotIndexed
             && self.caller.may_index(codebase)
+            && permission::is_writable(&codebase.layout)
             && small::is_small(codebase)
         {
             self.caller.tell(codebase, Progress::First);
@@ -93,6 +95,7 @@ impl<'a> Requests<'a> {
 
         // A repository that was never indexed is not indexed by a request.
         if is_gated && gate::is_lost(self.codebase) {
+            self.check_writable(Progress::Rebuilding)?;
             self.caller.tell(self.codebase, Progress::Rebuilding);
             // If that takes longer, the part that is complete may answer.
             self.update(&self.head()?, self.caller.patience(self.codebase).rebuild);
@@ -100,10 +103,26 @@ impl<'a> Requests<'a> {
         }
 
         let Some(damage) = error.damage() else { return Ok(false) };
+        self.check_writable(Progress::Repairing(damage))?;
         self.caller.tell(self.codebase, Progress::Repairing(damage));
         self.update_head(self.caller.patience(self.codebase).repair)?;
 
         Ok(true)
+    }
+
+    /// Checks that what is lost can be made again here: without the right to write, an update fails each time.
+    ///
+    /// # Errors
+    /// That the owner of the repository has to do it.
+    fn check_writable(&self, lost: Progress<'_>) -> Result<(), ServiceError> {
+        if permission::is_writable(&self.codebase.layout) {
+            return Ok(());
+        }
+
+        let fix = Fix::advice("ask the owner of the repository to run `git codeweaver index` in it");
+        let root = self.codebase.root();
+        let why = format!("it cannot be made again: {} is read-only here", root.display());
+        Err(ServiceError { kind: ErrorKind::NotIndexed, what: lost.loss(), why, fix, gate: None })
     }
 
     /// Brings the index to HEAD, which mends whatever it lacks.
