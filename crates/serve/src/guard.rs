@@ -110,9 +110,8 @@ fn admit(app: &App, request: &Request) -> Result<Access, Box<Response>> {
         Err(Refusal::NoToken) => {}
     }
 
-    let wants_page = request.headers().get(header::ACCEPT).and_then(|accept| accept.to_str().ok());
     // A browser gets the login form, a program the failure as JSON.
-    if wants_page.is_some_and(|accept| accept.contains("text/html")) {
+    if page::is_wanted(request.headers()) {
         let form = page::login::page(&app.name, false);
         return Err(Box::new((StatusCode::UNAUTHORIZED, form).into_response()));
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::body::Bytes;
 use axum::extract::{DefaultBodyLimit, State};
-use axum::http::{StatusCode, Uri, header};
+use axum::http::{HeaderMap, StatusCode, Uri, header};
 use axum::middleware;
 use axum::response::{IntoResponse as _, Redirect, Response};
 use axum::routing::{get, post};
@@ -54,8 +54,13 @@ pub fn router(app: Arc<App>) -> Router {
         .with_state(app)
 }
 
-async fn not_found(uri: Uri) -> Failure {
-    Failure::not_found(format!("there is no page {}", uri.path()))
+async fn not_found(State(app): State<Arc<App>>, headers: HeaderMap, uri: Uri) -> Response {
+    let failure = Failure::not_found(format!("there is no page {}", uri.path()));
+    let is_for_machines = ["/api/", "/mcp/", "/health/"].iter().any(|start| uri.path().starts_with(start));
+    match page::is_wanted(&headers) && !is_for_machines {
+        true => page::of_failure(&app.name, &failure),
+        false => failure.into_response(),
+    }
 }
 
 async fn openapi_document() -> Json<serde_json::Value> {
@@ -104,7 +109,12 @@ async fn metrics(job: Job) -> Result<Response, Failure> {
 }
 
 /// `POST /login`: takes the token from a form and gives the browser its cookie.
-async fn login(State(app): State<Arc<App>>, peer: Option<Extension<guard::Peer>>, body: Bytes) -> Response {
+async fn login(
+    State(app): State<Arc<App>>,
+    peer: Option<Extension<guard::Peer>>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response {
     // The body of a form is encoded like a query string.
     let form = std::str::from_utf8(&body).ok().and_then(|body| format!("/?{body}").parse::<Uri>().ok());
     let params = form.and_then(|form| super::params::Params::parse(&form).ok()).unwrap_or_default();
@@ -113,6 +123,9 @@ async fn login(State(app): State<Arc<App>>, peer: Option<Extension<guard::Peer>>
     let Some(tokens) = &app.tokens else { return Redirect::to("/").into_response() };
     match tokens.find(typed, guard::address_of(peer.as_deref())) {
         Ok(token) => ([(header::SET_COOKIE, token.set_cookie())], Redirect::to("/")).into_response(),
+        Err(Refusal::TooMany) if page::is_wanted(&headers) => {
+            page::of_failure(&app.name, &Failure::too_many_tokens())
+        }
         Err(Refusal::TooMany) => Failure::too_many_tokens().into_response(),
         Err(Refusal::NoToken) => {
             (StatusCode::UNAUTHORIZED, page::login::page(&app.name, true)).into_response()

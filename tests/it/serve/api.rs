@@ -228,6 +228,26 @@ fn a_token_is_needed_where_one_is_set() {
 }
 
 #[test]
+fn a_browser_gets_a_page_where_there_is_none() {
+    let repo = indexed();
+    let server = Server::start(&repo, &[]);
+    let browser = [("accept", "text/html,application/xhtml+xml;q=0.9")];
+
+    let page = server.request("GET", "nosuch", &browser, "");
+    assert_eq!((page.status, page.header("content-type")), (404, Some("text/html; charset=utf-8")));
+    assert!(
+        page.body.contains("there is no page /nosuch") && page.body.contains("href=\"/help\""),
+        "{page:#?}"
+    );
+
+    // Programs and the API answer in JSON.
+    for (path, headers) in [("nosuch", &[][..]), ("api/nosuch", &browser[..])] {
+        let answer = server.request("GET", path, headers, "");
+        assert_eq!((answer.status, answer.json()["kind"].as_str()), (404, Some("not_found")), "{path}");
+    }
+}
+
+#[test]
 fn a_server_for_other_machines_needs_a_token() {
     let repo = indexed();
     let refused = repo.codeweaver(["serve", "--host", "0.0.0.0", "--port", "0"]);

@@ -40,7 +40,7 @@ mod symbol;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::http::{StatusCode, header};
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
 
@@ -91,6 +91,17 @@ async fn respond(
         Ok(text) => html(StatusCode::OK, text),
         Err(failure) => failed(asked_for, &failure),
     }
+}
+
+/// Returns whether a request asks for a page, as browsers do.
+pub fn is_wanted(headers: &HeaderMap) -> bool {
+    let accept = headers.get(header::ACCEPT).and_then(|accept| accept.to_str().ok());
+    accept.is_some_and(|accept| accept.contains("text/html"))
+}
+
+/// The page of the failure of a request that has no page of its own, from the server called `name`.
+pub fn of_failure(name: &str, failure: &Failure) -> Response {
+    failed(AskedFor { name: name.to_owned(), ..AskedFor::default() }, failure)
 }
 
 /// The parts of a request that the page of its failure shows.
