@@ -22,7 +22,8 @@
 //!   them in order.
 //! * [`walk`]: callers, callees and references, level by level; [`overrides`]: members that override others.
 //!   [`xref`] is the entry: it gets the view, and walks again for files that changed meanwhile.
-//! * [`name_check`]: what holds the name and was not resolved, by [`syntax_position`] and in [`other_files`].
+//! * [`name_check`]: what holds the name and was not resolved, by [`syntax_position`], in [`other_files`] and
+//!   in those that are [`left_out`].
 //! * [`response_builder`], [`notes`], [`unlisted`]: assemble the answer.
 //! * [`about`]: everything about one definition.
 //! * [`pages`]: an answer in parts, for clients with a token limit. [`call_sites`]: every call of a view, for
@@ -47,6 +48,7 @@ mod facts;
 mod grading;
 mod haskell_imports;
 mod import_syntax;
+mod left_out;
 mod linkage;
 mod members;
 mod module_names;

@@ -39,27 +39,70 @@ pub(super) fn may_use(language: &str) -> bool {
 /// A name that is a plain word counts only where it is written as code.
 pub(super) fn lines_with(bytes: &[u8], language: &str, name: &str) -> Vec<u32> {
     let (text, _) = readable(bytes);
-    let is_template = TEMPLATES.contains(&language) || is_template_style(language);
-    let is_plain = is_plain_word(name);
+    let test = UseTest::new(language, name);
 
     let mut lines = Vec::new();
     let (mut line, mut counted) = (1, 0);
     for at in extract::occurrences(&text, name) {
-        let before = &text[..at];
-        let after = &text[at + name.len()..];
         line += text[counted..at].bytes().filter(|&byte| byte == b'\n').count() as u32;
         counted = at;
 
-        if is_defined(before) {
+        if is_defined(&text[..at]) {
             return Vec::new();
         }
-        let is_code = !is_plain || is_written_as_code(before, after) || is_template && is_in_tag(before);
-        if is_code && !is_comment(before) && lines.last() != Some(&line) {
+        if test.is_use(&text, at) && lines.last() != Some(&line) {
             lines.push(line);
         }
     }
 
     lines
+}
+
+/// As [`lines_with`], of a file of which only the `lines` with the name are known, with their numbers.
+pub(super) fn uses_in_lines<'t>(
+    lines: impl Iterator<Item = (u32, &'t str)>,
+    language: &str,
+    name: &str,
+) -> Vec<u32> {
+    let test = UseTest::new(language, name);
+
+    let mut used = Vec::new();
+    for (line, text) in lines {
+        let places: Vec<usize> = extract::occurrences(text, name).collect();
+        if places.iter().any(|&at| is_defined(&text[..at])) {
+            return Vec::new();
+        }
+        if places.iter().any(|&at| test.is_use(text, at)) {
+            used.push(line);
+        }
+    }
+
+    used
+}
+
+/// Tells uses of a name from other places that have it.
+struct UseTest<'n> {
+    name: &'n str,
+    is_plain: bool,
+    is_template: bool,
+}
+
+impl<'n> UseTest<'n> {
+    fn new(language: &str, name: &'n str) -> UseTest<'n> {
+        UseTest {
+            name,
+            is_plain: is_plain_word(name),
+            is_template: TEMPLATES.contains(&language) || is_template_style(language),
+        }
+    }
+
+    /// Returns whether the name at an offset of `text` is written as a use.
+    fn is_use(&self, text: &str, at: usize) -> bool {
+        let (before, after) = (&text[..at], &text[at + self.name.len()..]);
+        let is_code =
+            !self.is_plain || is_written_as_code(before, after) || self.is_template && is_in_tag(before);
+        is_code && !is_comment(before)
+    }
 }
 
 fn is_template_style(language: &str) -> bool {
@@ -109,6 +152,14 @@ mod tests {
     #[test]
     fn a_file_that_defines_the_name_uses_its_own() {
         assert!(lines_with(b"local function save_all() end\nsave_all()\n", "lua", "save_all").is_empty());
+    }
+
+    #[test]
+    fn lines_are_judged_like_files() {
+        let used = |lines: &[(u32, &str)], name: &str| uses_in_lines(lines.iter().copied(), "python", name);
+        assert_eq!(used(&[(3, "# save_all"), (5, "save_all()")], "save_all"), [5]);
+        assert!(used(&[(3, "def save_all():"), (5, "save_all()")], "save_all").is_empty());
+        assert_eq!(used(&[(1, "the save of it"), (2, "x.save(1)")], "save"), [2]);
     }
 
     #[test]

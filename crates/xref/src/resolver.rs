@@ -9,10 +9,10 @@ use std::cell::Cell;
 use super::candidates::CandidateFilter;
 use super::definitions::{DefId, Definitions, FileDefs, segments};
 use super::dialect::Modules;
-use super::facts::{Facts, Form, Reference};
+use super::facts::{Facts, Form, Import, Reference};
 use super::grading::Grader;
 use super::linkage::Linkage;
-use super::members::{BaseCache, TypeMembers, TypeResolver};
+use super::members::{BaseCache, MemberLookup, TypeMembers, TypeResolver};
 use super::modules::Paths;
 use super::name_lookup::NameLookup;
 use super::receivers::Receivers;
@@ -90,6 +90,43 @@ impl<'a, 'v> Resolver<'a, 'v> {
 
         self.depth.set(self.depth.get() - 1);
         resolution
+    }
+
+    /// The definitions that an import or a list of exports of `file` gives the name `alias`.
+    pub fn renamed(&self, file: &FileDefs, facts: &Facts, alias: &str) -> Vec<DefId> {
+        let Some(dialect) = file.dialect else { return Vec::new() };
+        let named = |import: &&Import| import.alias.as_deref() == Some(alias);
+        let Some(import) = facts.imports.iter().find(named) else { return Vec::new() };
+
+        let name = alias.into();
+        let site =
+            Reference { at: import.at, line: 0, name, form: Form::Mention, receiver: None, arguments: None };
+        let ctx = SiteContext { file, facts, dialect, site: &site };
+        for found in [self.names.imported(ctx, alias), self.names.exported(ctx, &[file.entry], alias, 0)] {
+            if let Lookup::Found(targets) = found {
+                return targets;
+            }
+        }
+        Vec::new()
+    }
+
+    /// The members called `name` that the type `of` has from its bases.
+    pub fn inherited(&self, of: DefId, name: &str) -> Vec<DefId> {
+        let Some(file) = self.defs.file(of.entry) else { return Vec::new() };
+        let (Some(dialect), Some(facts)) = (file.dialect, self.sources.facts(&file)) else {
+            return Vec::new();
+        };
+
+        let site = Reference {
+            name: name.into(),
+            form: Form::Mention,
+            ..Reference::to_definition(file.def(of.symbol))
+        };
+        let ctx = SiteContext { file: &file, facts: &facts, dialect, site: &site };
+        match self.types().members_of_bases(&file, of.symbol, ctx, name) {
+            MemberLookup::Found(members) | MemberLookup::Uncertain(members) => members,
+            MemberLookup::External | MemberLookup::Unknown | MemberLookup::Missing => Vec::new(),
+        }
     }
 
     pub fn types(&self) -> TypeMembers<'_, 'a, 'v> {

@@ -9,6 +9,8 @@ pub const NOT_FOUND: &str = "CALL_GRAPH_NOT_FOUND: no definition was found in wh
      not indexed, a macro that makes names, or text that cannot be parsed may have one";
 /// Warning code: names like that of the request, which has no definition.
 pub const NEAR_NAMES: &str = "CALL_GRAPH_NEAR_NAMES";
+/// Warning code: the definition for which the name of the request stands.
+pub const STANDS_FOR: &str = "CALL_GRAPH_STANDS_FOR";
 /// Warning: a method without callers may be called by its base.
 pub const FOREIGN_CALLS: &str =
     "CALL_GRAPH_FOREIGN_CALLS: the language, or a base of its type outside of the repository, may call it";
@@ -74,6 +76,11 @@ pub enum EdgeKind {
 }
 
 impl CallGraphResponse {
+    /// The sentence on a symbol that has no definition of its own and stands for one.
+    pub fn stands_for(&self) -> Option<&str> {
+        self.warnings.iter().find_map(|warning| warning.strip_prefix(STANDS_FOR)?.strip_prefix(": "))
+    }
+
     /// Paths of all files that it shows lines of.
     pub(super) fn files(&self) -> impl Iterator<Item = &str> {
         let sites = self.edges.iter().flat_map(|edge| &edge.sites).map(|site| site.file.as_str());
@@ -185,6 +192,8 @@ pub enum UnlistedReason {
     Literal,
     /// A file whose references are not read: a template, a notebook, another language.
     OtherFile,
+    /// A file that is not indexed: vendored, generated, minified or too large.
+    LeftOut,
 }
 
 /// The places of one file and one reason.

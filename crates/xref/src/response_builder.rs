@@ -101,6 +101,8 @@ pub(super) struct ResponseBuilder<'a, 'v> {
     pub(super) candidate_files: BTreeSet<u32>,
     /// Places that name a symbol and are no edges.
     pub(super) unlisted: UnlistedPlaces,
+    /// Warnings about symbols that stand for a definition of another name.
+    pub(super) stands_for: Vec<String>,
     /// Whether code outside of the repository may call a symbol that has no callers in it.
     pub(super) has_foreign_calls: bool,
 }
@@ -124,6 +126,7 @@ impl<'a, 'v> ResponseBuilder<'a, 'v> {
             notes: Vec::new(),
             candidate_files: BTreeSet::new(),
             unlisted: UnlistedPlaces::default(),
+            stands_for: Vec::new(),
             has_foreign_calls: false,
         }
     }
@@ -376,6 +379,7 @@ impl<'a, 'v> ResponseBuilder<'a, 'v> {
         let mut warnings: Vec<String> = limits.into_iter().map(|limit| self.limit_warning(limit)).collect();
         warnings.extend(edges_truncated.then(|| EDGES_TRUNCATED.to_owned()));
         warnings.extend(notes_truncated.then(|| NOTES_TRUNCATED.to_owned()));
+        warnings.extend(self.stands_for.iter().cloned());
         warnings.extend(self.has_foreign_calls.then(|| FOREIGN_CALLS.to_owned()));
         warnings.extend(self.view.warnings.iter().cloned());
         warnings.extend(self.view.missing_warning(None));
@@ -383,10 +387,6 @@ impl<'a, 'v> ResponseBuilder<'a, 'v> {
         warnings
     }
 
-    /// A warning for each symbol of the request that has no definition.
-    fn not_found_warnings(&self, found: &[Vec<DefId>]) -> Vec<String> {
-        let missing = self.request.symbols.iter().zip(found).filter(|(_, found)| found.is_empty());
-        missing.map(|(symbol, _)| format!("CALL_GRAPH_NOT_FOUND: no definition of {symbol}")).collect()
     /// The warning about a limit: its value, and the files that were not read because of it.
     fn limit_warning(&self, limit: Limit) -> String {
         let request = self.request;
@@ -411,6 +411,10 @@ impl<'a, 'v> ResponseBuilder<'a, 'v> {
         format!("{}: {reached}{unread}", limit.code())
     }
 
+    /// A warning for each symbol of the request that has no definition.
+    fn not_found_warnings(&self, found: &[Vec<DefId>]) -> Vec<String> {
+        let missing = self.request.symbols.iter().zip(found).filter(|(_, found)| found.is_empty());
+        missing.map(|(symbol, _)| format!("CALL_GRAPH_NOT_FOUND: no definition of {symbol}")).collect()
     }
 
     /// The amount of source that was read. It is complete if no limit was reached, no file is missing and no

@@ -105,6 +105,7 @@ impl Unlisted {
             UnlistedReason::Unresolved => "named and not resolved",
             UnlistedReason::Literal => "named in a string",
             UnlistedReason::OtherFile => "named in files whose calls are not read",
+            UnlistedReason::LeftOut => "named in files that are not indexed",
         };
 
         text.to_owned()

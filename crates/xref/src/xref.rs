@@ -74,7 +74,7 @@ impl<'a> Xref<'a> {
         let mut round = 0;
         loop {
             let view = self.searcher.view(&wanted, updater)?;
-            let response = self.answer(&view, request, started)?;
+            let response = self.answer(&view, &wanted, request, started)?;
 
             // Lines of a committed version are never shown for a file that has changed.
             let pending = response.files().filter(|path| view.is_pending(quoting::bytes(path).as_ref()));
@@ -92,9 +92,10 @@ impl<'a> Xref<'a> {
         &self,
         view: &View,
         request: &CallGraphRequest,
+        asked: &ViewRequest,
         started: Instant,
     ) -> Result<CallGraphResponse, QueryError> {
-        self.on_large_stack(|| walk::answer(self.searcher, view, request, started))
+        self.on_large_stack(|| walk::answer(self.searcher, (view, asked), request, started))
     }
 
     /// Every call site of the current view in the files whose path begins with one of `prefixes`, ordered by

@@ -185,7 +185,9 @@ fn headline(response: &CallGraphResponse, symbol: &str) -> String {
 
     match response.status {
         CallGraphStatus::NotFound => {
-            format!("No definition of '{symbol}' found in the index of {}", safe(&response.rev))
+            let named = response.unlisted.as_ref();
+            let named = named.map_or_else(String::new, |named| format!(", {}", named.summary()));
+            format!("No definition of '{symbol}' found in the index of {}{named}", safe(&response.rev))
         }
         CallGraphStatus::Unsupported => {
             format!("'{symbol}' is defined in a language without call graph support")

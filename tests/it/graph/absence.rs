@@ -119,6 +119,118 @@ fn an_absence_is_claimed_only_if_nothing_names_the_symbol() {
 }
 
 #[test]
+fn files_that_are_left_out_are_searched_for_callers() {
+    let bundle = format!("/* x */\n{}used_in_vendor();", "var a=1;".repeat(2_000));
+    let asked = Asked::new(&[
+        (
+            "app.py",
+            "def used_in_vendor():\n    pass\n\n\ndef unused_anywhere():\n    pass\n\n\ndef own_of_both():\n    pass\n\n\n\
+             def called():\n    pass\n\n\ncalled()\n",
+        ),
+        (
+            "vendor/x/v.py",
+            "from app import used_in_vendor, called\n\n\ndef own_of_both():\n    # unused_anywhere\n    used_in_vendor()\n    called()\n\n\nown_of_both()\n\n\n\
+             def only_in_vendor():\n    pass\n",
+        ),
+        ("src/bundle.js", &bundle),
+    ]);
+
+    let used = asked.callers("used_in_vendor");
+    assert_eq!(unlisted(&used), ["LeftOut src/bundle.js:[2]", "LeftOut vendor/x/v.py:[1, 6]"]);
+    assert!(used.edges.is_empty() && !used.coverage.complete);
+    let references = asked.ask(Direction::References, "used_in_vendor");
+    assert!(!references.coverage.complete, "{:?}", references.coverage);
+
+    // Beside edges, further callers may be left out as well.
+    let called = asked.callers("called");
+    assert!(called.edges.len() == 1 && !called.coverage.complete, "{:?}", unlisted(&called));
+
+    // A comment calls nothing, and a file that defines the name means its own.
+    for name in ["unused_anywhere", "own_of_both"] {
+        let callers = asked.callers(name);
+        assert_eq!((unlisted(&callers), callers.coverage.complete), (Vec::new(), true), "{name}");
+    }
+
+    let said = "named in files that are not indexed: src/bundle.js:2; vendor/x/v.py:1,6";
+    asked.repo.codeweaver(["graph", "callers", "used_in_vendor"]).fails(1).says(&[said]);
+    let mut client = McpClient::start(&asked.repo);
+    let text = client.text("call_graph", serde_json::json!({ "symbol": "used_in_vendor" }));
+    assert!(text.starts_with("callers of used_in_vendor: none resolved, 2 files name it\n"), "{text}");
+    assert!(text.contains(said), "{text}");
+    let text = client.text("find_symbol", serde_json::json!({ "symbol": "used_in_vendor" }));
+    assert!(text.contains(said), "{text}");
+
+    // Defined and named only there.
+    let only = asked.callers("only_in_vendor");
+    assert_eq!(unlisted(&only), ["LeftOut vendor/x/v.py:[13]"]);
+    let text = client.text("find_symbol", serde_json::json!({ "symbol": "only_in_vendor" }));
+    assert!(
+        text.contains("1 file names it: named in files that are not indexed: vendor/x/v.py:13"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_name_without_a_definition_of_its_own_is_resolved_or_counted() {
+    let asked = Asked::new(&[
+        ("lib/shape.ts", "export function getShape() {}\n"),
+        ("lib/index.ts", "export { getShape as getPublicShape } from './shape';\n"),
+        (
+            "lib/use.ts",
+            "import { getPublicShape } from './index';\n\nfunction far() {\n  getPublicShape();\n}\n",
+        ),
+        ("lib/own.ts", "function inner() {}\nexport { inner as outerName };\n"),
+        (
+            "lib/http.js",
+            "import { getProxyForUrl } from 'proxy-from-env';\n\nfunction set(url) {\n  // getProxyForUrl\n  return getProxyForUrl(url);\n}\n",
+        ),
+        ("rs/Cargo.toml", "[package]\nname = \"rs\"\n"),
+        (
+            "rs/src/lib.rs",
+            "mod deep;\npub use deep::inside as outside_name;\n\npub fn go() {\n    outside_name();\n}\n",
+        ),
+        ("rs/src/deep.rs", "pub fn inside() {}\n"),
+        ("app/scaffold.py", "class Scaffold:\n    def before_it(self, f):\n        return f\n"),
+        (
+            "app/app.py",
+            "from app.scaffold import Scaffold\n\n\nclass Flask(Scaffold):\n    pass\n\n\ndef build():\n    app = Flask()\n    app.before_it(1)\n",
+        ),
+    ]);
+
+    for (name, edge) in [
+        ("getPublicShape", "exact far -> getShape"),
+        ("outside_name", "exact go -> inside"),
+        ("Flask.before_it", "exact build -> Scaffold.before_it"),
+    ] {
+        let callers = asked.callers(name);
+        has(&callers, &[edge]);
+        assert!(callers.stands_for().is_some_and(|said| said.starts_with(name)), "{:?}", callers.warnings);
+    }
+    assert_eq!(asked.callers("outerName").roots, ["lib/own.ts:1#inner"]);
+
+    let library = asked.callers("getProxyForUrl");
+    assert_eq!(library.status, codeweaver_xref::CallGraphStatus::NotFound);
+    assert_eq!(unlisted(&library), ["Import lib/http.js:[1]", "Unresolved lib/http.js:[5]"]);
+    let said = "No definition of 'getProxyForUrl' found in the index of HEAD, 1 file names it";
+    asked.repo.codeweaver(["graph", "callers", "getProxyForUrl"]).fails(1).says(&[said, "lib/http.js:5"]);
+
+    let mut client = McpClient::start(&asked.repo);
+    let text = client.text("find_symbol", serde_json::json!({ "symbol": "getProxyForUrl" }));
+    assert!(
+        text.contains("1 file names it: imported: lib/http.js:1; named and not resolved: lib/http.js:5"),
+        "{text}"
+    );
+    let text = client.text("find_symbol", serde_json::json!({ "symbol": "Flask.before_it" }));
+    assert!(
+        text.contains("note: Flask.before_it is inherited: Scaffold.before_it\napp/scaffold.py:2-3"),
+        "{text}"
+    );
+    let text = client.text("call_graph", serde_json::json!({ "symbol": "getPublicShape" }));
+    assert!(text.contains("getPublicShape is another name of getShape"), "{text}");
+    assert!(asked.callers("no_such_name_at_all").unlisted.is_none());
+}
+
+#[test]
 fn a_call_that_may_mean_very_many_definitions_is_counted_and_no_edge() {
     let mut types = String::new();
     for i in 0..14 {

@@ -13,8 +13,8 @@ use super::answer::Ranking;
 use super::answer::absences::is_name;
 use super::cancel::Cancel;
 use super::error::QueryError;
-use super::grep::{Found, GrepRequest, Pattern};
-use super::request::{Filters, Request};
+use super::grep::{Found, GrepFile, GrepRequest, Page, Pattern};
+use super::request::{Filters, Request, ViewRequest};
 use super::view::View;
 
 /// Time in which left-out files are searched for one request.
@@ -46,20 +46,8 @@ pub fn note<'a>(
         return Ok(());
     }
 
-    let deadline = Instant::now() + BUDGET;
-    let asked = request.view.cancel.clone();
-    let mut lines = GrepRequest {
-        pattern: Pattern::default(),
-        filters: Filters {
-            include_tests: true,
-            repos: request.filters.repos.clone(),
-            files: Some(Arc::new(files)),
-            ..Filters::default()
-        },
-        view: request.view.clone(),
-        context: 0,
-    };
-    lines.view.cancel = Cancel::when(move || Instant::now() >= deadline || asked.is_cancelled());
+    let mut lines = lines_of(files, &request.view);
+    lines.filters.repos.clone_from(&request.filters.repos);
 
     for name in names {
         lines.pattern = Pattern::any_word(std::slice::from_ref(&name));
@@ -93,6 +81,65 @@ fn note_of(name: &str, found: &Found<'_>) -> String {
         "`{name}` is only in {files} that the index leaves out: {}{others}; exact search shows the lines",
         paths.join(", ")
     )
+}
+
+/// The left-out files with lines that have a name.
+#[derive(Debug, Default)]
+pub struct Naming {
+    /// Files with their lines.
+    pub files: Vec<GrepFile>,
+    /// Number of files that were not searched for want of time.
+    pub n_unsearched: usize,
+}
+
+/// The left-out files of `view` with a line that has the word `name`, as written. `asked` is the request for
+/// the view, `find` searches lines.
+///
+/// # Errors
+/// Those of `find`.
+pub fn naming<'a>(
+    view: &View,
+    asked: &ViewRequest,
+    name: &str,
+    find: impl Fn(&GrepRequest) -> Result<Found<'a>, QueryError>,
+) -> Result<Naming, QueryError> {
+    let files = left_out(view);
+    let n_files = files.len();
+    if n_files == 0 {
+        return Ok(Naming::default());
+    }
+
+    let word = Pattern { ignore_case: false, ..Pattern::any_word(&[name.to_owned()]) };
+    let request = GrepRequest { pattern: word, ..lines_of(files, asked) };
+    let mut naming = Naming::default();
+
+    let searched = find(&request).and_then(|found| {
+        found.for_each(Page::default(), |file| {
+            naming.files.push(file);
+            Ok::<(), QueryError>(())
+        })
+    });
+    match searched {
+        Err(QueryError::Cancelled) => {
+            asked.cancel.check()?;
+            Ok(Naming { files: Vec::new(), n_unsearched: n_files })
+        }
+        searched => searched.map(|()| naming),
+    }
+}
+
+/// A request for lines of `files`, without a pattern, that ends in [`BUDGET`].
+fn lines_of(files: BTreeSet<BString>, asked: &ViewRequest) -> GrepRequest {
+    let deadline = Instant::now() + BUDGET;
+    let cancel = asked.cancel.clone();
+    let cancel = Cancel::when(move || Instant::now() >= deadline || cancel.is_cancelled());
+
+    GrepRequest {
+        pattern: Pattern::default(),
+        filters: Filters { include_tests: true, files: Some(Arc::new(files)), ..Filters::default() },
+        view: ViewRequest { cancel, ..asked.clone() },
+        context: 0,
+    }
 }
 
 /// The paths of the files of `view` with text that the index leaves out by itself. What the user excludes and

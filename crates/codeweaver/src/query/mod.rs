@@ -41,7 +41,7 @@ mod filters;
 mod form;
 pub mod grep;
 mod intent;
-mod left_out;
+pub mod left_out;
 #[allow(missing_docs, reason = "fields and variants that say what they are by name")]
 pub mod listing;
 #[allow(missing_docs, reason = "fields and variants that say what they are by name")]

@@ -98,8 +98,10 @@ fn headline(response: &CallGraphResponse) -> String {
     let symbol = &response.symbol;
     let mut text = match (response.status, response.direction) {
         (CallGraphStatus::NotFound, _) => {
+            let named = response.unlisted.as_ref();
+            let named = named.map_or_else(String::new, |named| format!("; {}", named.summary()));
             return format!(
-                "no definition of {symbol:?} was found in the index: look for it with find_symbol or find_text, or name \
+                "no definition of {symbol:?} was found in the index{named}: look for it with find_symbol or find_text, or name \
                  it by FILE:LINE\n"
             );
         }

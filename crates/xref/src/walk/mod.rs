@@ -5,19 +5,21 @@
 //! answer depends only on the view, except where a limit is reached, which the answer reports.
 
 mod named_files;
+mod undefined;
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use codeweaver::query::view::View;
-use codeweaver::query::{QueryError, Searcher};
+use codeweaver::query::{QueryError, Searcher, ViewRequest};
 use codeweaver_chunk::SymbolKind;
 
 use super::candidates::CandidateFilter;
 use super::definitions::{DefId, Definitions, FileDefs};
 use super::extract;
 use super::facts::{Facts, Reference};
+use super::left_out::LeftOutFiles;
 use super::modules::Paths;
 use super::name_check::{self, NameCheck, is_own_name};
 use super::overrides::Overrides;
@@ -36,10 +38,11 @@ const MAX_ROOTS: usize = 50;
 /// Maximum number of symbols of one level.
 const MAX_LEVEL: usize = 200;
 
-/// Answers a request from one view. Must run on a stack that is large enough for parsers.
+/// Answers a request from one view, with the request for it. Must run on a stack that is large enough for
+/// parsers.
 pub(super) fn answer(
     searcher: &Searcher,
-    view: &View,
+    (view, asked): (&View, &ViewRequest),
     request: &CallGraphRequest,
     started: Instant,
 ) -> Result<CallGraphResponse, QueryError> {
@@ -61,11 +64,16 @@ pub(super) fn answer(
         filter,
         resolver: Resolver::new(filter, &paths),
         answer: ResponseBuilder::new(view, request, &defs, &sources),
+        left_out: LeftOutFiles { searcher, view, asked },
+        failure: None,
         n_parsed: Cell::new(0),
     };
 
-    let found: Vec<Vec<DefId>> =
-        request.symbols.iter().map(|symbol| walk.definitions_of(symbol.trim())).collect();
+    let mut found: Vec<Vec<DefId>> = Vec::new();
+    for symbol in request.symbols.iter().map(|symbol| symbol.trim()) {
+        let of_symbol = walk.definitions_of(symbol);
+        found.push(if of_symbol.is_empty() { walk.stood_for(symbol) } else { of_symbol });
+    }
     let mut roots: Vec<DefId> = Vec::new();
     for &id in found.iter().flatten() {
         if !roots.contains(&id) {
@@ -79,16 +87,20 @@ pub(super) fn answer(
         roots.retain(|&id| !matches!(kind(id), Some(SymbolKind::Module | SymbolKind::Namespace)));
     }
 
+    // Sources come before what is built of them, where a limit may be reached.
+    roots.sort_by_key(|&id| defs.satisfies(id, |file, _| is_output(&file.path)));
     let n_found = roots.len();
     roots.truncate(MAX_ROOTS);
     for &root in &roots {
         walk.answer.reach(Endpoint::Definition(root), 0);
     }
 
+    for (symbol, _) in request.symbols.iter().zip(&found).filter(|(_, found)| found.is_empty()) {
+        walk.add_undefined(symbol.trim())?;
+    }
+
     match request.direction {
         Direction::Callers => walk.levels(&roots, Walk::callers),
-    // Sources come before what is built of them, where a limit may be reached.
-    roots.sort_by_key(|&id| defs.satisfies(id, |file, _| is_output(&file.path)));
         Direction::Callees => walk.levels(&roots, Walk::callees),
         Direction::Both => {
             walk.levels(&roots, Walk::callers);
@@ -100,6 +112,9 @@ pub(super) fn answer(
 
     // A cancelled walk is incomplete, so no answer is made of it.
     request.cancel.check()?;
+    if let Some(failure) = walk.failure {
+        return Err(failure);
+    }
     let mut response = walk.answer.finish(&found, &roots, started);
     if n_found > roots.len() {
         response.warnings.push(format!(
@@ -119,6 +134,9 @@ struct Walk<'a, 'v> {
     filter: CandidateFilter<'a, 'v>,
     resolver: Resolver<'a, 'v>,
     answer: ResponseBuilder<'a, 'v>,
+    left_out: LeftOutFiles<'a>,
+    /// The first failure to search the files that are left out.
+    failure: Option<QueryError>,
     /// Number of files that were parsed for the check of names.
     n_parsed: Cell<usize>,
 }
@@ -268,7 +286,7 @@ impl<'a, 'v> Walk<'a, 'v> {
         look(check, &mut self.answer.unlisted);
     }
 
-    /// Checks the files of other languages.
+    /// Checks the files of other languages, and those that are left out of the index.
     fn check_others(
         &mut self,
         wanted: &BTreeMap<DefId, DefId>,
@@ -278,6 +296,11 @@ impl<'a, 'v> Walk<'a, 'v> {
         self.name_check(wanted, true, |check, found| {
             names.iter().for_each(|name| check.check_others(name, family, found));
         });
+
+        for name in names {
+            let searched = self.left_out.add_uses(name, family, self.defs, &mut self.answer.unlisted);
+            self.failure = self.failure.take().or(searched.err());
+        }
     }
 
     /// Adds the callees of a level. Returns the symbols of the next level.
@@ -359,6 +382,7 @@ impl<'a, 'v> Walk<'a, 'v> {
                 let mut settled = BTreeSet::new();
                 for mention in found.iter().filter_map(|occurrence| occurrence.reference.as_ref()) {
                     if self.sources.is_out_of_time() {
+                        self.sources.record_unread(&files[at..]);
                         return;
                     }
                     let is_own = is_own_name(file, &facts, mention.at, &mention.name);
@@ -382,7 +406,6 @@ impl<'a, 'v> Walk<'a, 'v> {
         let evidence =
             if grade == Grade::Exact { "a base of its type" } else { "a base that is not certain" };
 
-                        self.sources.record_unread(&files[at..]);
         self.answer.add_edge(NewEdge {
             from: Endpoint::Definition(overriding),
             to: Some(root),

@@ -16,7 +16,7 @@ use codeweaver_chunk::SymbolKind;
 use codeweaver_git::quoting;
 use codeweaver_index::background;
 use codeweaver_xref::about::About;
-use codeweaver_xref::{CallGraphRequest, Direction, Xref};
+use codeweaver_xref::{CallGraphRequest, Direction, Unlisted, Xref};
 
 use super::text::{no_room, state_of};
 use super::{Answer, Call, CallError, Tool};
@@ -60,8 +60,19 @@ struct Looked {
     symbol: String,
     list: SymbolList,
     about: Option<About>,
+    /// What the call graph knows about a name that nothing defines as it is written.
+    undefined: Option<Undefined>,
     /// State of the file of the definition, if there is only one, as a suffix.
     state: &'static str,
+}
+
+/// A name without a definition of its own.
+#[derive(Default)]
+struct Undefined {
+    /// The definition for which it stands, in a sentence.
+    note: Option<String>,
+    /// The places that name it.
+    named: Option<Unlisted>,
 }
 
 impl Tool for FindSymbol {
@@ -140,18 +151,53 @@ fn look_up(
     for name in names {
         let symbol = symbol_of(name, target);
         let request = SymbolRequest { symbol, filters: filters.clone(), view: view_request.clone() };
-        let (view, list) = definitions(searcher, &request, updater)?;
+        let (view, mut list) = definitions(searcher, &request, updater)?;
         freshness = view.freshness;
         needs_update |= view.needs_update;
+
+        let undefined = match list.symbols.is_empty() && !request.symbol.contains(['*', '?']) {
+            true => Some(undefined(searcher, &view, &request, (&mut list, updater))?),
+            false => None,
+        };
 
         let about = match list.symbols.as_slice() {
             [one] => Some(About::new(searcher, &view, one, rev, (cancel, updater))?),
             _ => None,
         };
         let state = list.symbols.first().map_or("", |one| state_at(&view, one));
-        looked.push(Looked { symbol: name.clone(), list, about, state });
+        looked.push(Looked { symbol: name.clone(), list, about, undefined, state });
     }
     Ok((looked, freshness, needs_update))
+}
+
+/// What the call graph knows about the symbol of `request`, which has no definition of its own. If it stands
+/// for one, `list` becomes that one.
+///
+/// # Errors
+/// As [`Xref::query`].
+fn undefined(
+    searcher: &Searcher,
+    view: &View,
+    request: &SymbolRequest,
+    (list, updater): (&mut SymbolList, RequestUpdate<'_>),
+) -> Result<Undefined, QueryError> {
+    let asked = CallGraphRequest {
+        rev: request.view.revision.clone(),
+        cancel: request.view.cancel.clone(),
+        ..CallGraphRequest::new(&request.symbol, Direction::Definitions)
+    };
+    let answer = Xref::new(searcher).query(&asked, updater)?;
+    let [root] = answer.roots.as_slice() else {
+        return Ok(Undefined { note: None, named: answer.unlisted });
+    };
+
+    let of_root = SymbolRequest { symbol: root.clone(), ..request.clone() };
+    let found = searcher.find_symbols(view, &of_root)?;
+    if found.symbols.len() != 1 {
+        return Ok(Undefined::default());
+    }
+    *list = found;
+    Ok(Undefined { note: answer.stands_for().map(str::to_owned), named: None })
 }
 
 /// Looks up a symbol. Several definitions are reduced to one if they are one symbol: declarations and

@@ -34,6 +34,9 @@ pub struct NameOutput {
     /// Names that are like it, if there is none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub near: Vec<String>,
+    /// Places that name it, if nothing defines it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub named: Option<Unlisted>,
     /// Everything about the definition, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub about: Option<AboutOutput>,
@@ -175,6 +178,7 @@ pub(super) fn frame(looked: &Looked) -> NameOutput {
         total: looked.list.symbols.len(),
         definitions: Vec::new(),
         near: looked.list.near.clone(),
+        named: looked.undefined.as_ref().and_then(|undefined| undefined.named.clone()),
         about: None,
     }
 }

@@ -77,6 +77,8 @@ impl Page<'_> {
         let abouts = self.looked.iter().filter_map(|looked| looked.about.as_ref());
         let mut warnings = self.waits.clone();
         warnings.extend(abouts.flat_map(|about| about.warnings.clone()));
+        let undefined = self.looked.iter().filter_map(|looked| looked.undefined.as_ref());
+        warnings.extend(undefined.filter_map(|undefined| undefined.note.clone()));
         warnings.extend(note);
         warnings.dedup();
 

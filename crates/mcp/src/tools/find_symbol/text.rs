@@ -31,6 +31,7 @@ pub(super) fn write_name(
                 format!("; like it: {}", result.near.join(", "))
             };
             let _ = writeln!(text, "no definition of {symbol:?} in the index{of_rev}{near}");
+            write_named(text, result);
             return;
         }
         (n, NameFit::Exact) if looked.about.is_none() => {
@@ -65,6 +66,13 @@ pub(super) fn write_name(
                 let _ = writeln!(text, "{n_more} more");
             }
         }
+    }
+}
+
+/// Writes the places that have a name which nothing defines, on one line.
+fn write_named(text: &mut String, result: &NameOutput) {
+    if let Some(named) = &result.named {
+        let _ = writeln!(text, "{}: {}", named.summary(), named.lines(MAX_NAMED).join("; "));
     }
 }
 
@@ -103,6 +111,8 @@ pub(super) fn write_definition(text: &mut String, definition: &DefinitionOutput)
 
 /// Maximum number of files listed that name a symbol, for each reason for which they are no uses.
 const MAX_UNLISTED: usize = 4;
+/// The same for a symbol that nothing defines.
+const MAX_NAMED: usize = 2;
 /// Minimum number of uses that are only counted if all of them are uncertain.
 const MANY_UNSURE: usize = 12;
 
