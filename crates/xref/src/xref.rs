@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use codeweaver::query::locate;
+use codeweaver::query::submodules;
 use codeweaver::query::symbol_lookup;
 use codeweaver::query::view::View;
 use codeweaver::query::view::freshness::RequestUpdate;
@@ -91,8 +92,8 @@ impl<'a> Xref<'a> {
     fn answer(
         &self,
         view: &View,
-        request: &CallGraphRequest,
         asked: &ViewRequest,
+        request: &CallGraphRequest,
         started: Instant,
     ) -> Result<CallGraphResponse, QueryError> {
         self.on_large_stack(|| walk::answer(self.searcher, (view, asked), request, started))
@@ -141,7 +142,8 @@ impl<'a> Xref<'a> {
     }
 }
 
-/// `response`, with the nearest names that are defined if the symbols have no definition.
+/// `response`, with the nearest names that are defined if the symbols have no definition, and the submodules
+/// that may define them.
 fn with_near_names(
     mut response: CallGraphResponse,
     view: &View,
@@ -151,6 +153,7 @@ fn with_near_names(
         return response;
     }
 
+    response.warnings.extend(submodules::note(view));
     let filters = Filters { include_tests: true, ..Filters::default() };
     for symbol in request.symbols.iter().filter(|symbol| parse_location(symbol).is_none()).take(MAX_MISSPELT)
     {

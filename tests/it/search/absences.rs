@@ -5,6 +5,8 @@ use serde_json::Value;
 
 use codeweaver_testkit::TestRepo;
 
+use crate::support::mcp_client::McpClient;
+
 fn repo() -> TestRepo {
     let repo = TestRepo::with_files(&[
         (
@@ -90,4 +92,40 @@ fn languages_files_and_directories_that_are_missing_are_told_with_results() {
         let answer = repo.codeweaver(["search", "--json", query]).success().json();
         assert_eq!(answer["warnings"].to_string(), "[]", "{query}");
     }
+}
+
+#[test]
+fn a_submodule_is_named_where_something_is_not_found() {
+    let inner = TestRepo::with_files(&[("src/session.py", "def open_session():\n    pass\n")]);
+    let repo = TestRepo::with_files(&[("app.py", "def run():\n    return 1\n")]);
+    let url = inner.root().to_str().unwrap();
+    repo.git(["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", url, "sub"]).commit("sub");
+    repo.codeweaver(["init", "--no-hooks"]).success();
+
+    let note = "1 submodule (sub) is not part of this index; search it with `git -C sub codeweaver search`";
+    for args in [
+        &["search", "open_session"][..],
+        &["search", "\"open_session\""],
+        &["search", "--mode", "regex", "open_s.*"],
+        &["graph", "callers", "open_session"],
+    ] {
+        repo.codeweaver(args).fails(1).says(&[note]);
+    }
+    let answer: Value = repo.codeweaver(["search", "--json", "how does open_session run"]).json();
+    assert!(answer["warnings"].to_string().contains(note), "{answer:#}");
+
+    let mut client = McpClient::start(&repo);
+    for (tool, arguments) in [
+        ("find_code", serde_json::json!({ "query": "open_session" })),
+        ("find_text", serde_json::json!({ "pattern": "open_session" })),
+        ("find_symbol", serde_json::json!({ "symbol": "open_session" })),
+        ("call_graph", serde_json::json!({ "symbol": "open_session" })),
+    ] {
+        let text = client.text(tool, arguments);
+        assert_eq!(text.matches(note).count(), 1, "{tool}: {text}");
+    }
+
+    // What is found needs no such note.
+    assert!(!repo.codeweaver(["search", "run"]).success().stdout().contains("submodule"));
+    repo.codeweaver(["search", "\"def run\""]).success();
 }

@@ -6,6 +6,7 @@ use codeweaver_text as text;
 use super::no_such_path;
 use crate::query::request::{Filters, Mode, Request};
 use crate::query::retrieve::paths;
+use crate::query::submodules;
 use crate::query::symbol_lookup::nearest;
 use crate::query::view::View;
 use crate::query::view::scope::{self, AbsentPath, canonical_language};
@@ -64,6 +65,8 @@ pub struct Absences {
     names: Vec<(String, Vec<String>)>,
     /// Languages, files and directories that the query mentions, each in a sentence.
     mentioned: Vec<String>,
+    /// Submodules, which may have what is absent, in a sentence.
+    submodules: Option<String>,
 }
 
 impl Absences {
@@ -80,6 +83,7 @@ impl Absences {
             languages: languages.to_vec(),
             paths: paths.iter().map(|absent| no_such_path(view, absent)).collect(),
             words: words.to_vec(),
+            submodules: if words.is_empty() { None } else { submodules::note(view) },
             ..Absences::default()
         };
 
@@ -101,7 +105,9 @@ impl Absences {
     /// The absences of an answer with results, each in a sentence.
     pub fn notes(&self) -> Vec<String> {
         let names = self.names.iter().map(|(name, near)| absent_name(name, near));
-        self.paths.iter().cloned().chain(names).chain(self.mentioned.iter().cloned()).collect()
+        let submodules = self.submodules.iter().filter(|_| !self.names.is_empty());
+        let absent = self.paths.iter().cloned().chain(names).chain(self.mentioned.iter().cloned());
+        absent.chain(submodules.cloned()).collect()
     }
 
     /// The absences of an answer without results, to be appended to a sentence.
@@ -120,7 +126,7 @@ impl Absences {
             text.push_str(&format!("; the nearest names to {name} are {}", near.join(", ")));
         }
 
-        for sentence in &self.mentioned {
+        for sentence in self.mentioned.iter().chain(&self.submodules) {
             text.push_str(&format!("; {sentence}"));
         }
         text

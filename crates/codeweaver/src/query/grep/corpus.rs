@@ -77,6 +77,9 @@ pub struct CorpusInfo {
     /// The first of them.
     #[serde(skip)]
     pub secret_paths: Vec<String>,
+    /// Paths of submodules that pass the filters.
+    #[serde(skip)]
+    pub submodules: Vec<String>,
     /// Number of files that are not searched because the settings or `.codeweaverignore` exclude them.
     pub excluded_files: u64,
     /// Number of files whose contents are not in this clone, or larger than 32 MiB.
@@ -371,7 +374,8 @@ impl Gathering<'_> {
 
         let info = &mut self.corpus.info;
         match reason {
-            Some(SkipReason::Symlink | SkipReason::Submodule) => return false,
+            Some(SkipReason::Symlink) => return false,
+            Some(SkipReason::Submodule) => info.submodules.push(quoting::text(path)),
             Some(SkipReason::Secret) => info.add_secret(path),
             Some(SkipReason::Excluded | SkipReason::NotIncluded | SkipReason::Ignored) => {
                 info.excluded_files += 1;

@@ -13,6 +13,7 @@ use super::pattern::{Matchers, Pattern};
 use super::request::GrepRequest;
 use super::scan::{Hit, Scan, Scanned};
 use crate::query::error::QueryError;
+use crate::query::submodules;
 use crate::query::view::MatchState;
 
 /// Maximum number of files that a warning is given for.
@@ -201,6 +202,9 @@ impl<'a> Found<'a> {
         }
 
         warnings.extend(self.credentials_warning());
+        if self.n_files() == 0 {
+            warnings.extend(submodules::note_on(&info.submodules));
+        }
         for hit in self.hits.iter().filter(|hit| hit.n_kept < hit.n_matches).take(MAX_NAMED) {
             let (path, n) = (corpus::shown(&self.corpus.files[hit.file].path), hit.n_kept);
             warnings.push(format!("only the first {n} of the matching lines in {path} can be shown"));

@@ -7,6 +7,7 @@ mod text;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use codeweaver::query::submodules;
 use codeweaver::query::symbol_lookup::{NameFit, SymbolList, SymbolRequest, importance};
 use codeweaver::query::symbol_scan::FoundSymbol;
 use codeweaver::query::view::freshness::RequestUpdate;
@@ -69,7 +70,7 @@ struct Looked {
 /// A name without a definition of its own.
 #[derive(Default)]
 struct Undefined {
-    /// The definition for which it stands, in a sentence.
+    /// The definition for which it stands, or the submodules that may have one, in a sentence.
     note: Option<String>,
     /// The places that name it.
     named: Option<Unlisted>,
@@ -188,7 +189,7 @@ fn undefined(
     };
     let answer = Xref::new(searcher).query(&asked, updater)?;
     let [root] = answer.roots.as_slice() else {
-        return Ok(Undefined { note: None, named: answer.unlisted });
+        return Ok(Undefined { note: submodules::note(view), named: answer.unlisted });
     };
 
     let of_root = SymbolRequest { symbol: root.clone(), ..request.clone() };
