@@ -319,6 +319,14 @@ fn a_tool_called_in_the_shell_has_the_text_of_the_server() {
         .says(&["Usage: git codeweaver tool find_code [QUERY]...", "  max_results     (integer)\n"]);
     repo.codeweaver(["tool", "--help"]).success().says(&["Usage: git codeweaver tool [OPTIONS] [TOOL]"]);
 
+    // The repository may stand where the values do.
+    let root = repo.root().to_str().unwrap();
+    let elsewhere = TestRepo::init();
+    elsewhere
+        .codeweaver(["tool", "find_symbol", "parse_header", "--project", root])
+        .success()
+        .says(&["src/parse.rs"]);
+
     repo.codeweaver(["tool", "find_text", "nowhere_at_all"]).fails(1);
     let none = repo.codeweaver(["tool", "read_code", "no/such/file.rs"]);
     none.fails(2);
