@@ -19,6 +19,7 @@ use codeweaver_store::layout::Trust;
 use codeweaver_store::permission::{self, Unusable};
 use codeweaver_store::{StoreReader, lock, mend_command};
 
+use super::init::hook_advice;
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::cli::render::shown_path;
@@ -161,7 +162,6 @@ fn ignored(codebase: &Codebase) -> Check {
         return Check::ok("ignored", format!("there is no {dir} that git could add"));
     }
 
-    match codebase.layout.ignore() {
     // Git does not ignore what it tracks, and the updater refuses a store that others could have made.
     let head = codebase.repo.head();
     let tracked = head.and_then(|head| git::tracked_store(&codebase.repo, head.tree.as_ref()));
@@ -174,6 +174,7 @@ fn ignored(codebase: &Codebase) -> Check {
         Err(error) => return Check::fail("ignored", error.to_string(), error.fix()),
     }
 
+    match codebase.layout.ignore() {
         Ok(false) => Check::ok("ignored", format!("git ignores {dir}")),
         Ok(true) => Check::warn(
             "ignored",
@@ -246,20 +247,24 @@ fn hooks(codebase: &Codebase, broken: Option<&Broken>) -> Check {
         .map(|(event, _)| event.name())
         .collect();
 
-    let by_hand = "add the lines that `git codeweaver init --print-hooks` shows";
+    let is_foreign = status.events.iter().any(|(_, state)| *state == EventState::Foreign);
+    let by_hand = by_hand(codebase);
 
     let (place, fix) = match (&status.method, status.location) {
         (Method::Files(dir), HooksDirLocation::Worktree) => (
             format!(" ({} is in the working tree and not ignored, so it is not written)", shown_path(dir)),
-            by_hand,
+            by_hand.as_str(),
         ),
-        (Method::Files(dir), HooksDirLocation::Outside) => {
-            (format!(" ({} may serve other repositories, so it is not written)", shown_path(dir)), by_hand)
-        }
+        (Method::Files(dir), HooksDirLocation::Outside) => (
+            format!(" ({} may serve other repositories, so it is not written)", shown_path(dir)),
+            by_hand.as_str(),
+        ),
         (Method::Files(dir), HooksDirLocation::Nowhere) => (
             format!(" (core.hooksPath is {}, which is not a directory)", shown_path(dir)),
             "let core.hooksPath name a directory, or unset it",
         ),
+        // `init` writes no hook that is no shell script, or that a manager writes.
+        _ if is_foreign => (String::new(), by_hand.as_str()),
         _ => (String::new(), "git codeweaver init"),
     };
 
@@ -268,6 +273,23 @@ fn hooks(codebase: &Codebase, broken: Option<&Broken>) -> Check {
         format!("not installed: {}{place}", missing.join(", ")),
         format!("{fix}; without hooks the index is updated at the next search"),
     )
+}
+
+/// The lines that are to be added by hand, as `init` prints them, or the command that prints them.
+fn by_hand(codebase: &Codebase) -> String {
+    let advice = match hook_advice(codebase) {
+        Ok(advice) => advice,
+        Err(error) => return error.fix,
+    };
+
+    let needed: Vec<&Advice> = advice.iter().filter(|advice| !advice.optional).collect();
+    match needed.as_slice() {
+        [one] if one.text.lines().count() == 1 => {
+            let then = one.then.as_ref().map_or_else(String::new, |then| format!(", then run: {then}"));
+            format!("add to {}: {}{then}", shown_path(&one.file), one.text.trim())
+        }
+        _ => "add the lines that `git codeweaver init --print-hooks` shows".to_owned(),
+    }
 }
 
 /// Checks the log of the hooks, which print nothing themselves.

@@ -229,15 +229,21 @@ fn write_advice(out: &mut impl std::io::Write, advice: &Advice) -> Result<(), Cl
     Ok(())
 }
 
-/// Prints the lines that [`hooks::install`] does not write itself: entries of hook managers, and lines for
-/// hook files that are not the user's own.
-fn print_hooks(codebase: &Codebase, context: &Context) -> Result<ExitCode, CliError> {
+/// The lines that [`hooks::install`] does not write itself: entries of hook managers, and lines for hook files
+/// that are not the user's own.
+pub fn hook_advice(codebase: &Codebase) -> Result<Vec<Advice>, CliError> {
     let site = hook_site(codebase);
     let planned = hooks::plan(&site, &hooks::survey(&site)?, &install_options(codebase, false)?)?;
+    Ok(planned.report.advice)
+}
+
+/// Prints [`hook_advice`].
+fn print_hooks(codebase: &Codebase, context: &Context) -> Result<ExitCode, CliError> {
+    let advice = hook_advice(codebase)?;
 
     let mut out = context.out();
-    planned.report.advice.iter().try_for_each(|advice| write_advice(&mut out, advice))?;
-    if planned.report.advice.is_empty() {
+    advice.iter().try_for_each(|advice| write_advice(&mut out, advice))?;
+    if advice.is_empty() {
         writeln!(out, "Nothing to add by hand: `git codeweaver init` installs the hooks.")?;
     }
 

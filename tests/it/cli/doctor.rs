@@ -59,3 +59,18 @@ fn a_missing_model_is_one_finding_among_the_others() {
         "{found:?}"
     );
 }
+
+#[test]
+fn the_line_for_a_hook_that_is_not_ours_to_write_is_printed() {
+    let repo = TestRepo::with_files(FILES);
+    let hook = ".git/hooks/post-commit";
+    repo.write(hook, "#!/usr/bin/env python3\nprint('mine')\n").executable(hook);
+    let said = repo.codeweaver(["init"]).success().stdout();
+    if repo.status()["hooks"]["method"] == "configuration" {
+        return;
+    }
+
+    let line =
+        said.lines().find(|line| line.contains("hook post-commit")).unwrap_or_else(|| panic!("{said}"));
+    repo.codeweaver(["doctor"]).says(&["not installed: post-commit", line.trim()]);
+}
