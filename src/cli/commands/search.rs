@@ -369,8 +369,9 @@ fn run_grep(
     if format != Format::Json {
         // Without a line, the reason may be a file that is not searched; else it is named once.
         let credentials = found.credentials_warning();
-        let is_known = |warning: &String| {
-            found.n_files() > 0 && !once::is_news(&searcher.codebase, NAMED_CREDENTIALS, warning)
+        let is_known = |_: &String| {
+            let is_news = once::is_news(&searcher.codebase, NAMED_CREDENTIALS, &found.info.secret_paths);
+            found.n_files() > 0 && !is_news
         };
         let known = credentials.filter(is_known);
 

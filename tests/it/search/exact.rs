@@ -321,6 +321,12 @@ fn credentials_and_what_the_user_excludes_are_not_searched_and_it_is_said() {
     let run = repo.codeweaver(["search", "--mode", "exact", "unmistakable"]);
     assert!(!run.success().stderr().contains("credentials"), "{}", run.stderr());
     repo.codeweaver(["search", "--mode", "exact", "TOKEN="]).fails(1).says(&[".env, more/.env are not"]);
+    // A search of a part names some of them, which is no news.
+    repo.write("more/open.txt", "unmistakable\n");
+    let run = repo.codeweaver(["search", "--mode", "exact", "--path", "more", "unmistakable"]);
+    assert!(!run.success().stderr().contains("credentials"), "{}", run.stderr());
+    repo.write("most/.env", "TOKEN=unmistakable\n");
+    repo.codeweaver(["search", "--mode", "exact", "unmistakable"]).success().says(&["most/.env"]);
 }
 
 #[test]
