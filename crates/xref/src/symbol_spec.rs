@@ -6,7 +6,8 @@ use codeweaver_git::quoting;
 use super::definitions::{Def, DefId, Definitions, FileDefs, segments};
 use super::modules::Paths;
 
-/// Parses `path:line`, or an id that begins with it (`path:line#name`), into path, line and name.
+/// Parses `path:line`, or an id that begins with it (`path:line#name`), into path, line and name. The end of a
+/// range, and columns as compilers print them, say nothing.
 pub fn parse_location(symbol: &str) -> Option<(&str, u32, Option<&str>)> {
     // A quoted path may contain anything; in others, the first line number at the end or before a `#` counts.
     let from = quoting::quoted_len(symbol).unwrap_or(0);
@@ -14,8 +15,10 @@ pub fn parse_location(symbol: &str) -> Option<(&str, u32, Option<&str>)> {
     symbol[from..].match_indices(':').find_map(|(at, _)| {
         let (path, rest) = (&symbol[..from + at], &symbol[from + at + 1..]);
         let (line, name) = rest.split_once('#').map_or((rest, None), |(line, name)| (line, Some(name)));
-        let is_number = line.bytes().all(|byte| byte.is_ascii_digit());
-        let line = line.parse().ok().filter(|&line| is_number && line > 0)?;
+        let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        let mut numbers = line.split(['-', ':']);
+        let first = numbers.next().filter(|line| is_number(line) && numbers.all(is_number))?;
+        let line = first.parse().ok().filter(|&line| line > 0)?;
         (!path.is_empty()).then_some((path, line, name))
     })
 }
@@ -89,6 +92,7 @@ mod tests {
     fn locations_are_distinguished_from_names() {
         assert_eq!(parse_location("src/a.rs:12"), Some(("src/a.rs", 12, None)));
         assert_eq!(parse_location("src/a.rs:12#A::b"), Some(("src/a.rs", 12, Some("A::b"))));
+        assert_eq!(parse_location("src/a.rs:12:5-9"), Some(("src/a.rs", 12, None)));
         assert_eq!(parse_location("a#b:c.py:3#f"), Some(("a#b:c.py", 3, Some("f"))));
         assert_eq!(parse_location("\"a:1\\377\":3#f"), Some(("\"a:1\\377\"", 3, Some("f"))));
         for name in ["A::b", "a.b", "parse", "a:b", ":3", "x:0", "operator:"] {

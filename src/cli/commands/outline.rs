@@ -5,8 +5,8 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use codeweaver::query::Searcher;
 use codeweaver::query::outline::{Outline, OutlineSymbol};
+use codeweaver::query::{Location, Searcher};
 use codeweaver::service::follow_up;
 
 use super::search::run_query;
@@ -22,11 +22,12 @@ use crate::cli::width;
 #[command(after_help = "\
 Examples:
   git codeweaver outline src/lib.rs
+  git codeweaver outline src/lib.rs:40              what is around this line
   git codeweaver outline --rev v1.2 src/lib.rs      as of another revision
   git codeweaver outline -o json src/lib.rs")]
 pub struct OutlineArgs {
-    /// Path of the file
-    #[arg(value_parser = place())]
+    /// Path of the file; with lines, only the definitions there
+    #[arg(value_name = "FILE[:FROM-TO]", value_parser = place())]
     file: String,
     /// Branch, tag, commit or tree to read instead of the working tree
     #[arg(long)]
@@ -37,13 +38,19 @@ pub struct OutlineArgs {
 
 pub fn run(args: OutlineArgs, context: &Context) -> Result<ExitCode, CliError> {
     let codebase = context.codebase()?;
-    let path = context.file(&codebase, &args.file, args.rev.as_deref())?;
+    // A file may have a name like `PATH:18`.
+    let is_name = context.dir.join(&args.file).exists();
+    let Location { file, lines } = Location::parse(&args.file);
+    let (file, lines) = if is_name { (args.file.as_str(), None) } else { (file, lines) };
+    let path = context.file(&codebase, file, args.rev.as_deref())?;
     let places = Places::new(context, &codebase, args.rev.as_deref());
 
     let searcher = Searcher::new(codebase);
-    let outline = run_query(&searcher, context, args.output.format(), |updater| {
+    let mut outline = run_query(&searcher, context, args.output.format(), |updater| {
         searcher.outline(&path, args.rev.as_deref(), updater)
     })?;
+
+    lines.into_iter().for_each(|lines| outline.keep_lines(lines));
 
     let mut out = context.out();
     match args.output.format() {

@@ -2,6 +2,8 @@
 
 use codeweaver_testkit::{FILES, Run, TestRepo};
 
+use crate::support::mcp_client::McpClient;
+
 /// A file of each of three directories defines `connect`.
 fn indexed() -> TestRepo {
     let repo = TestRepo::with_files(FILES);
@@ -187,4 +189,48 @@ fn git_runs_the_command_in_the_directory_of_its_caller() {
     run(&[&with_git_dir[..], &["codeweaver", "search", "--path", "active", "connect"]].concat())
         .success()
         .says(&[". active/pool.rb:"]);
+}
+
+#[test]
+fn places_may_have_lines_and_columns() {
+    let repo = TestRepo::with_files(&[(
+        "a.py",
+        "class A:\n    def f(self):\n        return 1\n\n\ndef g():\n    return 2\n",
+    )]);
+    repo.codeweaver(["init", "--no-hooks"]).success();
+
+    for place in ["a.py:7:5", "a.py:7:5-12", "a.py:7"] {
+        let read = repo.codeweaver(["read", "--json", place]).success().json();
+        assert_eq!(
+            (&read["text"], &read["span"]),
+            (&"    return 2\n".into(), &serde_json::json!([7, 7])),
+            "{place}"
+        );
+        repo.codeweaver(["graph", "definitions", place]).success().says(&["a.py:6-7"]);
+
+        let outline = repo.codeweaver(["outline", "--json", place]).success().json();
+        let names: Vec<&str> = outline["symbols"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|symbol| symbol["name"].as_str().unwrap())
+            .collect();
+        assert_eq!(names, ["g"], "{place}");
+    }
+    let outline = repo.codeweaver(["outline", "a.py:3"]).success().stdout();
+    assert!(outline.contains("class A") && !outline.contains("def g"), "{outline}");
+
+    let mut client = McpClient::start(&repo);
+    let ask = |client: &mut McpClient, tool: &str, key: &str| {
+        client.text(tool, serde_json::json!({ key: "a.py:7:5-12" }))
+    };
+    assert!(ask(&mut client, "file_outline", "file").contains("def g"));
+    assert!(ask(&mut client, "find_symbol", "symbol").starts_with("a.py:6-7"));
+    assert!(ask(&mut client, "call_graph", "symbol").contains("a.py:6-7 def g()"));
+
+    // A file may have such a name, except on Windows.
+    if cfg!(unix) {
+        repo.write("a.py:7", "def in_it():\n    pass\n").commit("named");
+        repo.codeweaver(["outline", "a.py:7"]).success().says(&["in_it"]);
+    }
 }

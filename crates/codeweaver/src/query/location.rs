@@ -10,8 +10,9 @@ pub struct Location<'a> {
 }
 
 impl<'a> Location<'a> {
-    /// Reads `FILE`, `FILE:LINE`, `FILE:FROM-TO`, `FILE:LINE:COLUMN` as compilers print it, and the anchors
-    /// of code hosts: `FILE#L3`, `FILE#L3-L5`, `FILE#L3C1-L5C9`. Any other text is the name of a file.
+    /// Reads `FILE`, `FILE:LINE`, `FILE:FROM-TO`, `FILE:LINE:COLUMN` as compilers print it (some with two
+    /// columns), and the anchors of code hosts: `FILE#L3`, `FILE#L3-L5`, `FILE#L3C1-L5C9`. Any other text is
+    /// the name of a file.
     pub fn parse(typed: &'a str) -> Location<'a> {
         let (file, lines) = anchored(typed)
             .or_else(|| with_column(typed))
@@ -42,10 +43,11 @@ fn line_of_anchor(text: &str) -> Option<u32> {
     line.parse().ok()
 }
 
-/// Reads `FILE:LINE:COLUMN`, with or without a colon at its end.
+/// Reads `FILE:LINE:COLUMN` or `FILE:LINE:FROM-TO`, with or without a colon at its end.
 fn with_column(typed: &str) -> Option<(&str, (u32, u32))> {
-    let (place, column) = typed.strip_suffix(':').unwrap_or(typed).rsplit_once(':')?;
-    column.parse::<u32>().ok()?;
+    let (place, columns) = typed.strip_suffix(':').unwrap_or(typed).rsplit_once(':')?;
+    let (from, to) = columns.split_once('-').unwrap_or((columns, columns));
+    (from.parse::<u32>().ok()?, to.parse::<u32>().ok()?);
 
     let (file, line) = place.rsplit_once(':')?;
     let line = line.parse().ok()?;
@@ -76,6 +78,8 @@ mod tests {
             ("a.rs:7-9", "a.rs", Some((7, 9))),
             ("a.rs:7:3", "a.rs", Some((7, 7))),
             ("a.rs:7:3:", "a.rs", Some((7, 7))),
+            ("a.rs:7:3-12", "a.rs", Some((7, 7))),
+            ("a.rs:7:x-12", "a.rs:7:x-12", None),
             ("a:b.rs:7-9", "a:b.rs", Some((7, 9))),
             ("a.rs#L3", "a.rs", Some((3, 3))),
             ("a.rs#L3-L5", "a.rs", Some((3, 5))),

@@ -57,6 +57,11 @@ pub struct OutlineSymbol {
 }
 
 impl Outline {
+    /// Keeps the definitions that have one of these lines (1-based, inclusive).
+    pub fn keep_lines(&mut self, (first, last): (u32, u32)) {
+        self.symbols.retain(|symbol| symbol.span.0 <= last && first <= symbol.span.1);
+    }
+
     /// Returns whether the language has a grammar; without one, no definitions are known.
     pub fn has_grammar(&self) -> bool {
         grammar::index_of(&self.language).is_some()

@@ -85,9 +85,11 @@ fn place(symbol: &str) -> Option<(&str, u32, Option<&str>)> {
     symbol[from..].match_indices(':').find_map(|(at, _)| {
         let (path, rest) = (&symbol[..from + at], &symbol[from + at + 1..]);
         let (line, name) = rest.split_once('#').map_or((rest, None), |(line, name)| (line, Some(name)));
-        let line = line.split('-').next().unwrap_or(line);
-        let is_number = !line.is_empty() && line.bytes().all(|byte| byte.is_ascii_digit());
-        let line = line.parse().ok().filter(|&line| is_number && line > 0)?;
+        // The end of a range, and columns as compilers print them, say nothing.
+        let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        let mut numbers = line.split(['-', ':']);
+        let first = numbers.next().filter(|line| is_number(line) && numbers.all(is_number))?;
+        let line = first.parse().ok().filter(|&line| line > 0)?;
 
         (!path.is_empty()).then_some((path, line, name))
     })

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use codeweaver::query::Outline;
+use codeweaver::query::{Location, Outline};
 use codeweaver::service::follow_up;
 use codeweaver_git::quoting::printed;
 
@@ -46,17 +46,22 @@ impl Tool for FileOutline {
     type Output = Output;
 
     fn run(arguments: Arguments, call: &Call) -> Result<Answer<Output>, CallError> {
-        let target = call.open(arguments.path.as_deref(), Some(&arguments.file))?;
+        let Location { file, lines } = Location::parse(&arguments.file);
+        let target = call.open(arguments.path.as_deref(), Some(file))?;
         let codebase = target.codebase();
         let limit = call.token_limit(arguments.token_limit, codebase);
 
         let rev = arguments.rev.as_deref();
-        let (file, link) = target.linked_file(&arguments.file, rev)?;
-        let key = (codebase.root(), &file, rev);
+        // A file may have a name like `PATH:18`.
+        let is_name = target.file(&arguments.file).is_ok_and(|file| codebase.root().join(file).exists());
+        let (file, lines) = if is_name { (arguments.file.as_str(), None) } else { (file, lines) };
+        let (file, link) = target.linked_file(file, rev)?;
+        let key = (codebase.root(), &file, rev, lines);
         let offset = Cursor::resume(arguments.cursor.as_deref(), &key)?;
 
         let mut outline = call.run_query(&target, |updater| target.searcher.outline(&file, rev, updater))?;
         follow_up(codebase, &outline.index);
+        lines.into_iter().for_each(|lines| outline.keep_lines(lines));
 
         let total_symbols = outline.symbols.len();
         // An empty list would mean that the file defines nothing.
