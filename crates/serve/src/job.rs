@@ -99,7 +99,7 @@ impl Work {
             return self.run(|_| self.searcher().read_blob(path, blob));
         }
 
-        let file = self.run(|_| self.searcher().read(path, lines, rev))?;
+        let file = self.run(|_| self.searcher().read_or_suggest(path, lines, rev))?;
         if blob.is_some_and(|blob| blob != file.blob) {
             self.check_all("an older version")?;
         }

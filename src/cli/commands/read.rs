@@ -100,13 +100,15 @@ impl Reading<'_> {
         let found = context
             .file(&searcher.codebase, file, rev)
             .and_then(|path| run_query(searcher, context, format, |_| searcher.read(&path, lines, rev)));
-        let error = match found {
-            Ok(text) => return Ok(text),
-            Err(error) if lines.is_some() => return Err(error),
-            Err(error) => error,
-        };
+        if let Ok(text) = found {
+            return Ok(text);
+        }
 
-        let Some(symbol) = self.definition(place) else { return Err(error) };
+        let symbol = if lines.is_none() { self.definition(place) } else { None };
+        let Some(symbol) = symbol else {
+            let path = context.file(&searcher.codebase, file, rev)?;
+            return run_query(searcher, context, format, |_| searcher.read_or_suggest(&path, lines, rev));
+        };
         run_query(searcher, context, format, |_| searcher.read(&symbol.path, Some(symbol.lines), rev))
     }
 

@@ -95,6 +95,31 @@ fn languages_files_and_directories_that_are_missing_are_told_with_results() {
 }
 
 #[test]
+fn a_misspelt_path_is_told_with_the_nearest() {
+    let repo = repo();
+    let said = "(did you mean src/render.py?)";
+    for args in [
+        &["read", "src/rendr.py"][..],
+        &["read", "src/rendr.py:3-5"],
+        &["read", "--rev", "HEAD", "src/rendr.py"],
+        &["outline", "src/rendr.py"],
+        &["outline", "src/rendr.py:3"],
+    ] {
+        repo.codeweaver(args).fails(2).says(&[said]);
+    }
+
+    let mut client = McpClient::start(&repo);
+    let text = client.text("read_code", serde_json::json!({ "places": ["src/rendr.py", "src/session.py"] }));
+    assert!(text.contains(said), "{text}");
+    let outline = client.call_plainly("file_outline", serde_json::json!({ "file": "src/rendr.py" }));
+    assert!(outline["content"].to_string().contains(said), "{outline:#}");
+
+    // What is there is not suggested in place of itself.
+    assert!(!repo.codeweaver(["read", "src/render.py:99999"]).stderr().contains("did you mean"));
+    assert!(!repo.codeweaver(["read", "NoSuchName"]).stderr().contains("did you mean"));
+}
+
+#[test]
 fn a_submodule_is_named_where_something_is_not_found() {
     let inner = TestRepo::with_files(&[("src/session.py", "def open_session():\n    pass\n")]);
     let repo = TestRepo::with_files(&[("app.py", "def run():\n    return 1\n")]);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use codeweaver_embed::Embedder;
-use codeweaver_git::{BString, MaySee, Oid};
+use codeweaver_git::{BString, MaySee, Oid, quoting};
 use codeweaver_index::Codebase;
 use codeweaver_store::StoreError;
 
@@ -319,6 +319,7 @@ impl Searcher {
             let view = self.view(&outline::view_request(path, rev, &self.codebase.settings)?, update)?;
             outline::outline(&view, path, self.index_info(&view))
         })
+        .map_err(|error| self.with_near_paths(error, path, rev))
     }
 
     /// Reads `lines` (1-based, inclusive; all if `None`) of `path` in `rev`. `None` is the working tree, in a
@@ -335,6 +336,34 @@ impl Searcher {
         rev: Option<&str>,
     ) -> Result<FileText, QueryError> {
         self.guarded(|| self.files().read(path, lines, rev))
+    }
+
+    /// As [`Self::read`], with an error that suggests similar paths if there is no such file.
+    ///
+    /// # Errors
+    /// As [`Self::read`].
+    pub fn read_or_suggest(
+        &self,
+        path: &str,
+        lines: Option<(u32, u32)>,
+        rev: Option<&str>,
+    ) -> Result<FileText, QueryError> {
+        self.read(path, lines, rev).map_err(|error| self.with_near_paths(error, path, rev))
+    }
+
+    /// `error`, with similar paths if it says that there is no file at `path`.
+    fn with_near_paths(&self, error: QueryError, path: &str, rev: Option<&str>) -> QueryError {
+        let QueryError::NotFound { what } = error else { return error };
+        let mut near = self.near_paths(path, rev);
+        // A file that is there fails for another reason.
+        let is_there = near.iter().any(|known| known == path);
+        near.retain(|path| !path.ends_with('/'));
+
+        let near: Vec<_> = near.iter().map(|path| quoting::printed(path)).collect();
+        match near.is_empty() || is_there {
+            true => QueryError::NotFound { what },
+            false => QueryError::NotFound { what: format!("{what} (did you mean {}?)", near.join(" or ")) },
+        }
     }
 
     /// Reads the blob `oid` as the contents of `path`, in whichever revision it is.

@@ -110,7 +110,8 @@ fn read_file(file: &str, arguments: &Arguments, call: &Call) -> Result<Answer<On
     let from =
         from.max(u32::try_from(read_before).unwrap_or(u32::MAX).saturating_add(u32::from(read_before > 0)));
 
-    let mut text = call.run_query(&target, |_| target.searcher.read(&file, Some((from, to)), rev))?;
+    let mut text =
+        call.run_query(&target, |_| target.searcher.read_or_suggest(&file, Some((from, to)), rev))?;
     if is_binary(&text) {
         return Err(CallError::Failed(not_a_text_file(&file, codebase)));
     }

@@ -185,12 +185,7 @@ impl Reading<'_> {
         let failed = |failure| Part::Failed { place: place.to_owned(), failure };
         let Location { file, lines } = Location::parse(place);
 
-        let found = self.target.linked_file(file, self.rev).and_then(|(path, link)| {
-            let text =
-                self.call.run_query(self.target, |_| self.target.searcher.read(&path, lines, self.rev))?;
-            Ok((text, link))
-        });
-        let failure = match found {
+        let failure = match self.read(file, lines, lines.is_some()) {
             Ok((text, link)) => {
                 return Ok(Part::Range {
                     path: text.path.clone(),
@@ -207,7 +202,33 @@ impl Reading<'_> {
         if failure.status != FailureStatus::NotFound || lines.is_some() {
             return Ok(failed(failure));
         }
-        Ok(self.definition(place)?.unwrap_or_else(|| failed(failure)))
+        if let Some(definition) = self.definition(place)? {
+            return Ok(definition);
+        }
+
+        match self.read(file, lines, true) {
+            Err(CallError::Failed(failure)) => Ok(failed(failure)),
+            Err(error) => Err(error),
+            Ok(_) => Ok(failed(failure)),
+        }
+    }
+
+    /// Reads a file, with a note if it is behind a link. If it `is_last`, as nothing else is tried, the error
+    /// suggests other files.
+    fn read(
+        &self,
+        file: &str,
+        lines: Option<(u32, u32)>,
+        is_last: bool,
+    ) -> Result<(FileText, Option<String>), CallError> {
+        let (path, link) = self.target.linked_file(file, self.rev)?;
+        let searcher = &self.target.searcher;
+
+        let text = self.call.run_query(self.target, |_| match is_last {
+            true => searcher.read_or_suggest(&path, lines, self.rev),
+            false => searcher.read(&path, lines, self.rev),
+        })?;
+        Ok((text, link))
     }
 
     /// The lines of the definition of `name`; `None` if there is none.
