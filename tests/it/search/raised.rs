@@ -65,7 +65,7 @@ fn the_code_that_prints_a_message_comes_first() {
 
     let explained =
         repo.codeweaver(["search", "--json", "--explain", "SyntaxError: unexpected } in the header"]).json();
-    assert_eq!(explained["matches"][0]["reasons"][0], "has the message in line 2", "{explained:#}");
+    assert_eq!(explained["matches"][0]["reasons"][0], "the message in line 2", "{explained:#}");
 }
 
 #[test]

@@ -40,6 +40,8 @@ macro_rules! templates {
 struct Templates {
     language: &'static str,
     texts: [&'static str; 8],
+    /// Settings and errors of the subject, which may stand before the type in its file.
+    before: &'static str,
     paths: [&'static str; 8],
 }
 
@@ -47,6 +49,7 @@ const LANGUAGES: [Templates; 3] = [
     Templates {
         language: "python",
         texts: templates!("python", "py"),
+        before: include_str!("../../../fixtures/subjects/python/before.py"),
         paths: [
             "src/{{folder}}/{{main_file}}.py",
             "src/{{folder}}/utils.py",
@@ -61,6 +64,7 @@ const LANGUAGES: [Templates; 3] = [
     Templates {
         language: "typescript",
         texts: templates!("typescript", "ts"),
+        before: include_str!("../../../fixtures/subjects/typescript/before.ts"),
         paths: [
             "src/{{folder}}/{{main_file}}.ts",
             "src/{{folder}}/utils.ts",
@@ -75,6 +79,7 @@ const LANGUAGES: [Templates; 3] = [
     Templates {
         language: "go",
         texts: templates!("go", "go"),
+        before: include_str!("../../../fixtures/subjects/go/before.go"),
         paths: [
             "{{folder}}/{{main_file}}.go",
             "{{folder}}/utils.go",
@@ -170,6 +175,8 @@ impl Subject {
                 ),
             ),
             ("Config", config),
+            ("Options", format!("{}Options", words[0])),
+            ("Error", format!("{}Error", words[0])),
             ("main_file", main_file),
             ("Verb", upper_verb),
             ("Object", upper_object),
@@ -193,10 +200,12 @@ impl Subject {
         filled + rest
     }
 
-    /// The files of the repository, in the order of [`PARTS`].
-    fn files(&self, templates: &Templates) -> Vec<(String, String)> {
+    /// The files of the repository, in the order of [`PARTS`]. If `alone` is false, other types of the same
+    /// words stand before the type.
+    fn files(&self, templates: &Templates, alone: bool) -> Vec<(String, String)> {
+        let before = if alone { "" } else { templates.before };
         let files = templates.paths.iter().zip(templates.texts);
-        files.map(|(path, text)| (self.fill(path), self.fill(text))).collect()
+        files.map(|(path, text)| (self.fill(path), self.fill(&text.replace("{{before}}", before)))).collect()
     }
 }
 
@@ -256,7 +265,12 @@ fn the_example_of_the_document_is_ranked_as_printed() {
     // The reasons of the example: the type is raised by the intent, and tests are lowered by it.
     let intent = |found: &Value| found["explanation"]["intent"].as_f64().unwrap();
     assert!(intent(&found[0]) > 1.0, "{:#}", found[0]);
-    assert!(reasons(&found[0]).contains("AuthMiddleware"), "{:#}", found[0]);
+    assert_eq!(reasons(&found[0]), "its type AuthMiddleware, which does what is asked");
+    assert!(reasons(&found[2]).contains("its use by AuthMiddleware"), "{:#}", found[2]);
+    // The answer is the type as a whole.
+    let focus = &found[0]["focus"];
+    assert_eq!((&focus["symbol"], &focus["start_line"]), (&"AuthMiddleware".into(), &15.into()), "{focus:#}");
+    assert_eq!(found[0]["content"]["class"], "DEFINITION_TYPE");
     assert!(intent(&found[3]) < 1.0, "{:#}", found[3]);
 
     let without = matches(&repo, QUERY, None);
@@ -272,8 +286,9 @@ fn to_understand_a_subject_begins_with_the_type_that_does_it() {
     let mut wrong = Vec::new();
     let (mut n_all, mut n_differ) = (0, 0);
     for subject in &subjects {
-        for templates in &LANGUAGES {
-            let files = subject.files(templates);
+        let variants = LANGUAGES.iter().map(|templates| (templates, false)).chain([(&LANGUAGES[0], true)]);
+        for (templates, alone) in variants {
+            let files = subject.files(templates, alone);
             let repo = indexed(&files);
             let query = format!("how to {} {}", subject.get("verb"), subject.get("objects"));
             let part = |path: &str| PARTS[files.iter().position(|(known, _)| known == path).unwrap()];
@@ -285,6 +300,9 @@ fn to_understand_a_subject_begins_with_the_type_that_does_it() {
                 order.iter().copied().filter(|part| PARTS[..4].contains(part)).collect();
             if order[..2] != PARTS[..2] || !PARTS[..4].starts_with(&of_subject) || of_subject.len() < 3 {
                 wrong.push(format!("{} {query}: {order:?}", templates.language));
+            }
+            if found[0]["focus"]["symbol"] != subject.get("Class") {
+                wrong.push(format!("{} {query}: {}", templates.language, found[0]["focus"]));
             }
 
             let without = matches(&repo, &query, None);

@@ -38,7 +38,7 @@ fn a_literal_is_found_by_its_text() {
     assert_eq!(best["file"]["path"], "src/worker/run.py", "{answer:#}");
     assert_eq!(best["focus"]["symbol"], "acquire", "{best:#}");
     assert!(answer["search_strategy"].as_array().unwrap().iter().any(|it| it == "verbatim"), "{answer:#}");
-    assert_eq!(best["reasons"][0], "has the query verbatim");
+    assert_eq!(best["reasons"][0], "its text, which has the query verbatim");
 
     // Code is compared without quotation marks around it.
     let code = repo.codeweaver(["search", "--json", "slot = 1"]);

@@ -27,7 +27,7 @@ use super::view::scope::Scope;
 use super::view::{RowId, View};
 
 /// Reason that a response gives for a file.
-const REASON: &str = "has the query verbatim";
+const REASON: &str = "its text, which has the query verbatim";
 
 /// Minimum and maximum length of a query in bytes.
 const MIN_BYTES: usize = 8;

@@ -192,7 +192,7 @@ fn build_draft(
         .map(|chunk| FoundChunk { id: chunk.id, share: share_of_best(file, chunk) })
         .collect();
     let (path, _) = view.entry(file.entry);
-    let mut in_file = InFile::new(view, by, &chunks, path);
+    let mut in_file = InFile::new(view, by, &chunks, path).with_entry_point(file.entry_point);
     if depth.by_meaning {
         in_file = in_file.with_meanings();
     }

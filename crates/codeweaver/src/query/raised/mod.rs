@@ -129,7 +129,7 @@ impl Raised {
                 ranking.evidence.set_known(site.row, definition_at(view, site));
             }
             file.relevance = file.relevance.max(RELEVANCE * (score / best).sqrt());
-            file.reasons.push(format!("has the message in line {}", site.line));
+            file.reasons.push(format!("the message in line {}", site.line));
             ranking.files.push(file);
         }
 

@@ -46,9 +46,20 @@ struct EntryPoint {
     /// Position in the list of files.
     at: usize,
     fit: f32,
+    n_methods: usize,
     name: String,
+    symbol: SymbolRecord,
     /// The chunk in which it begins.
     row: RowId,
+}
+
+impl EntryPoint {
+    /// Whether a reader begins here rather than at `other`, of the same file. Settings and errors of a subject
+    /// have its words as well, but fewer methods.
+    fn comes_before(&self, other: &EntryPoint) -> bool {
+        let weight = |entry: &EntryPoint| entry.fit * (1.0 - 1.0 / (entry.n_methods as f32 + 1.0));
+        weight(self) > weight(other)
+    }
 }
 
 /// Raises the file with the type above the best of `files`, which are sorted, and the files that the type
@@ -61,20 +72,21 @@ pub fn apply(context: &Context<'_>, files: &mut [RankedFile]) {
     let terms = shares(context);
     let Some(entry) = find(context, files, best, &terms) else { return };
 
-    files[entry.at].reasons.push(format!("its type {} does what is asked", entry.name));
+    files[entry.at].reasons.push(format!("its type {}, which does what is asked", entry.name));
+    files[entry.at].entry_point = Some(entry.symbol);
+    look_into(&mut files[entry.at], entry.row, 0);
     if entry.at == best {
         return;
     }
 
     let score = files[best].explanation.score * ABOVE_BEST;
     raise(context, &mut files[entry.at], score);
-    look_into(&mut files[entry.at], entry.row, 0);
 
     let used = used_files(context, files, entry.at, best);
     let score = files[entry.at].explanation.score;
     for (at, share) in used.into_iter().zip(OF_USED) {
         raise(context, &mut files[at], score * share);
-        files[at].reasons.push(format!("is used by {}", entry.name));
+        files[at].reasons.push(format!("its use by {}", entry.name));
     }
 }
 
@@ -117,7 +129,7 @@ fn find(
     best: usize,
     terms: &[(&str, f32)],
 ) -> Option<EntryPoint> {
-    if let Some(own) = best_type(context, &files[best], best, terms) {
+    if let Some(own) = best_type(context, &files[best], best, terms, |_| true) {
         return Some(own);
     }
 
@@ -130,11 +142,9 @@ fn find(
         if at == best || !is_plain_code(context, file) {
             continue;
         }
-        let Some(mut entry) = best_type(context, file, at, terms) else { continue };
-        // The function works on this type.
-        if mentioned.has(&entry.name) {
-            continue;
-        }
+        // The function works on types that its file mentions.
+        let is_user = |name: &str| !mentioned.has(name);
+        let Some(mut entry) = best_type(context, file, at, terms, is_user) else { continue };
 
         let caller = Mentioned::new(context, file);
         let calls = functions.iter().any(|name| caller.has(name));
@@ -152,25 +162,33 @@ fn find(
     found
 }
 
-/// Returns the type of a file, at position `at`, whose name fits the query best, if it fits and has methods.
+/// Returns the type of a file, at position `at`, at which a reader begins: of those whose names fit the query,
+/// that have methods and that are `wanted`.
 fn best_type(
     context: &Context<'_>,
     file: &RankedFile,
     at: usize,
     terms: &[(&str, f32)],
+    wanted: impl Fn(&str) -> bool,
 ) -> Option<EntryPoint> {
     let mut best: Option<EntryPoint> = None;
     for row in locate::rows(context.view, file.doc).take(MAX_ROWS) {
         for symbol in symbols_of(context, row).filter(is_type) {
             let name = name_of(context, row, &symbol);
             let fit = type_fit(name, terms);
-            if fit >= MIN_FIT && best.as_ref().is_none_or(|known| fit > known.fit) {
-                best = Some(EntryPoint { at, fit, name: name.to_owned(), row });
+            if fit < MIN_FIT || !wanted(name) {
+                continue;
+            }
+
+            let n_methods = n_methods(context, file, name);
+            let entry = EntryPoint { at, fit, n_methods, name: name.to_owned(), symbol, row };
+            if n_methods >= MIN_METHODS && best.as_ref().is_none_or(|known| entry.comes_before(known)) {
+                best = Some(entry);
             }
         }
     }
 
-    best.filter(|entry| n_methods(context, file, &entry.name) >= MIN_METHODS)
+    best
 }
 
 fn is_type(symbol: &SymbolRecord) -> bool {

@@ -1,5 +1,7 @@
 //! Result of ranking.
 
+use codeweaver_store::symbols::SymbolRecord;
+
 use super::features::Features;
 use crate::query::response::{Evidence, Explanation};
 use crate::query::retrieve::Candidate;
@@ -21,9 +23,11 @@ pub struct RankedFile {
     pub features: Features,
     /// The weighted features, and the score by which files are ordered.
     pub explanation: Explanation,
-    /// Parts of a long query that the file has (frames, paths, modules, messages and names), or a note that
-    /// it has the query verbatim.
+    /// Why the file is here, as nouns that follow *because of*: parts of a long query that it has (frames,
+    /// paths, modules, messages and names), its text or its type.
     pub reasons: Vec<String>,
+    /// The type at which a reader of the file begins, if the file comes first for its sake.
+    pub entry_point: Option<SymbolRecord>,
     /// Values from which the relevance is computed.
     pub evidence: Evidence,
     /// Probability that the file answers the query, 0–1. Comparable between queries.

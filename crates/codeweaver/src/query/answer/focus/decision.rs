@@ -1,5 +1,5 @@
 //! Decision: the definition that answers whatever the text says, because it is known, the query names its
-//! line, or the query consists of its name.
+//! line or consists of its name, or the file was found for its sake.
 
 use std::cmp::Reverse;
 
@@ -13,7 +13,7 @@ use crate::query::retrieve::name_forms::is_declaration;
 
 impl InFile<'_> {
     /// The chunk and the definition that are decided without the text: the definition is known, it has the
-    /// line that the query names, or it alone has the name that the query consists of.
+    /// line that the query names, it alone has the name that the query consists of, or it is the entry point.
     pub(super) fn decision(&self) -> Option<(usize, Option<usize>)> {
         let evidence = self.by.evidence;
         if let Some(bytes) = evidence.known_in(self.chunks[0].id) {
@@ -36,8 +36,8 @@ impl InFile<'_> {
             }
         }
 
-        let declaration = self.declaration()?;
-        Some((self.definitions[declaration].chunk, Some(declaration)))
+        let decided = self.declaration().or_else(|| self.entry_point())?;
+        Some((self.definitions[decided].chunk, Some(decided)))
     }
 
     /// The definition that declares the name that the query consists of, if it is one: of a type and its
@@ -46,6 +46,16 @@ impl InFile<'_> {
         let declaring: Vec<usize> = (0..self.definitions.len()).filter(|&i| self.declares(i)).collect();
         let (first, is_around) = self.outermost(&declaring)?;
         is_around.then_some(first)
+    }
+
+    /// The definition at which the ranking has a reader begin.
+    fn entry_point(&self) -> Option<usize> {
+        let wanted = self.entry_point?;
+        self.definitions.iter().position(|definition| {
+            let SymbolRecord { start_byte, end_byte, qualified_name, .. } = definition.record;
+            (start_byte, end_byte) == (wanted.start_byte, wanted.end_byte)
+                && qualified_name == wanted.qualified_name
+        })
     }
 
     /// The first of the definitions at `positions`, and whether it is around all others.

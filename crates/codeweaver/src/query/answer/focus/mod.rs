@@ -113,6 +113,8 @@ pub struct InFile<'a> {
     definitions: Vec<Definition<'a>>,
     /// For each chunk the positions of the definitions that overlap it.
     overlapping: Vec<Vec<usize>>,
+    /// The definition that the ranking found to answer.
+    entry_point: Option<SymbolRecord>,
     compares_meanings: bool,
 }
 
@@ -180,7 +182,21 @@ impl<'a> InFile<'a> {
             }
             overlapping.push(in_chunk);
         }
-        InFile { view, by, path, chunks, definitions, overlapping, compares_meanings: false }
+        InFile {
+            view,
+            by,
+            path,
+            chunks,
+            definitions,
+            overlapping,
+            entry_point: None,
+            compares_meanings: false,
+        }
+    }
+
+    /// This file, with the definition that the ranking found to answer, if there is one.
+    pub fn with_entry_point(self, entry_point: Option<SymbolRecord>) -> InFile<'a> {
+        InFile { entry_point, ..self }
     }
 
     /// This file, with the meanings of its definitions compared too if the model allows it.
