@@ -318,6 +318,38 @@ fn definitions_that_are_opened_stay_apart() {
     }
 }
 
+/// The body of a Tcl command is the last of its words in braces, not the first.
+#[test]
+fn the_last_braces_of_a_line_are_the_body() {
+    let pairs = |text: &str| {
+        let found = found(text, families::by_name("tcl_style"));
+        let matters = found.into_iter().filter(|(kind, ..)| *kind != "block");
+        matters.map(|(kind, first, last, _)| (kind, first, last)).collect::<Vec<_>>()
+    };
+    assert_eq!(pairs("proc f {a {b 1}} {\n  g\n}\nset c {\n  1\n}\n"), [("function", 1, 3)]);
+    assert_eq!(
+        pairs("proc f {\n  a\n} {\n  g\n}\nproc h args {\n  i\n}\n"),
+        [("function", 1, 5), ("function", 6, 8)]
+    );
+    assert_eq!(pairs("if {$a} {\n  b\n} else {\n  c\n}\n"), [("conditional", 1, 5)]);
+    assert_eq!(pairs("test a-1 {b} \\\n  -body {\n  c\n} -result {d}\n"), [("function", 1, 4)]);
+    assert_eq!(pairs("proc f {a} {b} ; set c {\n}\n"), [("function", 1, 1)]);
+}
+
+#[test]
+fn a_proc_of_tcl_is_not_cut_behind_its_arguments() {
+    let proc = |name: &str| {
+        let branch = |n: usize| format!("    if {{$a > {n}}} {{\n        lappend b $c({n})\n    }}\n");
+        format!("proc {name} {{a {{b 1}} args}} {{\n{}}}\n\n", (0..9).map(branch).collect::<String>())
+    };
+    let text: String = (0..40).map(|n| proc(&format!("p{n}"))).collect();
+    let definitions = ChunkerSettings { granularity: Granularity::Definition, ..Default::default() };
+    assert_eq!(pieces_of(&text, "tcl", &definitions).len(), 40);
+    for piece in pieces_of(&text, "tcl", &ChunkerSettings::default()) {
+        assert!(piece.starts_with("proc ") && piece.ends_with("\n}"), "{piece}");
+    }
+}
+
 #[test]
 fn overlap_is_honoured() {
     let text: String = (0..100).map(|n| format!("fn f{n}() {{\n    body();\n}}\n\n")).collect();

@@ -201,6 +201,8 @@ pub(crate) struct Family {
 pub(crate) fn by_name(name: &str) -> &'static Family {
     FAMILIES.compiled.get(name).unwrap_or(&FAMILIES.plain)
 }
+    /// The body of a statement is the last of the `{ }` that begin on a line of it.
+    pub last_body: bool,
 
 /// Returns the names of all families, sorted.
 #[cfg(test)]

@@ -56,6 +56,7 @@ struct Builder {
     newline_ends: bool,
     column_0_resets: bool,
     wants_paren_body: bool,
+    last_body: bool,
     delimiters: Vec<Delimiter>,
     layout: Vec<(Layout, u16)>,
     skips: Vec<Skip>,
@@ -89,6 +90,7 @@ impl Builder {
             "newline_ends" => self.newline_ends = true,
             "column_0_resets" => self.column_0_resets = true,
             "paren_body" => self.wants_paren_body = true,
+            "last_body" => self.last_body = true,
             "line_comment" | "line_skip" => {
                 let continued = first == "line_skip";
                 for start in rest {
@@ -276,6 +278,7 @@ impl Builder {
             column_0_resets: self.column_0_resets,
             has_bodies,
             paren_body,
+            last_body: self.last_body,
             delimiters: self.delimiters,
             layout: self.layout,
             skips: self.skips,

@@ -1,8 +1,8 @@
 //! Statements with a body in braces: the keyword or head before the body, and the brackets between them.
 
 use super::matching::{TokenMatch, is_word};
-use super::{Open, Scanner};
-use crate::delimiter::families::Anchor;
+use super::{Boundary, Open, Scanner};
+use crate::delimiter::families::{Anchor, Extent};
 
 /// Maximum length of modifiers, attributes and return types that belong to the definition after them.
 const MAX_HEAD_BYTES: usize = 2000;
@@ -28,9 +28,31 @@ impl Scanner<'_> {
         true
     }
 
+    /// Returns whether a pair is that of a keyword whose body may be a later one on the line.
+    pub(super) fn may_have_further_body(&self, delimiter: u16) -> bool {
+        self.family.last_body && self.definition(delimiter).extent == Extent::Body
+    }
+
+    /// Opens the pair that was closed last again, at a further `{` of its statement. Returns false if there is
+    /// none.
+    fn reopen(&mut self, mark_end: usize) -> bool {
+        let Some(closed) = self.closed_body.take().filter(|_| self.pending.is_none()) else { return false };
+
+        // Its end was no end.
+        let is_it = |found: &mut Boundary| (found.start, found.delimiter) == (closed.start, closed.delimiter);
+        self.found.pop_if(is_it);
+        self.stack.push(Open { mark_end, ..closed });
+        true
+    }
+
     /// Opens the body of the remembered keyword, or of a function after `)`, or a plain block.
     pub(super) fn open_brace(&mut self, delimiter: u16, found: TokenMatch) {
         let TokenMatch { token, start, end } = found;
+        if self.reopen(end) {
+            (self.statement, self.after_parenthesis) = (None, false);
+            return;
+        }
+
         let head = self.pending.filter(|head| self.brackets <= head.brackets);
         let call = self.after_parenthesis.then_some(self.family.paren_body).flatten();
 
@@ -81,6 +103,7 @@ impl Scanner<'_> {
             }
             b';' if self.brackets <= outside => {
                 (self.statement, self.after_parenthesis, self.pending) = (None, false, None);
+                self.closed_body = None;
             }
             b',' if self.brackets <= outside => self.after_parenthesis = false,
             b'=' if !matches!(self.bytes.get(at + 1), Some(b'>' | b'=')) => {

@@ -105,6 +105,8 @@ struct Scanner<'a> {
     tags: Tags,
     /// The keyword of a statement whose body has not begun yet.
     pending: Option<Open>,
+    /// The pair that the last `}` closed, if a further `{` on the line would be its body.
+    closed_body: Option<Open>,
     /// Start of the current statement.
     statement: Option<usize>,
     /// True if a `)` outside of brackets precedes the current place, as before the body of a function.
@@ -145,6 +147,7 @@ impl<'a> Scanner<'a> {
             lines: Vec::new(),
             tags: Tags::default(),
             pending: None,
+            closed_body: None,
             statement: None,
             after_parenthesis: false,
             brackets: 0,
@@ -189,6 +192,11 @@ impl<'a> Scanner<'a> {
     fn text(&mut self) {
         let is_first = std::mem::take(&mut self.at_line_beginning);
         let mut candidates = Candidates::at(self.bytes[self.at]);
+        // Behind a `\`, the statement goes on.
+        if !self.bytes[..self.at].ends_with(b"\\") {
+            self.closed_body = None;
+        }
+
         let mut candidate = candidates.next(self, is_first);
 
         if is_first {

@@ -105,6 +105,9 @@ impl Scanner<'_> {
 
         // Starts that were opened later have no end.
         self.stack.truncate(position);
+        if found.end - found.start == 1 && self.bytes[found.start] == b'}' {
+            self.closed_body = Some(open).filter(|_| self.may_have_further_body(open.delimiter));
+        }
         self.brackets = open.brackets;
         self.pair(open, found);
         true
