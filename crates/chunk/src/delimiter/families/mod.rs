@@ -96,6 +96,8 @@ pub(crate) struct Delimiter {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Anchor {
     Column0,
+    /// The seventh column, behind the number of a line.
+    Column7,
     /// First after indentation.
     LineStart,
     Anywhere,
@@ -195,6 +197,8 @@ pub(crate) struct Family {
     pub comment: u16,
     /// Number of delimiters from the settings; they come first.
     pub n_custom: u16,
+    /// Six digits first on a line are its number.
+    pub numbered_lines: bool,
 }
 
 /// Returns the family of that name; `plain_style` if there is none.

@@ -57,6 +57,7 @@ struct Builder {
     column_0_resets: bool,
     wants_paren_body: bool,
     last_body: bool,
+    numbered_lines: bool,
     delimiters: Vec<Delimiter>,
     layout: Vec<(Layout, u16)>,
     skips: Vec<Skip>,
@@ -91,6 +92,7 @@ impl Builder {
             "column_0_resets" => self.column_0_resets = true,
             "paren_body" => self.wants_paren_body = true,
             "last_body" => self.last_body = true,
+            "numbered_lines" => self.numbered_lines = true,
             "line_comment" | "line_skip" => {
                 let continued = first == "line_skip";
                 for start in rest {
@@ -279,6 +281,7 @@ impl Builder {
             has_bodies,
             paren_body,
             last_body: self.last_body,
+            numbered_lines: self.numbered_lines,
             delimiters: self.delimiters,
             layout: self.layout,
             skips: self.skips,
@@ -347,6 +350,7 @@ fn dispatch(tokens: &[Token], ignore_case: bool) -> Vec<Vec<u16>> {
 fn parse_token(text: &str) -> (Anchor, Vec<u8>) {
     let (anchor, text) = match (text.strip_prefix("^^"), text.strip_prefix('^')) {
         (Some(rest), _) if !rest.is_empty() => (Anchor::Column0, rest),
+        (None, Some(rest)) if rest.len() > 1 && rest.starts_with('7') => (Anchor::Column7, &rest[1..]),
         (None, Some(rest)) if !rest.is_empty() => (Anchor::LineStart, rest),
         _ => (Anchor::Anywhere, text),
     };
@@ -414,6 +418,7 @@ mod tests {
     #[test]
     fn marks_have_anchors_blanks_and_escapes() {
         assert_eq!(parse_token("^^def"), (Anchor::Column0, b"def".to_vec()));
+        assert_eq!(parse_token("^7*"), (Anchor::Column7, b"*".to_vec()));
         assert_eq!(parse_token("^end~if"), (Anchor::LineStart, b"end\x1fif".to_vec()));
         assert_eq!(parse_token("\\;"), (Anchor::Anywhere, b";".to_vec()));
         assert_eq!(parse_token("\\=>"), (Anchor::Anywhere, b"=>".to_vec()));

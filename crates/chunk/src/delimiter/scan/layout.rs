@@ -39,7 +39,9 @@ impl Scanner<'_> {
             }
         }
 
-        if let Some(delimiter) = self.label.filter(|_| is_label(&self.bytes[self.at..])) {
+        if let Some(delimiter) =
+            self.label.filter(|_| opens.is_none() && is_label(&self.bytes[self.at..], self.indent))
+        {
             self.open_by_extent(delimiter, None, self.at, self.at);
         }
     }

@@ -1,6 +1,6 @@
 //! Lexemes: the words, numbers, literals, marks and comments of a text, without blanks.
 
-use super::matching::{TokenMatch, is_word, match_end};
+use super::matching::{COLUMN_7, TokenMatch, is_word, match_end};
 use super::skips::SkipFinder;
 use crate::delimiter::families::{self, Anchor, Family};
 use crate::language::LanguageId;
@@ -99,6 +99,7 @@ impl Lexer<'_> {
                 Anchor::Anywhere => true,
                 Anchor::LineStart => is_first,
                 Anchor::Column0 => at == self.line_start,
+                Anchor::Column7 => at == self.line_start + COLUMN_7,
             };
             let end = match_end(self.bytes, at, &token.bytes, self.family.ignore_case);
             if let Some(end) = end.filter(|_| is_in_place) {

@@ -3,6 +3,9 @@
 use super::Scanner;
 use crate::delimiter::families::{Anchor, BLANKS};
 
+/// Offset of the seventh column in its line.
+pub(super) const COLUMN_7: usize = 6;
+
 /// A token found in the text.
 #[derive(Clone, Copy)]
 pub(super) struct TokenMatch {
@@ -35,6 +38,7 @@ impl Candidates {
                 Anchor::Anywhere => true,
                 Anchor::LineStart => is_first,
                 Anchor::Column0 => scanner.at == scanner.line_start,
+                Anchor::Column7 => scanner.at == scanner.line_start + COLUMN_7,
             };
             if !is_in_place {
                 continue;
@@ -112,9 +116,14 @@ pub(super) fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
 }
 
-/// Returns whether a line begins with `name:`, or is `NAME.` and nothing else.
-pub(super) fn is_label(rest: &[u8]) -> bool {
+/// Returns whether a line begins with `name:`, or is `NAME.` or `NAME SECTION.` and nothing else. `rest` is the
+/// text from the first one of the line on, and `indent` the column of it. A name of COBOL that ends in a period
+/// may be a statement: one that ends another (`END-IF.`) or, in the columns for statements, any.
+pub(super) fn is_label(rest: &[u8], indent: u32) -> bool {
     const MAX_NAME: usize = 128;
+    /// The first columns for statements and for remarks in fixed-format COBOL, counted from 0.
+    const STATEMENTS: u32 = 11;
+    const REMARKS: usize = 72;
 
     let length = rest
         .iter()
@@ -122,13 +131,50 @@ pub(super) fn is_label(rest: &[u8]) -> bool {
         .take_while(|&&byte| is_word(byte) || matches!(byte, b'$' | b'@' | b'-' | b'?' | b'.'))
         .count();
     let name = &rest[..length];
-    if !name.first().is_some_and(|byte| !byte.is_ascii_digit() && *byte != b'-') {
+    let begins_with_digit = name.first().is_some_and(u8::is_ascii_digit);
+    if name.is_empty() || name.starts_with(b"-") {
         return false;
     }
 
     match rest.get(length) {
-        Some(b':') => rest.get(length + 1) != Some(&b':'),
-        Some(b'\n' | b'\r') | None => name.len() > 1 && name.ends_with(b".") && !name.starts_with(b"."),
+        Some(b':') => !begins_with_digit && rest.get(length + 1) != Some(&b':'),
+        Some(b'\n' | b'\r' | b' ' | b'\t') | None => {
+            let line = rest[length..].split(|&byte| byte == b'\n').next().unwrap_or_default();
+            let area = line.get(..REMARKS.saturating_sub(indent as usize + length)).unwrap_or(line);
+            let (name, after) = match (name.split_last(), area.trim_ascii()) {
+                (Some((b'.', name)), b"") => (name, true),
+                (_, after) => (name, after.eq_ignore_ascii_case(b"section.")),
+            };
+            let is_name = name.iter().any(u8::is_ascii_alphabetic) && !name.starts_with(b".");
+            after && is_name && indent < STATEMENTS && !is_statement(name)
+        }
         _ => false,
+    }
+}
+
+/// Returns whether `name` is a statement of COBOL that consists of one word.
+fn is_statement(name: &[u8]) -> bool {
+    const STATEMENTS: [&[u8]; 3] = [b"continue", b"exit", b"goback"];
+
+    let is_end = name.get(..4).is_some_and(|start| start.eq_ignore_ascii_case(b"end-"));
+    is_end || STATEMENTS.iter().any(|statement| name.eq_ignore_ascii_case(statement))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_are_names_with_a_colon_or_a_period() {
+        let numbered = format!("MAIN.{}00010000\n", " ".repeat(60));
+        for label in ["main:\n", ".L1:", "MAIN-PARA.\r\n", "1000-READ.  \n", "1-A Section.", &numbered] {
+            assert!(is_label(label.as_bytes(), 7), "{label}");
+        }
+        for statement in
+            ["END-IF.\n", "end-perform.", "EXIT.", "GOBACK.\n", "a::b", "DISPLAY A.", ".", "1:", "12."]
+        {
+            assert!(!is_label(statement.as_bytes(), 7), "{statement}");
+        }
+        assert!(!is_label(b"MAIN-PARA.\n", 11));
     }
 }

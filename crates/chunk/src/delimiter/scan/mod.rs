@@ -19,7 +19,7 @@ mod tags;
 mod tokens;
 
 use super::families::{Delimiter, Family, Layout};
-use matching::{Candidates, TokenMatch, is_word};
+use matching::{COLUMN_7, Candidates, TokenMatch, is_word};
 use skips::SkipFinder;
 use tags::Tags;
 
@@ -169,6 +169,10 @@ impl<'a> Scanner<'a> {
     /// Reads the text from its beginning to its end.
     fn run(&mut self) {
         while self.at < self.bytes.len() {
+            if self.at == self.line_start && self.has_number() {
+                self.at += COLUMN_7;
+                continue;
+            }
             match self.bytes[self.at] {
                 b'\n' => self.line_end(),
                 byte if byte.is_ascii_whitespace() => self.at += 1,
@@ -178,10 +182,21 @@ impl<'a> Scanner<'a> {
         self.end_of_text();
     }
 
+    /// Returns whether the line that begins here begins with its number.
+    fn has_number(&self) -> bool {
+        let first = self.bytes[self.at..].get(..COLUMN_7).filter(|_| self.family.numbered_lines);
+        first.is_some_and(|first| first.iter().all(u8::is_ascii_digit))
+    }
+
     fn line_end(&mut self) {
         for open in std::mem::take(&mut self.lines) {
             self.close_at(open, self.text_end);
         }
+        // Behind a `\`, the statement goes on.
+        if !self.bytes[..self.at].ends_with(b"\\") {
+            self.closed_body = None;
+        }
+
         self.blank_before = self.at_line_beginning;
         self.at += 1;
         self.line_start = self.at;
@@ -192,11 +207,6 @@ impl<'a> Scanner<'a> {
     fn text(&mut self) {
         let is_first = std::mem::take(&mut self.at_line_beginning);
         let mut candidates = Candidates::at(self.bytes[self.at]);
-        // Behind a `\`, the statement goes on.
-        if !self.bytes[..self.at].ends_with(b"\\") {
-            self.closed_body = None;
-        }
-
         let mut candidate = candidates.next(self, is_first);
 
         if is_first {
