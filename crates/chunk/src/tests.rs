@@ -373,16 +373,45 @@ fn a_function_and_a_class_are_two_chunks_in_definition_mode() {
 /// A language without a grammar has the same granularity: each definition is a chunk.
 #[test]
 fn definition_mode_acts_on_delimiters_too() {
-    let text: String =
-        (0..6).map(|n| format!("sub f{n} {{\n    my $x = shift;\n    return $x + {n};\n}}\n\n")).collect();
-    let chunks = |granularity| {
-        let settings = ChunkerSettings { granularity, ..Default::default() };
-        chunk_blob(text.as_bytes(), LanguageId::by_name("perl").unwrap(), &settings).chunks
-    };
-    assert_eq!(chunks(Granularity::Packed).len(), 1);
-    let definitions = chunks(Granularity::Definition);
-    assert_eq!(definitions.len(), 6, "{definitions:#?}");
-    assert!(definitions.iter().all(|chunk| chunk.source == ChunkSource::Delimiter), "{definitions:#?}");
+    // `N` is a number.
+    const UNITS: &[(&str, &str)] = &[
+        ("perl", "sub fN {\n    my $x = shift;\n    return $x + N;\n}\n"),
+        ("tcl", "proc fN {x} {\n    return [expr $x + N]\n}\n"),
+        ("verilog", "module mN(input a, output b);\n  assign b = a;\nendmodule\n"),
+        ("systemverilog", "package pN;\n  parameter A = N;\nendpackage\n"),
+        ("vhdl", "entity eN is\n  port (a : in bit);\nend entity eN;\n"),
+        ("pascal", "procedure TA.FN(x: Integer);\nbegin\n  x := N;\nend;\n"),
+        ("ada", "procedure FN (X : Integer) is\nbegin\n  null;\nend FN;\n"),
+        ("fortran", "subroutine fN(x)\n  integer :: x\n  x = N\nend subroutine fN\n"),
+        ("fortran", "module mN\n  integer :: x = N\nend module mN\n"),
+        ("cobol", "       PARA-N.\n           DISPLAY \"N\".\n"),
+        ("vbnet", "Module MN\n    Public X As Integer = N\nEnd Module\n"),
+        ("vbnet", "Public Sub FN()\n    x = N\nEnd Sub\n"),
+        ("objective_c", "- (int)fN:(int)x {\n    return x + N;\n}\n"),
+        ("powershell", "function F-N {\n    return N\n}\n"),
+        ("common_lisp", "(defun f-N (x)\n  (+ x N))\n"),
+        ("elm", "fN : Int -> Int\nfN x =\n    x + N\n"),
+        ("coffeescript", "fN = (x) ->\n  x + N\n"),
+        ("coffeescript", "class CN\n  constructor: (@x) ->\n    @y = N\n"),
+    ];
+
+    for (name, unit) in UNITS {
+        let text: String = (0..6).map(|n| unit.replace('N', &n.to_string()) + "\n").collect();
+        let chunks = |granularity| {
+            let settings = ChunkerSettings { granularity, ..Default::default() };
+            chunk_blob(text.as_bytes(), LanguageId::by_name(name).unwrap(), &settings).chunks
+        };
+        assert_eq!(chunks(Granularity::Packed).len(), 1, "{name}");
+        let definitions = chunks(Granularity::Definition);
+        let n_lines: Vec<usize> = definitions.iter().map(|chunk| n_lines(&text, chunk)).collect();
+        assert_eq!(n_lines, [unit.lines().count(); 6], "{name}: {unit}");
+        assert!(definitions.iter().all(|chunk| chunk.source == ChunkSource::Delimiter), "{definitions:#?}");
+    }
+}
+
+fn n_lines(text: &str, chunk: &Chunk) -> usize {
+    let range = chunk.byte_range.start as usize..chunk.byte_range.end as usize;
+    text[range].trim_end().lines().count()
 }
 
 #[test]

@@ -62,7 +62,7 @@ struct Packed {
 }
 
 impl Packer<'_> {
-    /// Joins text directly above a definition (comments, attributes) to it.
+    /// Joins text directly above a definition (comments, attributes, its type) to it.
     fn with_leading_comments(&self, parts: Vec<Part>) -> Vec<Part> {
         let limit = self.source.sizes.limit;
         let mut joined: Vec<Part> = Vec::with_capacity(parts.len());
@@ -72,7 +72,7 @@ impl Packer<'_> {
                 Some(last)
                     if part.is_definition
                         && !part.after_blank_line
-                        && !last.is_definition
+                        && (!last.is_definition || last.is_line)
                         && last.cost <= MAX_LEADING_TOKENS
                         && last.owner == part.owner
                         && last.cost + part.cost <= limit =>
@@ -125,6 +125,7 @@ impl Packer<'_> {
             cost: current.cost + part.cost,
             boundary,
             is_definition: current.is_definition || part.is_definition,
+            is_line: false,
             owner: current.owner,
             after_blank_line: current.after_blank_line,
         }

@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::ops::Range;
 
+use super::families::Extent;
 use super::scan::Boundary;
 use super::source::{Part, Source};
 use crate::text_split::split_ranges;
@@ -250,11 +251,20 @@ impl Splitter<'_> {
         self.source.delimiter(index).priority >= DEFINITION
     }
 
+    /// Returns whether a pair is a line that ends where a line is no deeper.
+    fn is_line_by_layout(&self, index: usize) -> bool {
+        let boundary = &self.source.boundaries[index];
+        let by_layout =
+            boundary.start_token.is_none() && self.source.delimiter(index).extent == Extent::Dedent;
+        by_layout && !self.source.text[boundary.start..boundary.end].trim_end().contains('\n')
+    }
+
     /// A part of the text that has no definition around it.
     fn part(&self, range: Range<usize>, cost: u32, main: Option<usize>) -> Part {
         let is_definition = main.is_some_and(|main| self.is_definition(main));
         let after_blank_line = self.source.is_after_blank_line(range.start);
-        Part { range, cost, boundary: main, is_definition, owner: None, after_blank_line }
+        let is_line = is_definition && main.is_some_and(|main| self.is_line_by_layout(main));
+        Part { range, cost, boundary: main, is_definition, is_line, owner: None, after_blank_line }
     }
 
     /// Cuts a pair that is too large and holds no other pair.
@@ -297,7 +307,15 @@ impl Splitter<'_> {
 
         let cost = self.source.cost(&range);
         let after_blank_line = self.source.is_after_blank_line(range.start);
-        self.parts.push(Part { range, cost, boundary, is_definition: false, owner, after_blank_line });
+        self.parts.push(Part {
+            range,
+            cost,
+            boundary,
+            is_definition: false,
+            is_line: false,
+            owner,
+            after_blank_line,
+        });
     }
 }
 

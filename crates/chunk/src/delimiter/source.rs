@@ -19,6 +19,8 @@ pub(super) struct Part {
     /// Index of the most important pair in the part, if there is one.
     pub boundary: Option<usize>,
     pub is_definition: bool,
+    /// A definition by layout of one line, such as the type of a function before the function itself.
+    pub is_line: bool,
     /// The innermost definition that was opened around the part, as the index of its pair.
     pub owner: Option<usize>,
     /// A blank line or the beginning of the text precedes it.
