@@ -10,7 +10,7 @@ use super::language::{self, LanguageId};
 use super::{embedded, markdown, tokens};
 
 /// Version of the chunker. Raised whenever the same blob and settings would give other chunks.
-const VERSION: &str = "7";
+const VERSION: &str = "8";
 
 /// Returns the identity of everything that decides the chunks of a language. Blobs are chunked again when it
 /// changes.

@@ -62,7 +62,8 @@ struct Packed {
 }
 
 impl Packer<'_> {
-    /// Joins text directly above a definition (comments, attributes, its type) to it.
+    /// Joins text directly above a definition (comments, attributes, its type) to it, and comments above a blank
+    /// line.
     fn with_leading_comments(&self, parts: Vec<Part>) -> Vec<Part> {
         let limit = self.source.sizes.limit;
         let mut joined: Vec<Part> = Vec::with_capacity(parts.len());
@@ -71,7 +72,7 @@ impl Packer<'_> {
             match joined.last_mut() {
                 Some(last)
                     if part.is_definition
-                        && !part.after_blank_line
+                        && (!part.after_blank_line || self.is_comment_above(last, &part))
                         && (!last.is_definition || last.is_line)
                         && last.cost <= MAX_LEADING_TOKENS
                         && last.owner == part.owner
@@ -89,6 +90,11 @@ impl Packer<'_> {
         }
 
         joined
+    }
+
+    /// Returns whether `above` is nothing but comments, and a single blank line separates `part` from it.
+    fn is_comment_above(&self, above: &Part, part: &Part) -> bool {
+        self.source.n_blank_lines_before(part.range.start) == 1 && self.source.is_comment(&above.range)
     }
 
     /// Returns whether `part` is not joined to `current` whatever their sizes are: the end of a definition

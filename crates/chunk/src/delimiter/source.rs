@@ -111,6 +111,32 @@ impl<'a> Source<'a> {
         true
     }
 
+    /// Returns the number of blank lines directly before `at`, at most 2.
+    pub fn n_blank_lines_before(&self, at: usize) -> usize {
+        let before = &self.text[..at];
+        let blank = before.bytes().rev().take_while(u8::is_ascii_whitespace);
+        // The first line end is that of the text before.
+        blank.filter(|&byte| byte == b'\n').take(3).count().saturating_sub(1)
+    }
+
+    /// Returns whether a range holds nothing but comments that begin their lines.
+    pub fn is_comment(&self, range: &Range<usize>) -> bool {
+        let inside = &self.text[range.clone()];
+        let end = range.start + inside.trim_end().len();
+        let start = end - inside.trim().len();
+        let range = start..end;
+        let is_block = |boundary: &Boundary| {
+            boundary.delimiter == self.family.comment
+                && boundary.start <= range.start
+                && range.end <= boundary.end
+        };
+
+        let from = self.boundaries.partition_point(|boundary| boundary.start < range.start);
+        let mut begins_here =
+            self.boundaries[from..].iter().take_while(|boundary| boundary.start == range.start);
+        begins_here.any(is_block) || self.text[range].lines().all(|line| self.family.is_line_comment(line))
+    }
+
     /// Returns the tokens of a range: the sums of whole lines, less the tokens of its first and last line
     /// that are outside of the range. For ranges cut inside a word the result may differ by a few from
     /// counting the text.

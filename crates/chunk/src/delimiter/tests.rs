@@ -350,6 +350,31 @@ fn a_proc_of_tcl_is_not_cut_behind_its_arguments() {
     }
 }
 
+/// Documentation may stand above a blank line, as usual in Fortran. It does not belong to the unit before.
+#[test]
+fn comments_above_a_blank_line_stay_with_the_definition_below() {
+    let unit = |n: usize| {
+        let body = "    x = x + 1\n".repeat(30);
+        format!("!> Adds to x.\n!! Number {n}.\n\nsubroutine f{n}(x)\n{body}end subroutine f{n}\n\n")
+    };
+    let text: String = (0..20).map(unit).collect();
+    let definitions = ChunkerSettings { granularity: Granularity::Definition, ..Default::default() };
+    for settings in [definitions, ChunkerSettings::default()] {
+        let pieces = pieces_of(&text, "fortran", &settings);
+        assert!(pieces.len() > 3);
+        for piece in pieces {
+            assert!(piece.starts_with("!> Adds") && piece.contains("end subroutine"), "{piece}");
+        }
+    }
+
+    // Two blank lines separate, and text that is no comment does not belong to what follows.
+    for above in ["! A remark.\n\n\n", "use other\n\n"] {
+        let text = format!("{above}subroutine f(x)\n  x = 1\nend subroutine f\n");
+        let settings = ChunkerSettings { granularity: Granularity::Definition, ..Default::default() };
+        assert_eq!(pieces_of(&text, "fortran", &settings).len(), 2, "{above}");
+    }
+}
+
 #[test]
 fn overlap_is_honoured() {
     let text: String = (0..100).map(|n| format!("fn f{n}() {{\n    body();\n}}\n\n")).collect();

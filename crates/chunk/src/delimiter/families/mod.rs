@@ -134,6 +134,21 @@ pub(crate) struct Token {
 /// Placeholder for blanks inside a token: a control character that source lines do not contain.
 pub(crate) const BLANKS: u8 = 0x1f;
 
+impl Family {
+    /// Returns whether a line begins with a comment that ends with the line.
+    pub fn is_line_comment(&self, line: &str) -> bool {
+        let line = line.trim_start().as_bytes();
+        let Some(&first) = line.first() else { return true };
+
+        self.dispatch[usize::from(first)].iter().any(|&index| {
+            let token = &self.tokens[usize::from(index)];
+            let skip = token.skip.map(|skip| &self.skips[usize::from(skip)]);
+            let is_comment = skip.is_some_and(|skip| skip.is_comment && skip.close.is_empty());
+            is_comment && line.starts_with(&token.bytes)
+        })
+    }
+}
+
 impl Token {
     pub fn closes(&self, delimiter: u16) -> bool {
         let (word, bit) = (usize::from(delimiter / 64), delimiter % 64);
@@ -182,8 +197,12 @@ pub(crate) struct Family {
     pub newline_ends: bool,
     /// A bracket in column 0 closes everything that is open.
     pub column_0_resets: bool,
+    /// Six digits first on a line are its number.
+    pub numbered_lines: bool,
     /// The delimiter that `) {` opens.
     pub paren_body: Option<u16>,
+    /// The body of a statement is the last of the `{ }` that begin on a line of it.
+    pub last_body: bool,
     /// Some delimiter ends with its body, so that statements and brackets are tracked.
     pub has_bodies: bool,
     pub delimiters: Vec<Delimiter>,
@@ -197,16 +216,12 @@ pub(crate) struct Family {
     pub comment: u16,
     /// Number of delimiters from the settings; they come first.
     pub n_custom: u16,
-    /// Six digits first on a line are its number.
-    pub numbered_lines: bool,
 }
 
 /// Returns the family of that name; `plain_style` if there is none.
 pub(crate) fn by_name(name: &str) -> &'static Family {
     FAMILIES.compiled.get(name).unwrap_or(&FAMILIES.plain)
 }
-    /// The body of a statement is the last of the `{ }` that begin on a line of it.
-    pub last_body: bool,
 
 /// Returns the names of all families, sorted.
 #[cfg(test)]
