@@ -13,7 +13,6 @@ use codeweaver_index::status::{self, StatusReport};
 use codeweaver_index::{Codebase, IndexError};
 use codeweaver_mcp::queue::Queue;
 use codeweaver_mcp::server::Queues;
-use codeweaver_store::StoreReader;
 
 use super::access::{Access, Names};
 use super::failure::Failure;
@@ -174,12 +173,6 @@ impl App {
         let mut cached = sync::lock(&self.status);
         if let Some((_, status)) = cached.as_ref().filter(|(read, _)| read.elapsed() < STATUS_AGE) {
             return Some(status.clone());
-        }
-
-        let started = Instant::now();
-        // The store is opened to measure the time.
-        if let Ok(Some(_)) = StoreReader::open(&codebase.store()) {
-            self.metrics.opened_store(started.elapsed());
         }
 
         match status::status(codebase, false) {

@@ -47,7 +47,7 @@ pub enum HealthStatus {
 #[derive(Debug, Clone, serde::Serialize, schemars::JsonSchema)]
 #[schemars(description = "What is indexed.")]
 pub struct Indexing {
-    /// `idle`, `indexing` or `error`.
+    /// `idle`, `starting` (a run has not read a file yet), `indexing` or `error`.
     pub state: &'static str,
     /// Why no search is answered, or why the index is not brought up to date.
     pub error: Option<String>,
@@ -64,7 +64,7 @@ pub struct Progress {
     pub files_processed: u64,
     pub chunks_created: u64,
     pub errors: u64,
-    /// One of the files that are being read; `null` if there is no run.
+    /// One of the files that are being read; `null` in the states other than `indexing`.
     pub current_file: Option<String>,
     pub start_time: Option<String>,
     pub estimated_completion: Option<String>,
@@ -96,8 +96,8 @@ pub struct VectorStore {
     pub status: ServiceStatus,
     #[serde(rename = "type")]
     pub store_type: &'static str,
-    /// Median time to open it.
-    pub latency_ms: f64,
+    /// Median time to find the candidates of a search in it; `null` before the first search.
+    pub latency_ms: Option<f64>,
     pub last_check: String,
 }
 
@@ -132,7 +132,8 @@ pub struct Statistics {
     pub languages_indexed: Vec<String>,
     pub index_size_mb: f64,
     pub queries_processed: u64,
-    pub avg_query_latency_ms: f64,
+    /// `null` before the first search.
+    pub avg_query_latency_ms: Option<f64>,
 }
 
 /// The health of the server for a client with `access`. `work` is an error if the repository cannot be
@@ -184,7 +185,7 @@ pub fn health(app: &App, access: &Access, work: Result<&Work, &Failure>) -> Heal
             vector_store: VectorStore {
                 status: store,
                 store_type: "parquet",
-                latency_ms: if sees_all { app.metrics.store_latency_ms() } else { 0.0 },
+                latency_ms: app.metrics.store_latency_ms().filter(|_| sees_all),
                 last_check: last_check.clone(),
             },
             embedding_provider,
@@ -280,9 +281,10 @@ fn indexing(status: Option<&StatusReport>, error: Option<String>, now: u64) -> I
     };
 
     let state = match running {
-        Some(_) => "indexing",
+        Some(progress) if progress.current_file.is_some() => "indexing",
+        Some(_) => "starting",
         // A run of another process may not have reported any progress yet.
-        None if status.lock_holder.is_some() => "indexing",
+        None if status.lock_holder.is_some() => "starting",
         None if error.is_some() || status.last_failure.is_some() || status.state == "index_failed" => "error",
         None => "idle",
     };

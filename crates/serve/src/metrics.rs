@@ -73,8 +73,8 @@ struct Scraped {
 /// Metrics of the health document, with the names of its specification.
 #[derive(Debug, Clone, serde::Serialize, schemars::JsonSchema)]
 pub struct MetricsReport {
-    /// Milliseconds, of the last 100 searches.
-    pub search_query_latency_ms: Percentiles,
+    /// Milliseconds, of the last 100 searches; `null` before the first.
+    pub search_query_latency_ms: Option<Percentiles>,
     pub search_queries_total: u64,
     pub search_results_returned: ResultsReturned,
     /// Number of searches by the intent that was given or detected; `none` if there was none.
@@ -89,10 +89,11 @@ pub struct MetricsReport {
     pub indexing_duration_seconds: Option<f64>,
     pub embedding_api_requests_total: u64,
     pub embedding_api_errors_total: u64,
-    /// Milliseconds, of the last 100 requests.
-    pub embedding_api_latency_ms: Percentiles,
-    /// Milliseconds, of the last 100 times that the store was opened.
-    pub vector_store_operation_latency_ms: Percentiles,
+    /// Milliseconds, of the last 100 requests; `null` before the first.
+    pub embedding_api_latency_ms: Option<Percentiles>,
+    /// Milliseconds to find candidates in the index, of the last 100 searches by meaning; `null` before the
+    /// first.
+    pub vector_store_operation_latency_ms: Option<Percentiles>,
     /// `closed`, `open` or `half_open`.
     pub circuit_breaker_state: &'static str,
     pub circuit_breaker_open_count: u64,
@@ -128,7 +129,7 @@ impl Metrics {
                 .counter("http_requests_shed_total", "Requests refused because too many were waiting")?,
             store: make.histogram(
                 "vector_store_operation_latency_seconds",
-                "Time to open the store of the index",
+                "Time to find the candidates of a search in the index",
                 &SECONDS,
             )?,
             chunks_created: make.counter("indexing_chunks_created_total", "Chunks that runs have created")?,
@@ -168,6 +169,9 @@ impl Metrics {
     pub fn searched(&self, response: &Response) {
         let intent = response.query_intent.intent.map_or("none", Intent::name);
         self.count_search(response.execution_time_ms, response.matches.len(), intent);
+
+        self.store.observe(response.retrieval.as_secs_f64());
+        sync::lock(&self.recent).store_ms.push(response.retrieval.as_secs_f64() * 1000.0);
     }
 
     /// Counts a search for lines.
@@ -184,12 +188,6 @@ impl Metrics {
         let mut recent = sync::lock(&self.recent);
         recent.latency_ms.push(ms as f64);
         recent.results.push(n_results as f64);
-    }
-
-    /// Records the time to open the store.
-    pub fn opened_store(&self, time: Duration) {
-        self.store.observe(time.as_secs_f64());
-        sync::lock(&self.recent).store_ms.push(time.as_secs_f64() * 1000.0);
     }
 
     /// Counts the chunks of a run that has ended.
@@ -214,13 +212,13 @@ impl Metrics {
     }
 
     /// Number of searches, and their mean time in milliseconds over the last 100.
-    pub fn searches(&self) -> (u64, f64) {
+    pub fn searches(&self) -> (u64, Option<f64>) {
         (self.queries.get(), sync::lock(&self.recent).latency_ms.mean())
     }
 
-    /// Median of the last 100 times to open the store, in milliseconds.
-    pub fn store_latency_ms(&self) -> f64 {
-        sync::lock(&self.recent).store_ms.percentiles().p50
+    /// Median of the last 100 times to find candidates in the index, in milliseconds.
+    pub fn store_latency_ms(&self) -> Option<f64> {
+        Some(sync::lock(&self.recent).store_ms.percentiles()?.p50)
     }
 
     /// The metrics by their names in the specification of the health document.
@@ -232,9 +230,9 @@ impl Metrics {
             search_query_latency_ms: recent.latency_ms.percentiles(),
             search_queries_total: self.queries.get(),
             search_results_returned: ResultsReturned {
-                avg: recent.results.mean(),
-                p50: results.p50,
-                p95: results.p95,
+                avg: recent.results.mean().unwrap_or_default(),
+                p50: results.map_or(0.0, |results| results.p50),
+                p95: results.map_or(0.0, |results| results.p95),
             },
             search_intent_distribution: self.intent_counts(),
             indexing_files_per_second: status.map_or(0.0, files_per_second),
@@ -243,7 +241,7 @@ impl Metrics {
             indexing_duration_seconds: status.and_then(index_seconds),
             embedding_api_requests_total: api.map_or(0, |api| api.n_requests),
             embedding_api_errors_total: api.map_or(0, |api| api.n_errors),
-            embedding_api_latency_ms: api.map(api_latency).unwrap_or_default(),
+            embedding_api_latency_ms: api.and_then(api_latency),
             vector_store_operation_latency_ms: recent.store_ms.percentiles(),
             circuit_breaker_state: api.map_or("closed", |api| api.breaker_state),
             circuit_breaker_open_count: api.map_or(0, |api| api.n_opened),
@@ -320,7 +318,7 @@ impl Scraped {
         if let Some(api) = api {
             self.api_requests.set(api.n_requests as i64);
             self.api_errors.set(api.n_errors as i64);
-            self.api_latency.set(api_latency(api).p50 / 1000.0);
+            self.api_latency.set(api_latency(api).map_or(0.0, |latency| latency.p50 / 1000.0));
             self.breaker_opened.set(api.n_opened as i64);
         }
     }
@@ -337,7 +335,7 @@ fn index_seconds(status: &StatusReport) -> Option<f64> {
     status.last_run.as_ref().map(|run| run.duration_ms as f64 / 1000.0)
 }
 
-fn api_latency(api: &ApiFigures) -> Percentiles {
+fn api_latency(api: &ApiFigures) -> Option<Percentiles> {
     Window::new(api.latencies.iter().map(|time| time.as_secs_f64() * 1000.0)).percentiles()
 }
 

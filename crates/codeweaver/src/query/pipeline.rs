@@ -126,6 +126,7 @@ impl Pipeline<'_> {
             weights.to_mut().mention = 0.0;
         }
 
+        let started = Instant::now();
         let candidates = Retrieval {
             view,
             scope: &scope,
@@ -145,6 +146,7 @@ impl Pipeline<'_> {
             is_over: &|| Instant::now() > deadline || cancel.is_cancelled(),
         }
         .run();
+        let retrieval = started.elapsed();
 
         let context = rank::Context {
             view,
@@ -178,6 +180,7 @@ impl Pipeline<'_> {
             evidence: Evidence::new(view, query, &candidates.idf, &request.filters.kinds).with_vector(vector),
             intent: query.intent.clone(),
             n_candidates: candidates.list.len(),
+            retrieval,
             strategies: candidates.strategies,
             warnings,
             notes: Vec::new(),

@@ -51,6 +51,13 @@ fn health_tells_what_works() {
     );
     assert!(statistics["languages_indexed"].as_array().unwrap().contains(&json!("rust")), "{health:#}");
     assert_eq!(health["metrics"]["search_queries_total"], 1, "{health:#}");
+    let latency = |name: &str| health["metrics"][name]["p50"].as_f64();
+    let (found, answered) =
+        (latency("vector_store_operation_latency_ms"), latency("search_query_latency_ms"));
+    assert!(
+        found > Some(0.0) && found <= answered.map(|ms| ms + 1.0),
+        "the search is a part of the answer: {health:#}"
+    );
     assert_eq!(health["metrics"]["circuit_breaker_state"], "closed");
     assert!(health["indexing"]["last_indexed"].as_str().unwrap().ends_with('Z'));
 }
@@ -249,3 +256,17 @@ fn health_is_bad_until_a_search_is_answered() {
     server.process.wait_for("The index is complete");
     assert_eq!(both(), (200, 200));
 }
+
+    // No file is read yet, and nothing has been measured.
+    let health = server.get("health/").json();
+    let Value::Object(indexing) = &health["indexing"] else { panic!("{health:#}") };
+    assert_eq!(
+        (&indexing["state"], &indexing["progress"]["current_file"]),
+        (&json!("starting"), &Value::Null)
+    );
+    assert!(health["services"]["vector_store"]["latency_ms"].is_null(), "{health:#}");
+    assert!(health["statistics"]["avg_query_latency_ms"].is_null(), "{health:#}");
+    for name in ["search_query_latency_ms", "embedding_api_latency_ms", "vector_store_operation_latency_ms"] {
+        assert!(health["metrics"][name].is_null(), "{name}: {health:#}");
+    }
+

@@ -50,6 +50,8 @@ pub struct Ranking {
     pub intent: QueryIntent,
     /// Number of candidates that were ranked.
     pub n_candidates: usize,
+    /// Time to find the candidates in the index.
+    pub retrieval: Duration,
     /// Kinds of evidence that found a candidate, and stages that acted.
     pub strategies: Vec<Strategy>,
     pub warnings: Vec<String>,
@@ -142,6 +144,7 @@ pub fn respond(request: &Request, view: &View, answer: Answer, index: IndexInfo,
         omitted,
         token_count,
         execution_time_ms: took.as_millis() as u64,
+        retrieval: ranking.retrieval,
         search_strategy: ranking.strategies,
         languages_found: languages,
         warning: (is_degraded && view.freshness == Freshness::SkippedIndexing)

@@ -114,6 +114,7 @@ impl ReportParts {
             warnings: by_text.warnings,
             notes: Vec::new(),
             n_candidates: by_title.n_candidates.max(by_text.n_candidates),
+            retrieval: by_title.retrieval + by_text.retrieval,
             absent_languages: by_text.absent_languages,
             absent_paths: by_text.absent_paths,
         }

@@ -9,6 +9,7 @@ mod state;
 mod strategy;
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use codeweaver_chunk::SemanticClass;
 
@@ -50,6 +51,9 @@ pub struct Response {
     pub token_count: u32,
     /// Time to answer the request, in milliseconds.
     pub execution_time_ms: u64,
+    /// The part of that time in which candidates were found in the index.
+    #[serde(skip)]
+    pub retrieval: Duration,
     /// Kinds of evidence that found a candidate, and stages that acted.
     pub search_strategy: Vec<Strategy>,
     /// Languages of the matches, sorted.

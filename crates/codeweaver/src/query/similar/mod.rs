@@ -12,6 +12,8 @@ mod compare;
 mod origin;
 pub(super) mod texts;
 
+use std::time::Instant;
+
 use rustc_hash::FxHashMap;
 
 use codeweaver_base::sys::DotKernel;
@@ -145,7 +147,9 @@ pub(super) fn rank_similar(
     let (segment, _) = view.row(origin.chunk);
     let vector = own_vector.as_deref().unwrap_or(segment.vector(origin.chunk.row));
     let kernel = DotKernel::new(vector);
+    let started = Instant::now();
     let mut candidates = neighbours(resources, view, &scope, (vector, &kernel), cancel);
+    let retrieval = started.elapsed();
 
     let mut known = FxHashMap::default();
     match (embedder, &origin.definition) {
@@ -175,6 +179,7 @@ pub(super) fn rank_similar(
         evidence: origin.evidence.with_known(known, &request.filters.kinds),
         intent: query.intent,
         n_candidates: candidates.list.len(),
+        retrieval,
         strategies: candidates.strategies,
         warnings: warning.into_iter().collect(),
         notes: Vec::new(),
