@@ -73,6 +73,8 @@ fn layer<W>(
 where
     W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
 {
+    // The library of the protocol logs its values as Rust writes them, which helps those who ask for it.
+    let directives = format!("rmcp=warn,{directives}");
     // Invalid directives fall back to the default instead of disabling the log.
     let filter = EnvFilter::try_new(directives).unwrap_or_else(|_| EnvFilter::new("codeweaver=debug"));
     let as_json =

@@ -353,6 +353,23 @@ fn the_log_names_the_codebase_of_the_call() {
     }
 }
 
+/// The log has no texts of the library of the protocol, unless they are asked for.
+#[test]
+fn the_library_of_the_protocol_logs_warnings_only() {
+    let repo = indexed();
+    let logged = |level: &str| {
+        let mut command = repo.command(program());
+        command.args(["mcp"]).env("CODEWEAVER_LOG", level);
+        let hello = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+            "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } } });
+        let ready = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+        let input = format!("{hello}\n{ready}\n");
+        codeweaver_testkit::Run::with_input(&mut command, input.as_bytes()).success().stderr()
+    };
+    assert!(!logged("info").contains("rmcp"));
+    assert!(logged("info,rmcp=info").contains("rmcp"), "they can be asked for");
+}
+
 #[test]
 fn the_server_ends_with_its_input_a_signal_or_its_parent() {
     let repo = indexed();

@@ -32,6 +32,9 @@ mod sentences;
 pub mod serve;
 pub mod units;
 
+use std::time::Instant;
+
+use crate::query::record::Answered;
 use crate::query::view::freshness::RequestUpdate;
 use crate::query::{Filters, QueryError, Request, Searcher};
 use api::Api;
@@ -76,10 +79,25 @@ pub fn extractive(
 ) -> Result<Answer, QueryError> {
     let limits = Limits { min_relevance: searcher.codebase.settings.ask.min_relevance, max_passages };
 
-    in_best_spelling(question, request, |question, request| {
+    let started = Instant::now();
+    let answer = in_best_spelling(question, request, |question, request| {
         let passages = searcher.passages(request, update)?;
         Ok(extract::answer(question, passages, limits, searcher.embedder()))
-    })
+    })?;
+    log(searcher, &answer, started);
+    Ok(answer)
+}
+
+/// Logs that a question was answered, by a search that began at `started`.
+fn log(searcher: &Searcher, answer: &Answer, started: Instant) {
+    let record = Answered {
+        operation: "ask",
+        query: &answer.question,
+        duration_ms: started.elapsed().as_millis() as u64,
+        results: answer.passages.len(),
+        ..Answered::default()
+    };
+    record.log(&searcher.codebase);
 }
 
 /// The answer that `answer` gives to `question`, or to its other spelling if that is more relevant: "roll

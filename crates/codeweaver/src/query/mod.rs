@@ -62,7 +62,7 @@ mod raised;
 #[allow(missing_docs, reason = "fields and variants that say what they are by name")]
 pub mod rank;
 pub mod read;
-mod record;
+pub(crate) mod record;
 pub(crate) mod report;
 pub mod request;
 mod rerank;

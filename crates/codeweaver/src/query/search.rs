@@ -26,7 +26,7 @@ use super::pipeline::Pipeline;
 use super::rank::own_weights::OwnWeights;
 use super::rank::{WEIGHTS, Weights};
 use super::read::{FileReader, FileText};
-use super::record;
+use super::record::Answered;
 use super::request::{Ann, Mode, Request, ViewRequest};
 use super::rerank::LazyReranker;
 use super::resources::Resources;
@@ -154,7 +154,7 @@ impl Searcher {
                 return self.search_engine(engine, request);
             }
 
-            let narrowed = grep::narrow::narrowed(request, |grep| self.grep(grep))?;
+            let narrowed = grep::narrow::narrowed(request, |grep| self.find_lines(grep))?;
             let (request, warnings) = match &narrowed {
                 Some((narrowed, warnings)) => (narrowed, warnings.clone()),
                 None => (request, Vec::new()),
@@ -178,7 +178,7 @@ impl Searcher {
             Ok(response)
         })?;
 
-        record::answered(&self.codebase, &request.query, &response);
+        Answered::search(&request.query, &response).log(&self.codebase);
         Ok(response)
     }
 
@@ -188,7 +188,7 @@ impl Searcher {
         let deadline = started + request.view.timeout;
         check_possible(request)?;
 
-        let narrowed = grep::narrow::narrowed(request, |grep| self.grep(grep))?;
+        let narrowed = grep::narrow::narrowed(request, |grep| self.find_lines(grep))?;
         let (request, about_lines) = match &narrowed {
             Some((narrowed, warnings)) => (narrowed, warnings.clone()),
             None => (request, Vec::new()),
@@ -290,6 +290,13 @@ impl Searcher {
     /// [`QueryError::Pattern`] if the pattern cannot be searched for, [`QueryError::Gated`] if there is no
     /// index, [`QueryError::Cancelled`].
     pub fn grep(&self, request: &GrepRequest) -> Result<Found<'_>, QueryError> {
+        let found = self.find_lines(request)?;
+        Answered::lines(&found).log(&self.codebase);
+        Ok(found)
+    }
+
+    /// As [`Self::grep`], without a record.
+    fn find_lines(&self, request: &GrepRequest) -> Result<Found<'_>, QueryError> {
         self.guarded(|| match &self.engine {
             Some(engine) => grep::find_in_engine(&self.views(), engine.as_ref(), request),
             None => grep::find(&self.views(), request),
@@ -302,7 +309,9 @@ impl Searcher {
     /// # Errors
     /// As [`Self::grep`].
     pub fn grep_first(&self, request: &GrepRequest, readings: &[Pattern]) -> Result<Found<'_>, QueryError> {
-        grep::find_first(request, readings, |request| self.grep(request))
+        let found = grep::find_first(request, readings, |request| self.find_lines(request))?;
+        Answered::lines(&found).log(&self.codebase);
+        Ok(found)
     }
 
     /// The outline of `path` in `rev`, or in the working tree if `None`.

@@ -127,6 +127,26 @@ fn searches_are_logged_without_their_text() {
 
     let shown = of(&records("debug", &["search", "parse header"]), "searcher");
     assert_eq!(shown["context"]["query"], "parse header");
+
+    // Searches for lines and questions have such a record as well, one each.
+    for (args, operation, mode) in [
+        (&["search", "--mode", "exact", "parse"][..], "search", json!("exact")),
+        (&["search", "--mode", "regex", "pars[e]"], "search", json!("regex")),
+        (&["ask", "how are headers parsed"], "ask", Value::Null),
+    ] {
+        let records = records("info", args);
+        let of_searcher: Vec<&Value> = records.iter().filter(|it| it["component"] == "searcher").collect();
+        let [record] = of_searcher[..] else { panic!("{args:?}: {records:#?}") };
+        assert_eq!(
+            (&record["operation"], &record["context"]["mode"]),
+            (&json!(operation), &mode),
+            "{record:#}"
+        );
+        assert!(
+            record["context"]["query_hash"].is_string() && record["context"]["results"].is_u64(),
+            "{record:#}"
+        );
+    }
 }
 
 #[test]
@@ -252,10 +272,6 @@ fn health_is_bad_until_a_search_is_answered() {
     let server = Server::start(&repo, &[]);
     let both = || (server.get("health/").status, server.get("api/search?q=parse+header").status);
     assert_eq!(both(), (503, 503));
-    drop(lease);
-    server.process.wait_for("The index is complete");
-    assert_eq!(both(), (200, 200));
-}
 
     // No file is read yet, and nothing has been measured.
     let health = server.get("health/").json();
@@ -270,3 +286,7 @@ fn health_is_bad_until_a_search_is_answered() {
         assert!(health["metrics"][name].is_null(), "{name}: {health:#}");
     }
 
+    drop(lease);
+    server.process.wait_for("The index is complete");
+    assert_eq!(both(), (200, 200));
+}

@@ -1,6 +1,7 @@
 //! Held: an index in memory that answers questions without reading a file.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use rustc_hash::FxHashMap;
 
@@ -49,7 +50,7 @@ impl Held {
 
         let held = Held { searcher, view, texts, is_collection, min_relevance };
         // A first answer loads everything that is read on first use.
-        held.answer("what is this about", ask::SHOWN_PASSAGES)?;
+        held.answer_silently("what is this about", ask::SHOWN_PASSAGES)?;
 
         Ok(held)
     }
@@ -64,6 +65,14 @@ impl Held {
     /// # Errors
     /// As [`Searcher::passages_of`].
     pub fn answer(&self, question: &str, max_passages: usize) -> Result<Answer, QueryError> {
+        let started = Instant::now();
+        let answer = self.answer_silently(question, max_passages)?;
+        ask::log(&self.searcher, &answer, started);
+        Ok(answer)
+    }
+
+    /// As [`Self::answer`], without a record in the log.
+    fn answer_silently(&self, question: &str, max_passages: usize) -> Result<Answer, QueryError> {
         let request = ask::request(question, &self.searcher);
         let limits = Limits { min_relevance: self.min_relevance, max_passages };
 
