@@ -61,7 +61,7 @@ pub struct SearchArgs {
     query: Vec<String>,
     /// Task the results are for: understand, implement, debug, optimize, test, configure, document or review
     /// [default: derived from the query]; before another word, -i is --ignore-case
-    #[arg(short, long, alias = "task")]
+    #[arg(short, long, visible_alias = "task")]
     intent: Option<String>,
     /// Maximum number of matches [default: 10; of lines with --mode exact or regex: all]
     #[arg(short, long)]
@@ -415,6 +415,7 @@ fn request(
     let mut request = Request::new(query, &searcher.codebase.settings);
     (request.filters, request.view) = (resolved.filters, resolved.view);
     request.intent = Intent::named(args.intent.as_deref(), notes);
+    request.task = args.intent.as_deref().and_then(Intent::task_named);
 
     request.mode = match args.mode {
         ModeArg::Semantic => Mode::Semantic,

@@ -97,7 +97,7 @@ fn find_code_returns_all_documented_fields() {
     let with_tests = client.found(json!({ "query": "parse_header", "include_tests": true }));
     assert!(with_tests.contains(&"tests/parse_test.rs".to_owned()));
     assert_eq!(client.ask("find_code", json!({ "query": "header", "intent": "ponder" }))["status"], "ok");
-    for (task, intent) in [("DEBUG", "debug"), ("LOCAL_EDIT", "configure"), ("REVIEW", "review")] {
+    for (task, intent) in [("DEBUG", "debug"), ("LOCAL_EDIT", "implement"), ("REVIEW", "review")] {
         let answer = client.ask("find_code", json!({ "query": "header", "task": task }));
         assert_eq!((&answer["status"], &answer["query_intent"]["type"]), (&json!("ok"), &json!(intent)));
     }

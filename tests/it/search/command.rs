@@ -120,8 +120,8 @@ fn a_task_is_an_intent_of_the_answer() {
         ("DEFAULT", None),
         ("DOCUMENT", Some("document")),
         ("IMPLEMENT", Some("implement")),
-        ("LOCAL_EDIT", Some("configure")),
-        ("REFACTOR", Some("optimize")),
+        ("LOCAL_EDIT", Some("implement")),
+        ("REFACTOR", Some("implement")),
         ("REVIEW", Some("review")),
         ("SEARCH", Some("understand")),
         ("TEST", Some("test")),
@@ -141,8 +141,20 @@ fn a_task_is_an_intent_of_the_answer() {
 fn locations_have_no_text_and_explain_has_a_sum() {
     let repo = indexed();
     let found = repo
+        // A task with the name of its intent is given as that.
+        let reasoning = answer["query_intent"]["reasoning"].as_str().unwrap();
+        let name = task.to_lowercase();
+        let is_named = intent.is_none() || reasoning.ends_with(&name);
+        assert!(
+            is_named && (intent == Some(&*name) || reasoning.contains("task") == intent.is_some()),
+            "{reasoning}"
+        );
         .codeweaver(["search", "-o", "json", "--locations", "--explain", "parse_header"])
         .success()
+    let unknown = repo.codeweaver(["search", "--intent", "ponder", "parse header"]).success();
+    unknown.says(&["unknown intent 'ponder'", "search, refactor, local_edit"]);
+    repo.codeweaver(["search", "--help"]).success().says(&["--task"]);
+
         .json();
     assert_eq!(found["matches"][0]["content"]["text"], "");
     assert!(found["matches"][0]["explanation"]["score"].is_number());

@@ -83,7 +83,7 @@ impl Intent {
 
     /// Names of tasks of agents that mean an intent of another name.
     const SYNONYMS: [(&str, Intent); 3] =
-        [("search", Intent::Understand), ("refactor", Intent::Optimize), ("local_edit", Intent::Configure)];
+        [("search", Intent::Understand), ("refactor", Intent::Implement), ("local_edit", Intent::Implement)];
 
     /// Returns the intent called `name`, in any case; `None` if there is none.
     pub fn by_name(name: &str) -> Option<Intent> {
@@ -101,12 +101,22 @@ impl Intent {
         // The task of agents without an intent.
         if intent.is_none() && !name.trim().eq_ignore_ascii_case("default") {
             let known: Vec<&str> = Intent::names().collect();
+            let tasks: Vec<&str> = Intent::SYNONYMS.iter().map(|(task, _)| *task).collect();
             let name: String = name.chars().take(MAX_QUOTED).flat_map(char::escape_debug).collect();
-            warnings
-                .push(format!("unknown intent '{name}' is ignored; the intents are {}", known.join(", ")));
+            warnings.push(format!(
+                "unknown intent '{name}' is ignored; the intents are {}, and the tasks {} mean one of them",
+                known.join(", "),
+                tasks.join(", ")
+            ));
         }
 
         intent
+    }
+
+    /// Returns the task of agents called `name`, in any case, whose intent has another name.
+    pub fn task_named(name: &str) -> Option<&'static str> {
+        let mut tasks = Intent::SYNONYMS.iter().map(|(task, _)| *task);
+        tasks.find(|task| task.eq_ignore_ascii_case(name.trim()))
     }
 
     /// The names of all intents.

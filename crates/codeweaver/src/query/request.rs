@@ -118,6 +118,8 @@ pub struct Request {
     pub filters: Filters,
     /// The task that the answer is for; `None` to detect it from the words of the query.
     pub intent: Option<Intent>,
+    /// The name of the task that `intent` was given as, if it is another one.
+    pub task: Option<&'static str>,
     /// The state of the codebase that is searched.
     pub view: ViewRequest,
     /// Number of best matches to leave out, because an earlier response had them.
@@ -153,6 +155,7 @@ impl Request {
             ann: Ann::default(),
             filters,
             intent: None,
+            task: None,
             view: ViewRequest::new(settings),
             offset: 0,
             limit: settings.search.limit as usize,

@@ -148,7 +148,7 @@ impl Searcher {
     /// [`QueryError::Parameter`] if the request makes no sense, [`QueryError::Gated`] if there is no index,
     /// [`QueryError::NotFound`] if its revision could not be indexed, [`QueryError::Cancelled`].
     pub fn search(&self, request: &Request, update: RequestUpdate<'_>) -> Result<Response, QueryError> {
-        let response = self.guarded(|| {
+        let mut response = self.guarded(|| {
             request.check()?;
             if let Some(engine) = &self.engine {
                 return self.search_engine(engine, request);
@@ -177,6 +177,10 @@ impl Searcher {
 
             Ok(response)
         })?;
+
+        if let Some(task) = request.task {
+            response.query_intent.reasoning = format!("given as the task {task}");
+        }
 
         Answered::search(&request.query, &response).log(&self.codebase);
         Ok(response)

@@ -288,6 +288,7 @@ impl Search<'_> {
 
         let intent = arguments.intent.as_deref().or(arguments.task.as_deref());
         request.intent = Intent::named(intent, &mut notes);
+        request.task = intent.and_then(Intent::task_named);
 
         // Tests are searched if the call asks for them, or if its intent is about tests.
         request.filters.include_tests =
