@@ -291,6 +291,10 @@ fn markdown(out: &mut impl Write, output: &Output<'_>) -> Result<(), CliError> {
         return Ok(());
     }
     headline(out, response)?;
+    if response.matches.iter().any(|found| found.explanation.is_some()) {
+        writeln!(out)?;
+        explain_search(out, response, output.paint)?;
+    }
 
     for (i, found) in response.matches.iter().enumerate() {
         markdown_block(out, output.offset + i + 1, found, &output.places)?;

@@ -109,6 +109,17 @@ fn explain_names_what_found_the_candidates() {
     assert!(found_by("exact").contains("dense_exact"), "{}", found_by("exact"));
     let plain = repo.codeweaver(["search", "parse the header"]).success().stdout();
     assert!(!plain.contains("found by"), "{plain}");
+
+    let markdown = |more: &[&str]| {
+        let args = [&["search", "-o", "markdown", "--intent", "debug", "parse the header"], more].concat();
+        repo.codeweaver(args).success().stdout()
+    };
+    let explained = markdown(&["--explain"]);
+    assert!(
+        explained.contains("\nfound by: ") && explained.contains("\nintent: debug (given"),
+        "{explained}"
+    );
+    assert!(!markdown(&[]).contains("found by"));
 }
 
 /// Each task of agents is an intent, which the answer names; the task `test` brings tests.
@@ -130,7 +141,19 @@ fn a_task_is_an_intent_of_the_answer() {
         let answer = run.success().json();
         assert_eq!(answer["query_intent"]["type"].as_str(), intent, "{task}: {answer:#}");
         assert!(answer["warnings"].as_array().unwrap().is_empty(), "{task}: {answer:#}");
+        // A task with the name of its intent is given as that.
+        let reasoning = answer["query_intent"]["reasoning"].as_str().unwrap();
+        let name = task.to_lowercase();
+        let is_named = intent.is_none() || reasoning.ends_with(&name);
+        assert!(
+            is_named && (intent == Some(&*name) || reasoning.contains("task") == intent.is_some()),
+            "{reasoning}"
+        );
     }
+
+    let unknown = repo.codeweaver(["search", "--intent", "ponder", "parse header"]).success();
+    unknown.says(&["unknown intent 'ponder'", "search, refactor, local_edit"]);
+    repo.codeweaver(["search", "--help"]).success().says(&["--task"]);
 
     let first = |args: &[&str]| repo.found(args).first().cloned();
     assert_eq!(first(&["parse header"]).as_deref(), Some("src/parse.rs"));
@@ -141,20 +164,8 @@ fn a_task_is_an_intent_of_the_answer() {
 fn locations_have_no_text_and_explain_has_a_sum() {
     let repo = indexed();
     let found = repo
-        // A task with the name of its intent is given as that.
-        let reasoning = answer["query_intent"]["reasoning"].as_str().unwrap();
-        let name = task.to_lowercase();
-        let is_named = intent.is_none() || reasoning.ends_with(&name);
-        assert!(
-            is_named && (intent == Some(&*name) || reasoning.contains("task") == intent.is_some()),
-            "{reasoning}"
-        );
         .codeweaver(["search", "-o", "json", "--locations", "--explain", "parse_header"])
         .success()
-    let unknown = repo.codeweaver(["search", "--intent", "ponder", "parse header"]).success();
-    unknown.says(&["unknown intent 'ponder'", "search, refactor, local_edit"]);
-    repo.codeweaver(["search", "--help"]).success().says(&["--task"]);
-
         .json();
     assert_eq!(found["matches"][0]["content"]["text"], "");
     assert!(found["matches"][0]["explanation"]["score"].is_number());

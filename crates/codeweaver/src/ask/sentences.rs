@@ -11,14 +11,30 @@ use unicode_segmentation::UnicodeSegmentation;
 /// Abbreviations without their last full stop, in lower case, in alphabetical order: titles of people, parts
 /// of names, references. Left out are those that are words, options or units more often: `no.`, `col.`, `ms.`
 /// mostly end a sentence in documents about software. Letters with full stops (`e.g.`) need not be listed.
-const ABBREVIATIONS: [&str; 43] = [
+const ABBREVIATIONS: [&str; 44] = [
     "adm", "al", "approx", "apr", "aug", "bzgl", "bzw", "capt", "cf", "chap", "corp", "dec", "dept", "dr",
-    "ed", "eds", "etc", "evtl", "feb", "fig", "figs", "ggf", "gov", "inc", "jan", "jr", "lt", "ltd", "maj",
-    "messrs", "mr", "mrs", "nov", "nr", "oct", "pp", "prof", "sen", "sgt", "sr", "st", "usw", "vs",
+    "ed", "eds", "etc", "evtl", "feb", "fig", "figs", "gen", "ggf", "gov", "inc", "jan", "jr", "lt", "ltd",
+    "maj", "messrs", "mr", "mrs", "nov", "nr", "oct", "pp", "prof", "sen", "sgt", "sr", "st", "usw", "vs",
 ];
 
 /// Abbreviations that end no sentence before a number: `no. 5`, `vol. 2`.
 const BEFORE_NUMBERS: [&str; 8] = ["art", "ch", "eq", "no", "nos", "par", "sec", "vol"];
+
+/// Months before which a number with a full stop is an ordinal, in German: `3. Mai`.
+const MONTHS: [&str; 12] = [
+    "Januar",
+    "Februar",
+    "März",
+    "April",
+    "Mai",
+    "Juni",
+    "Juli",
+    "August",
+    "September",
+    "Oktober",
+    "November",
+    "Dezember",
+];
 
 /// The sentences of the paragraph `range` of `text`, in order, which together are the paragraph.
 pub fn sentences(text: &str, range: Range<usize>) -> Vec<Range<usize>> {
@@ -93,6 +109,14 @@ fn ends_in_abbreviation(words: &str, rest: &str) -> bool {
         || word == "Ms"
         || ABBREVIATIONS.binary_search(&lower.as_str()).is_ok()
         || is_before_number && BEFORE_NUMBERS.contains(&lower.as_str())
+        || is_ordinal(word, rest)
+}
+
+/// Returns whether `word` is the number of a day, and `rest` begins with its month.
+fn is_ordinal(word: &str, rest: &str) -> bool {
+    let is_day = matches!(word.len(), 1 | 2) && word.bytes().all(|byte| byte.is_ascii_digit());
+    let next = rest.split(|c: char| !c.is_alphabetic()).next().unwrap_or_default();
+    is_day && MONTHS.contains(&next)
 }
 
 #[cfg(test)]
@@ -114,6 +138,8 @@ mod tests {
             "Smith et al. Described it.",
             "The U.S. Office is closed.",
             "Version 1.2.3 and v. 4 differ, z.B. Ports.",
+            "Am 3. Mai und am 24. Dezember ruht der Dienst.",
+            "It was Gen. Miller who asked.",
         ] {
             assert_eq!(split(whole), [whole]);
         }
@@ -122,6 +148,7 @@ mod tests {
     #[test]
     fn sentences_end_at_marks_before_another_one() {
         assert_eq!(split("The answer is no. Ask again!"), ["The answer is no.", "Ask again!"]);
+        assert_eq!(split("The limit is 3. Maintainers set it."), ["The limit is 3.", "Maintainers set it."]);
         assert_eq!(
             split("Is it on? `status` says so. **Bold.** Next."),
             ["Is it on?", "`status` says so.", "**Bold.**", "Next."]

@@ -76,11 +76,15 @@ impl Loader {
 
         // A model on this machine has another name.
         if let Some((model, origin)) = model
-            && self.settings.model.is_api()
             && self.origins.get(MODEL) == Some(&Origin::Default)
             && let Some((spec, _)) = find(MODEL)
         {
-            self.put(spec, Value::Text(model), &origin);
+            if self.settings.model.is_api() {
+                self.put(spec, Value::Text(model), &origin);
+            } else if let Origin::Environment(name) = origin {
+                let without = "counts beside an embedding API only, and `model.api_base_url` names none";
+                self.warnings.push(format!("{name} is ignored: it {without}"));
+            }
         }
 
         // Another source may have named another address.

@@ -448,11 +448,15 @@ fn the_compatible_name_of_an_embedding_model_counts_beside_an_api() {
         ];
         let given = environment.into_iter().filter(|(_, value)| !value.is_empty()).collect();
         let loaded = Settings::load(&Sources { environment: given, ..Sources::default() }).unwrap();
-        loaded.settings.model.name
+        (loaded.settings.model.name, loaded.warnings.concat())
     };
-    assert_eq!(with("", ""), "builtin");
-    assert_eq!(with("https://api.example.com/v1", ""), "text-embedding-3-large");
-    assert_eq!(with("https://api.example.com/v1", "own"), "own");
+    let without_warning = |name: &str| (name.to_owned(), String::new());
+    assert_eq!(with("https://api.example.com/v1", ""), without_warning("text-embedding-3-large"));
+    assert_eq!(with("https://api.example.com/v1", "own"), without_warning("own"));
+    assert_eq!(with("", "own"), without_warning("own"));
+    let (name, warnings) = with("", "");
+    assert_eq!(name, "builtin");
+    assert!(warnings.starts_with("MARKDOWN_QA_EMBEDDING_MODEL is ignored: "), "{warnings}");
 }
 
 #[test]
