@@ -173,6 +173,7 @@ impl<'a> Scanner<'a> {
                 self.at += COLUMN_7;
                 continue;
             }
+
             match self.bytes[self.at] {
                 b'\n' => self.line_end(),
                 byte if byte.is_ascii_whitespace() => self.at += 1,
