@@ -71,6 +71,8 @@ pub enum Command {
     Model(commands::model::ModelArgs),
     Eval(commands::eval::EvalArgs),
     Gc(commands::gc::GcArgs),
+    #[cfg(unix)]
+    Daemon(commands::daemon::DaemonArgs),
     Hook(commands::hook::HookArgs),
     Completions(commands::completions::CompletionsArgs),
     #[command(hide = true)]
@@ -85,6 +87,17 @@ impl Command {
             Command::Hook(_) | Command::Mcp(_) => false,
             Command::Agent(args) => !args.is_hook(),
             _ => true,
+        }
+    }
+
+    /// Whether a daemon runs it: it reads, and depends on nothing but arguments, repository and surroundings.
+    #[cfg(unix)]
+    pub fn is_resident(&self) -> bool {
+        match self {
+            Command::Search(args) => args.is_closed(),
+            Command::Tool(args) => args.is_reader(),
+            Command::Similar(_) | Command::Outline(_) | Command::Graph(_) | Command::Read(_) => true,
+            _ => false,
         }
     }
 

@@ -7,7 +7,6 @@
 //!   fix: …
 //! ```
 
-use std::io::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -27,9 +26,10 @@ use codeweaver_mcp::clients::entry::NAME;
 use codeweaver_org::OrgError;
 use codeweaver_store::StoreError;
 
-use super::events::event;
+use super::events::event_to;
 use super::exit;
 use super::render::{self, Paint, shown_path};
+use super::streams::Streams;
 
 /// An error as it is printed. Each part may have several lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -83,13 +83,13 @@ impl CliError {
 
     /// Prints the error to stderr, and with `as_json` also as an object to stdout. Returns the exit code.
     /// Write errors are ignored.
-    pub fn report(&self, paint: Paint, as_json: bool) -> ExitCode {
+    pub fn report(&self, streams: &Streams, paint: Paint, as_json: bool) -> ExitCode {
         if self.is_broken_pipe {
             return ExitCode::SUCCESS;
         }
 
         if as_json && !self.is_in_json {
-            event(&self.event());
+            event_to(streams, &self.event());
         }
 
         let mut text = String::new();
@@ -101,7 +101,7 @@ impl CliError {
             }
         }
 
-        let _ = std::io::stderr().write_all(text.as_bytes());
+        streams.err(text.as_bytes());
         ExitCode::from(self.code)
     }
 

@@ -2,7 +2,7 @@
 //!
 //! Paths in it are relative to the root of the repository, as in all answers of the tools.
 
-use std::io::{IsTerminal as _, Write as _};
+use std::io::Write as _;
 use std::process::ExitCode;
 
 use clap::Args;
@@ -16,17 +16,6 @@ use codeweaver_mcp::tools;
 use super::context::Context;
 use super::error::CliError;
 use super::exit;
-
-/// Variables that agents set in the shells that they start: Claude Code, Cursor, Gemini CLI, Codex (two) and
-/// opencode.
-const VARIABLES: [&str; 6] = [
-    "CLAUDECODE",
-    "CURSOR_AGENT",
-    "GEMINI_CLI",
-    "CODEX_SANDBOX",
-    "CODEX_SANDBOX_NETWORK_DISABLED",
-    "OPENCODE",
-];
 
 /// Option of the commands that answer as a tool does.
 #[derive(Debug, Clone, Copy, Args)]
@@ -54,18 +43,13 @@ impl AgentTextArgs {
     }
 
     /// The wish for the text; `has_format` is true if another format is given.
-    pub fn wish(self, has_format: bool) -> Wish {
+    pub fn wish(self, has_format: bool, context: &Context) -> Wish {
         match (self.for_agent, has_format) {
             (true, _) => Wish::Explicit,
-            (false, false) if is_shell_of_agent() => Wish::Agent,
+            (false, false) if context.surroundings.is_shell_of_agent() => Wish::Agent,
             _ => Wish::None,
         }
     }
-}
-
-fn is_shell_of_agent() -> bool {
-    let is_set = |name: &&str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-    VARIABLES.iter().any(is_set) && !std::io::stdout().is_terminal()
 }
 
 /// The error of options that the tool does not have, named by `option`.
@@ -82,7 +66,7 @@ pub fn call(name: &str, arguments: Map<String, Value>, context: &Context) -> Res
     let spec = tools::by_name(name).ok_or_else(|| {
         CliError::new(format!("there is no tool {name}"), "this is an internal error", "please report this")
     })?;
-    print(name, &one_call::call_with(spec, arguments, context.dir.clone(), context.debug), context)
+    print(name, &one_call::call_with(spec, arguments, context.session()), context)
 }
 
 /// Prints the answer of the tool `name`.

@@ -14,7 +14,6 @@ use super::lines::LineForm;
 use super::places::Places;
 use super::render::{self, Paint, count, plural, safe};
 use super::results::fence;
-use super::screen::is_displayed;
 
 /// Options of a search for lines.
 #[derive(Debug, Clone, Default, Args)]
@@ -57,6 +56,8 @@ pub struct Output<'a> {
     pub places: Places,
     pub page: Page,
     pub paint: Paint,
+    /// Whether a person reads it on a terminal.
+    pub is_displayed: bool,
 }
 
 /// Prints `output`. Where stdout has one line for each match, the message that nothing was found goes to
@@ -184,7 +185,7 @@ fn left_out(output: &Output<'_>, n_shown: u64) -> Option<String> {
 /// A line with its matches emphasised, made safe for a terminal. For other readers it is the line as it is in
 /// the file.
 fn painted(line: &GrepLine, output: &Output<'_>) -> String {
-    if !is_displayed() && !output.paint.is_on() {
+    if !output.is_displayed && !output.paint.is_on() {
         return line.text.clone();
     }
 

@@ -19,6 +19,8 @@
 //! * [`client_setup`]: registration of the MCP server with its clients; [`agent_files`]: files that tell agents
 //!   about this program.
 //! * [`completion`]: completion in shells; [`user_files`]: the directories of scripts and manual pages.
+//! * [`resident`]: the daemon, as a client and as a server; [`surroundings`], [`streams`], [`stdout`]: what a
+//!   command sees of the process that was called, which may be a client.
 //! * [`error`]: conversion of library errors into three lines and an exit code; [`usage`]: conversion of
 //!   errors of the argument parser.
 
@@ -53,9 +55,13 @@ mod places;
 mod progress;
 mod prompt;
 mod render;
+mod resident;
 mod results;
 mod scope;
 mod screen;
+mod stdout;
+mod streams;
+mod surroundings;
 mod usage;
 mod user_files;
 mod width;
@@ -67,7 +73,7 @@ use clap::{ArgMatches, CommandFactory, FromArgMatches};
 use args::{ColorWhen, Format};
 use command_line::{Cli, Command};
 use commands::duplicates::ReportFormat;
-use context::Context;
+use context::{Context, Invocation};
 use error::CliError;
 
 /// Exit codes other than success. The table of all commands is in `docs/cli.md`.
@@ -80,11 +86,21 @@ pub mod exit {
     pub const INTERRUPTED: u8 = 130;
 }
 
-/// Parses the command line, runs the command and reports its error.
+/// Has a daemon run the command, or parses the command line, runs the command and reports its error.
 pub fn main() -> ExitCode {
-    let matches = match Cli::command().try_get_matches_from(arguments::typed()).map_err(usage::error_of) {
+    let arguments = arguments::typed();
+    #[cfg(unix)]
+    if let Some(code) = resident::client::run(&arguments) {
+        return code;
+    }
+
+    let call = Invocation::of_process();
+    let matches = match Cli::command().try_get_matches_from(arguments).map_err(usage::error_of) {
         Ok(matches) => matches,
-        Err(Ok(error)) => return error.report(Context::err_paint(ColorWhen::Auto), false),
+        Err(Ok(error)) => {
+            let paint = Context::err_paint(ColorWhen::Auto, &call.surroundings);
+            return error.report(&call.streams, paint, false);
+        }
         Err(Err(help)) => help.exit(),
     };
 
@@ -95,16 +111,22 @@ pub fn main() -> ExitCode {
     if cli.command.as_ref().is_some_and(Command::is_detached) {
         codeweaver_base::process::become_session_leader();
     }
+    #[cfg(unix)]
+    if matches!(&cli.command, Some(Command::Daemon(args)) if args.is_detached()) {
+        codeweaver_base::process::leave_session();
+    }
     if let Ok(program) = std::env::current_exe() {
         codeweaver_index::program::set_program(program);
     }
 
-    let context = Context::new(&cli.global, cli.command.as_ref().is_none_or(Command::displays));
+    let context = Context::new(&cli.global, cli.command.as_ref().is_none_or(Command::displays), call);
     // The server sets up logging itself, because it also logs to its client.
     if !matches!(&cli.command, Some(Command::Mcp(args)) if args.serves()) {
         logging::start(&context);
     }
 
+    #[cfg(unix)]
+    let may_start_daemon = cli.command.as_ref().is_some_and(Command::is_resident);
     let started = std::time::Instant::now();
     let result = match cli.command {
         Some(command) => run(command, &context),
@@ -114,10 +136,46 @@ pub fn main() -> ExitCode {
     let error = result.as_ref().err().map(|e| format!("{}: {}", e.what, e.why));
     tracing::info!(component = "cli", operation, duration_ms, error, "done");
 
-    match result {
-        Ok(code) => code,
-        Err(error) => error.report(context.err_paint, asks_for_json(&matches)),
+    let code = result.unwrap_or_else(|error| report(&error, &matches, &context));
+    #[cfg(unix)]
+    if may_start_daemon && !resident::client::is_off() {
+        resident::auto::start();
     }
+    code
+}
+
+/// Runs the command of a client of the daemon, if its repository `is_served`.
+///
+/// # Errors
+/// The reason for which the client is to run it itself.
+#[cfg(unix)]
+fn run_resident(
+    arguments: &[std::ffi::OsString],
+    call: Invocation,
+    is_served: &dyn Fn(&Context) -> bool,
+) -> Result<ExitCode, &'static str> {
+    /// The parser, which takes longer to build than most commands to parse.
+    static PARSER: std::sync::LazyLock<clap::Command> = std::sync::LazyLock::new(Cli::command);
+
+    let matches = PARSER.clone().try_get_matches_from(arguments).map_err(|_| "it is not understood")?;
+    let cli = Cli::from_arg_matches(&matches).map_err(|_| "it is not understood")?;
+    let command = cli.command.filter(Command::is_resident).ok_or("the command is not served")?;
+    // Messages for debugging are those of one process.
+    if cli.global.debug || cli.global.catalogue.is_some() {
+        return Err("the command is not served");
+    }
+
+    let context = Context::new(&cli.global, command.displays(), call);
+    if !is_served(&context) {
+        return Err("the repository is another one");
+    }
+    let result = run(command, &context);
+    Ok(result.unwrap_or_else(|error| report(&error, &matches, &context)))
+}
+
+/// Prints an error of a command.
+fn report(error: &CliError, matches: &ArgMatches, context: &Context) -> ExitCode {
+    error.report(&context.streams, context.err_paint, asks_for_json(matches))
 }
 
 /// Returns whether the arguments of the command ask for JSON.
@@ -164,6 +222,8 @@ fn run(command: Command, context: &Context) -> Result<ExitCode, CliError> {
         Command::Model(args) => commands::model::run(args, context),
         Command::Eval(args) => commands::eval::run(args, context),
         Command::Gc(args) => commands::gc::run(args, context),
+        #[cfg(unix)]
+        Command::Daemon(args) => commands::daemon::run(args, context, run_resident),
 
         Command::Hook(args) => commands::hook::run(args, context),
         Command::Completions(args) => commands::completions::run(args, Cli::command(), context),

@@ -3,13 +3,15 @@
 //! The program is chosen as git chooses it: `GIT_PAGER`, `pager.codeweaver`, `core.pager`, `PAGER`, `less`.
 //! An empty name and `cat` mean no pager.
 
-use std::io::{self, IsTerminal as _, Write};
+use std::io::{self, Write as _};
 use std::process::{Child, Command, Stdio};
+
+use serde::{Deserialize, Serialize};
 
 use codeweaver_git::DisplaySettings;
 
-use super::render::{self, Paint};
-use super::screen::{Screen, is_pager_in_use};
+use super::screen::Screen;
+use super::surroundings::Surroundings;
 use super::width;
 
 /// Variables that configure `less` and `lv`, if the user has not set them: quit if the text fits on one
@@ -19,7 +21,7 @@ const DEFAULTS: [(&str, &str); 2] = [("LESS", "FRX"), ("LV", "-c")];
 const LESS_WITH_LINKS: u32 = 566;
 
 /// The pager of stdout.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pager {
     command: String,
     screen: Screen,
@@ -28,22 +30,22 @@ pub struct Pager {
 impl Pager {
     /// The pager that environment and configuration name; `None` if stdout is not a terminal of known size,
     /// if paging is switched off, and on Windows, which has no shell to run it.
-    pub fn choose(settings: &DisplaySettings) -> Option<Pager> {
-        let screen = Screen::from_stdout();
-        let is_dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
-        let is_off = settings.is_paged == Some(false) || is_pager_in_use() || is_dumb || cfg!(windows);
-        if is_off || !io::stdout().is_terminal() || screen.rows.is_none() || screen.columns.is_none() {
+    pub fn choose(settings: &DisplaySettings, around: &Surroundings) -> Option<Pager> {
+        let screen = Screen::from_surroundings(around);
+        let is_dumb = around.variable("TERM").is_none_or(|term| term == "dumb");
+        let is_off = settings.is_paged == Some(false) || around.is_pager_in_use() || is_dumb || cfg!(windows);
+        if is_off || !around.stdout_is_terminal || screen.rows.is_none() || screen.columns.is_none() {
             return None;
         }
 
-        let variable = |name| std::env::var(name).ok();
+        let variable = |name| around.text(name).map(str::to_owned);
         let command = variable("GIT_PAGER").or_else(|| settings.pager.clone()).or_else(|| variable("PAGER"));
         let command = command.unwrap_or_else(|| "less".to_owned());
         (!command.trim().is_empty() && command != "cat").then_some(Pager { command, screen })
     }
 
     /// Returns whether `text` has more rows than the screen, of which the prompt takes one.
-    fn is_needed(&self, text: &str) -> bool {
+    pub fn is_needed(&self, text: &str) -> bool {
         let columns = self.screen.columns.unwrap_or(usize::MAX);
         let rows =
             text.lines().map(|line| width::measure_printed(line).div_ceil(columns).max(1)).sum::<usize>();
@@ -59,6 +61,18 @@ impl Pager {
             }
         }
         command.spawn()
+    }
+
+    /// Displays `text`, without links if the pager would show their escapes, and waits until the user quits.
+    ///
+    /// # Errors
+    /// The pager cannot be run; with a sentence about it.
+    pub fn show(&self, text: &str) -> Result<(), String> {
+        let without_links = (!self.shows_links()).then(|| width::without_links(text));
+        match self.display(without_links.as_deref().unwrap_or(text)) {
+            true => Ok(()),
+            false => Err(format!("the pager '{}' cannot be run", self.command)),
+        }
     }
 
     /// Displays `text` and waits until the user quits. Returns whether the pager could be run.
@@ -96,63 +110,5 @@ impl Pager {
         let number = text.as_deref().and_then(|text| text.split_whitespace().nth(1));
         let digits = number.map(|word| word.chars().take_while(char::is_ascii_digit).collect::<String>());
         digits.and_then(|digits| digits.parse::<u32>().ok()).is_some_and(|version| version >= LESS_WITH_LINKS)
-    }
-}
-
-/// Stdout. With a pager, the text written between two calls of `flush` is paged if it is too long.
-pub struct Output {
-    pager: Option<Pager>,
-    /// Colours of a warning that there is no such pager.
-    err_paint: Paint,
-    text: Vec<u8>,
-}
-
-impl Output {
-    pub fn new(pager: Option<Pager>, err_paint: Paint) -> Output {
-        Output { pager, err_paint, text: Vec::new() }
-    }
-
-    fn take(&mut self) -> Vec<u8> {
-        std::mem::take(&mut self.text)
-    }
-}
-
-/// Number of bytes that are buffered if there is no pager.
-const BUFFER: usize = 64 * 1024;
-
-impl Write for Output {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        // A pager needs the whole text; without one, memory stays bounded.
-        if self.pager.is_none() && self.text.len() + bytes.len() > BUFFER {
-            let text = self.take();
-            io::stdout().write_all(&text)?;
-        }
-        self.text.extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        let text = self.take();
-        if let Some(pager) = &self.pager
-            && let Ok(text) = std::str::from_utf8(&text)
-            && pager.is_needed(text)
-        {
-            let without_links = (!pager.shows_links()).then(|| width::without_links(text));
-            if pager.display(without_links.as_deref().unwrap_or(text)) {
-                return Ok(());
-            }
-            let warning = format!("the pager '{}' cannot be run", pager.command);
-            let _ = writeln!(io::stderr(), "{}", render::warning(self.err_paint, &warning));
-        }
-
-        let mut out = io::stdout().lock();
-        out.write_all(&text)?;
-        out.flush()
-    }
-}
-
-impl Drop for Output {
-    fn drop(&mut self) {
-        let _ = self.flush();
     }
 }

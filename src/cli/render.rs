@@ -69,7 +69,7 @@ pub fn warning(paint: Paint, message: &str) -> String {
 }
 
 /// Text styles, switched on or off as a whole.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Paint {
     is_on: bool,
 }

@@ -88,6 +88,7 @@ impl ScopeArgs {
 
         let prefix = &context.prefix(codebase);
         let resolver = Resolver { searcher, prefix };
-        Ok(resolver.resolve(query, filters, ViewRequest::new(&codebase.settings))?)
+        let view = ViewRequest { cancel: context.streams.cancel(), ..ViewRequest::new(&codebase.settings) };
+        Ok(resolver.resolve(query, filters, view)?)
     }
 }

@@ -1,12 +1,12 @@
 //! The terminal that output is displayed on.
 
-use std::io::IsTerminal as _;
+use serde::{Deserialize, Serialize};
 
-use terminal_size::{Height, Width};
+use super::surroundings::Surroundings;
 
 /// Size of the terminal. Each value is `None` if stdout is not displayed on a terminal, or on one of unknown
 /// size.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Screen {
     pub columns: Option<usize>,
     pub rows: Option<usize>,
@@ -23,27 +23,15 @@ impl Screen {
 
     /// The terminal of stdout, also behind a pager that git has started. `COLUMNS` has precedence over the
     /// width of the terminal.
-    pub fn from_stdout() -> Screen {
-        if !is_displayed() {
+    pub fn from_surroundings(around: &Surroundings) -> Screen {
+        if !around.is_displayed() {
             return Screen::default();
         }
 
-        let size = terminal_size::terminal_size();
-        let columns = std::env::var("COLUMNS").ok().and_then(|text| text.trim().parse().ok());
+        let columns = around.text("COLUMNS").and_then(|text| text.trim().parse().ok());
         Screen {
-            columns: columns.or(size.map(|(Width(n), _)| n.into())).filter(|&n| n > 0),
-            rows: size.map(|(_, Height(n))| n.into()).filter(|&n| n > 0),
+            columns: columns.or(around.size.map(|(columns, _)| columns.into())).filter(|&n| n > 0),
+            rows: around.size.map(|(_, rows)| rows.into()).filter(|&n| n > 0),
         }
     }
-}
-
-/// Returns whether stdout is displayed on a terminal, directly or behind a pager that git has started (`git
-/// -p codeweaver`).
-pub fn is_displayed() -> bool {
-    std::io::stdout().is_terminal() || is_pager_in_use()
-}
-
-/// Returns whether stdout leads to a pager that git has started.
-pub fn is_pager_in_use() -> bool {
-    std::env::var("GIT_PAGER_IN_USE").is_ok_and(|value| ["true", "1", "yes", "on"].contains(&value.as_str()))
 }

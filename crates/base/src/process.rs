@@ -74,11 +74,15 @@ where
 /// This and a refused priority are not errors. Does nothing on Windows, where the creation flags have the
 /// same effect.
 pub fn become_session_leader() {
+    leave_session();
     #[cfg(unix)]
-    {
-        let _ = rustix::process::setsid();
-        let _ = rustix::process::nice(NICENESS);
-    }
+    let _ = rustix::process::nice(NICENESS);
+}
+
+/// As [`become_session_leader`], without a change of the priority, for processes that a user waits for.
+pub fn leave_session() {
+    #[cfg(unix)]
+    let _ = rustix::process::setsid();
 }
 
 #[cfg(all(test, unix))]

@@ -15,6 +15,7 @@ pub struct Settings {
     pub search: SearchSettings,
     pub overlay: OverlaySettings,
     pub hooks: HooksSettings,
+    pub daemon: DaemonSettings,
     pub mcp: McpSettings,
     pub ask: AskSettings,
     pub org: OrgSettings,
@@ -259,6 +260,21 @@ impl Default for OverlaySettings {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct HooksSettings {
     pub mode: HooksMode,
+}
+
+/// The resident process that answers commands.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct DaemonSettings {
+    /// Whether a command that finds none starts it.
+    pub auto: bool,
+    /// Time without a request after which it ends.
+    pub idle_minutes: u32,
+}
+
+impl Default for DaemonSettings {
+    fn default() -> Self {
+        Self { auto: false, idle_minutes: 30 }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -1,6 +1,7 @@
 //! One call of a tool without a session, for agents whose first tool is a shell.
 
 use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use rmcp::model::{CallToolResult, JsonObject};
@@ -64,22 +65,34 @@ pub fn usage(spec: &ToolSpec) -> String {
     format!("{}{words} [NAME=VALUE]...", spec.name)
 }
 
-/// Calls the tool `spec` in the repository at `dir`. Each of `words` is `NAME=VALUE`, or a value of the
-/// argument that the tool is about; a name that is given several times is a list.
-pub fn call(spec: &ToolSpec, words: &[String], dir: PathBuf, debug: bool) -> Said {
-    call_with(spec, arguments(spec, words), dir, debug)
+/// The caller of a tool.
+pub struct Session {
+    /// A directory inside the repository.
+    pub dir: PathBuf,
+    pub debug: bool,
+    /// Codebases that are open already.
+    pub open: Option<Arc<Codebases>>,
+    /// Becomes true when nobody waits for the answer any more.
+    pub is_cancelled: Arc<AtomicBool>,
 }
 
-/// Calls the tool `spec` with `arguments` in the repository at `dir`.
-pub fn call_with(spec: &ToolSpec, arguments: JsonObject, dir: PathBuf, debug: bool) -> Said {
-    let codebases = Codebases::new(dir.clone());
+/// Calls the tool `spec` in the repository of `session`. Each of `words` is `NAME=VALUE`, or a value of the
+/// argument that the tool is about; a name that is given several times is a list.
+pub fn call(spec: &ToolSpec, words: &[String], session: Session) -> Said {
+    call_with(spec, arguments(spec, words), session)
+}
+
+/// Calls the tool `spec` with `arguments` in the repository of `session`.
+pub fn call_with(spec: &ToolSpec, arguments: JsonObject, session: Session) -> Said {
+    let Session { dir, debug, open, is_cancelled } = session;
+    let codebases = open.map_or_else(|| Codebases::new(dir.clone()), |open| open.of_session(dir.clone()));
     // The directory is the user's own choice, as the workspace of a client is.
     codebases.trust.announce(Some(vec![dir]));
 
     let call = Call {
         codebases: Arc::new(codebases),
         debug,
-        is_cancelled: Arc::default(),
+        is_cancelled,
         is_ending: Arc::default(),
         user: User::absent(),
         steps: None,

@@ -151,7 +151,7 @@ fn conversation(
 /// Prints the error of `result`, if it has one.
 fn report_only(result: Result<ExitCode, CliError>, context: &Context) {
     if let Err(error) = result {
-        error.report(context.err_paint, false);
+        error.report(&context.streams, context.err_paint, false);
     }
 }
 

@@ -23,7 +23,7 @@ use super::init::hook_advice;
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::cli::render::shown_path;
-use crate::cli::{exit, render};
+use crate::cli::{exit, render, resident};
 
 /// Free disk space below which a warning is shown.
 const LOW_DISK_BYTES: u64 = 200 << 20;
@@ -98,6 +98,7 @@ pub fn run(args: DoctorArgs, context: &Context) -> Result<ExitCode, CliError> {
     checks.extend([hooks(&codebase, broken), hook_log(&codebase)]);
     checks.extend([settings(&codebase, broken), model(&codebase, broken), index(&codebase, broken)]);
     checks.extend([lease(&codebase), write_permission(&codebase), disk(&codebase)]);
+    checks.extend(daemon(&codebase));
     checks.extend(clients(&codebase));
 
     let is_broken = checks.iter().any(|check| check.verdict == Verdict::Fail);
@@ -125,6 +126,20 @@ pub fn run(args: DoctorArgs, context: &Context) -> Result<ExitCode, CliError> {
 
     out.flush()?;
     Ok(ExitCode::from(if is_broken { exit::NEGATIVE } else { 0 }))
+}
+
+/// The daemon, if one runs.
+fn daemon(codebase: &Codebase) -> Option<Check> {
+    let status = resident::status(codebase.layout.root())?;
+    let text = format!("process {} answers searches ({} so far)", status["pid"], status["served"]);
+    match status["version"].as_str() == Some(env!("CARGO_PKG_VERSION")) {
+        true => Some(Check::ok("daemon", text)),
+        false => {
+            let version = status["version"].as_str().unwrap_or("another");
+            let what = format!("the running one has version {version}, and answers no command of this one");
+            Some(Check::warn("daemon", what, "git codeweaver daemon stop"))
+        }
+    }
 }
 
 fn git() -> Check {

@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 
 use serde_json::json;
 
-use codeweaver::query::{Location, Searcher};
+use codeweaver::query::Location;
 use codeweaver_git::Prefix;
 use codeweaver_index::background;
 use codeweaver_xref::{
@@ -103,20 +103,21 @@ impl From<DirectionArg> for Direction {
 
 pub fn run(args: GraphArgs, context: &Context) -> Result<ExitCode, CliError> {
     let has_format = args.json || args.output_format.is_some();
-    match args.agent.wish(has_format) {
+    match args.agent.wish(has_format, context) {
         Wish::Explicit if args.committed => return Err(for_agent::refused("--committed")),
         Wish::Explicit | Wish::Agent if !args.committed => return for_agent(&args, context),
         _ => {}
     }
 
-    let codebase = context.codebase()?;
+    let searcher = context.searcher()?;
+    let codebase = &searcher.codebase;
     let format = if args.json { Format::Json } else { args.output_format.unwrap_or_default() };
     let mut symbols = Vec::new();
     for symbol in &args.symbols {
         let location = Location::parse(symbol);
         symbols.push(match location.line() {
             // A path is relative to the current directory; a name may contain colons too.
-            Some(line) => format!("{}:{line}", context.file(&codebase, location.file, args.rev.as_deref())?),
+            Some(line) => format!("{}:{line}", context.file(codebase, location.file, args.rev.as_deref())?),
             None => symbol.clone(),
         });
     }
@@ -130,9 +131,7 @@ pub fn run(args: GraphArgs, context: &Context) -> Result<ExitCode, CliError> {
     request.rev = args.rev;
     request.committed = args.committed;
 
-    let places = Places::new(context, &codebase, request.rev.as_deref());
-    let searcher = Searcher::new(codebase);
-
+    let places = Places::new(context, codebase, request.rev.as_deref());
     let response =
         run_query(&searcher, context, format, |updater| Xref::new(&searcher).query(&request, updater))?;
 
@@ -148,7 +147,7 @@ pub fn run(args: GraphArgs, context: &Context) -> Result<ExitCode, CliError> {
     if format != Format::Json {
         response.warnings.iter().for_each(|warning| context.warn(warning));
     }
-    background::update_if_due(&searcher.codebase, response.needs_update);
+    background::update_if_due(codebase, response.needs_update);
 
     let is_empty = if request.direction == Direction::Definitions {
         response.roots.is_empty()

@@ -7,6 +7,8 @@ pub(super) mod catalogue;
 pub(super) mod chunks;
 pub(super) mod completions;
 pub(super) mod config;
+#[cfg(unix)]
+pub(super) mod daemon;
 pub(super) mod deinit;
 pub(super) mod docs;
 pub(super) mod doctor;

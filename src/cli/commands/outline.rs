@@ -37,15 +37,15 @@ pub struct OutlineArgs {
 }
 
 pub fn run(args: OutlineArgs, context: &Context) -> Result<ExitCode, CliError> {
-    let codebase = context.codebase()?;
+    let searcher = context.searcher()?;
+    let codebase = &searcher.codebase;
     // A file may have a name like `PATH:18`.
     let is_name = context.dir.join(&args.file).exists();
     let Location { file, lines } = Location::parse(&args.file);
     let (file, lines) = if is_name { (args.file.as_str(), None) } else { (file, lines) };
-    let path = context.file(&codebase, file, args.rev.as_deref())?;
-    let places = Places::new(context, &codebase, args.rev.as_deref());
+    let path = context.file(codebase, file, args.rev.as_deref())?;
+    let places = Places::new(context, codebase, args.rev.as_deref());
 
-    let searcher = Searcher::new(codebase);
     let mut outline = run_query(&searcher, context, args.output.format(), |updater| {
         searcher.outline(&path, args.rev.as_deref(), updater)
     })?;

@@ -47,12 +47,11 @@ pub struct ReadArgs {
 }
 
 pub fn run(args: ReadArgs, context: &Context) -> Result<ExitCode, CliError> {
-    if args.agent.wish(args.output.is_given()) != Wish::None {
+    if args.agent.wish(args.output.is_given(), context) != Wish::None {
         return for_agent(&args, context);
     }
 
-    let codebase = context.codebase()?;
-    let searcher = Searcher::new(codebase);
+    let searcher = context.searcher()?;
     let reading = Reading { searcher: &searcher, args: &args, context };
 
     let (mut texts, mut errors) = (Vec::new(), Vec::new());

@@ -122,11 +122,11 @@ pub enum AnnArg {
 }
 
 pub fn run(args: SearchArgs, context: &Context) -> Result<ExitCode, CliError> {
-    if args.is_for_picker() && picker::is_possible() {
+    if args.is_for_picker() && picker::is_possible(&context.surroundings) {
         return picker::run(args.scope, context);
     }
 
-    match (args.agent.wish(args.output.is_given()), args.beyond_tool()) {
+    match (args.agent.wish(args.output.is_given(), context), args.beyond_tool()) {
         (Wish::Explicit, Some(option)) => return Err(for_agent::refused(option)),
         (Wish::Explicit | Wish::Agent, None) => return for_agent(&args, context),
         _ => {}
@@ -136,21 +136,26 @@ pub fn run(args: SearchArgs, context: &Context) -> Result<ExitCode, CliError> {
         return run_org(&args, url, context);
     }
 
-    let codebase = context.codebase()?;
-    let include_tests = codebase.settings.search.include_tests;
+    let searcher = &context.searcher()?;
+    let include_tests = searcher.codebase.settings.search.include_tests;
     let mut query = typed_query(&args.query, is_pattern(args.mode))?;
     query.conditions.extend(args.scope.conditions());
     let pattern = pattern_of(&args, &query)?;
 
-    let searcher = Searcher::new(codebase);
-    let resolved = args.scope.resolve(&query, &searcher, context, include_tests)?;
+    let resolved = args.scope.resolve(&query, searcher, context, include_tests)?;
     match pattern {
-        Some(pattern) => run_grep(&args, pattern, resolved, &searcher, context),
-        None => run_search(&args, &query, resolved, &searcher, context),
+        Some(pattern) => run_grep(&args, pattern, resolved, searcher, context),
+        None => run_search(&args, &query, resolved, searcher, context),
     }
 }
 
 impl SearchArgs {
+    /// Returns whether the arguments say all: there is nothing to read from stdin, no picker, and no engine.
+    #[cfg(unix)]
+    pub fn is_closed(&self) -> bool {
+        !self.query.is_empty() && self.query != ["-"] && self.org.is_none()
+    }
+
     /// Returns whether there is no query, and no option that the picker would ignore: it has only filters.
     fn is_for_picker(&self) -> bool {
         let sets_search = self.intent.is_some()
@@ -362,6 +367,7 @@ fn run_grep(
         places: Places::new(context, &searcher.codebase, request.view.revision.as_deref()),
         page,
         paint: context.paint,
+        is_displayed: context.surroundings.is_displayed(),
     };
 
     grep::print(context, &output, form)?;

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::Args;
 
 use codeweaver::query::similar::SimilarRequest;
-use codeweaver::query::{Location, Searcher, TypedQuery};
+use codeweaver::query::{Location, TypedQuery};
 
 use super::search::{finish, run_query};
 use crate::cli::args::{Format, OutputArgs, place};
@@ -62,7 +62,7 @@ pub fn run(args: SimilarArgs, context: &Context) -> Result<ExitCode, CliError> {
         ));
     };
 
-    let searcher = Searcher::new(context.codebase()?);
+    let searcher = context.searcher()?;
     let search = searcher.codebase.settings.search.clone();
 
     let query = TypedQuery::from_conditions(args.scope.conditions());

@@ -17,7 +17,7 @@ use super::index::submodules;
 use crate::cli::context::Context;
 use crate::cli::error::CliError;
 use crate::cli::render::{self, bytes, count, plural, shown_path};
-use crate::cli::width;
+use crate::cli::{resident, width};
 
 /// Skip reason of files whose contents are not in this clone.
 const NOT_LOCAL: &str = "not_local";
@@ -42,18 +42,33 @@ pub struct StatusArgs {
     files: bool,
 }
 
+/// The status in JSON.
+#[derive(serde::Serialize)]
+struct WithDaemon<'a> {
+    #[serde(flatten)]
+    report: &'a StatusReport,
+    /// What a running daemon says about itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    daemon: Option<serde_json::Value>,
+}
+
 pub fn run(args: StatusArgs, context: &Context) -> Result<ExitCode, CliError> {
     let codebase = context.codebase()?;
     let report = status::status(&codebase, args.files)?;
 
+    let daemon = resident::status(codebase.layout.root());
+
     let mut out = context.out();
     if args.json {
-        writeln!(out, "{}", render::json(&report, true)?)?;
+        writeln!(out, "{}", render::json(&WithDaemon { report: &report, daemon }, true)?)?;
     } else {
         let own = OwnWeights::open(&codebase).get();
         let weights = own.path.map(|path| render::safe(&path.to_string_lossy()).into_owned());
         let members = codebase.repo.is_catalogue().then(|| members(&codebase)).transpose()?;
         write(&mut out, &report, (weights, members), context)?;
+        if let Some(daemon) = daemon {
+            write_row(&mut out, "Daemon", &format!("process {}, answers searches", daemon["pid"]), context)?;
+        }
 
         // Warnings about settings were printed when the settings were read.
         let known = &codebase.loaded.warnings;

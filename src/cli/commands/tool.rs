@@ -41,6 +41,14 @@ pub struct ToolArgs {
     help: bool,
 }
 
+impl ToolArgs {
+    /// Returns whether the call only reads.
+    #[cfg(unix)]
+    pub fn is_reader(&self) -> bool {
+        self.tool.as_deref() != Some("manage_index")
+    }
+}
+
 /// Runs the command; `commands` makes the definition of all commands, which contains its usage.
 pub fn run(args: ToolArgs, commands: fn() -> Command, context: &Context) -> Result<ExitCode, CliError> {
     let Some(name) = args.tool else {
@@ -56,7 +64,7 @@ pub fn run(args: ToolArgs, commands: fn() -> Command, context: &Context) -> Resu
         return describe(spec, context);
     }
 
-    let said = one_call::call(spec, &args.arguments, context.dir.clone(), context.debug);
+    let said = one_call::call(spec, &args.arguments, context.session());
     for_agent::print(&name, &said, context)
 }
 

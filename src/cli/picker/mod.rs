@@ -12,7 +12,7 @@ mod item;
 mod searches;
 mod state;
 
-use std::io::{IsTerminal as _, Write as _};
+use std::io::Write as _;
 use std::process::ExitCode;
 use std::sync::mpsc::TryRecvError;
 use std::time::Duration;
@@ -38,6 +38,7 @@ use super::exit;
 use super::places::Places;
 use super::render::{Paint, safe};
 use super::scope::ScopeArgs;
+use super::surroundings::Surroundings;
 
 /// Interval at which an answer that is awaited is looked for while no key is pressed.
 const TICK: Duration = Duration::from_millis(10);
@@ -45,8 +46,8 @@ const TICK: Duration = Duration::from_millis(10);
 const IDLE: Duration = Duration::from_secs(3600);
 
 /// Returns whether there is a terminal for it.
-pub fn is_possible() -> bool {
-    std::io::stdin().is_terminal() && std::io::stdout().is_terminal()
+pub fn is_possible(around: &Surroundings) -> bool {
+    around.stdin_is_terminal && around.stdout_is_terminal
 }
 
 /// The end of a picker.

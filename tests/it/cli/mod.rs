@@ -1,6 +1,7 @@
 //! The command line: settings, paths, errors, printed output, completion; the other front-ends beside it.
 
 mod completion;
+mod daemon;
 mod doctor;
 mod documentation;
 mod editors;

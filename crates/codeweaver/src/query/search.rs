@@ -3,7 +3,7 @@
 //! Each method opens the view of its request and calls the module that answers it.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use codeweaver_embed::Embedder;
 use codeweaver_git::{BString, MaySee, Oid, quoting};
@@ -447,6 +447,18 @@ impl Searcher {
     /// As [`Self::search`].
     pub fn view(&self, request: &ViewRequest, update: RequestUpdate<'_>) -> Result<View, QueryError> {
         self.views().view(request, update)
+    }
+
+    /// Prepares the next request while none is answered: opens what it needs, and compares the working tree if
+    /// that was done more than `age` ago.
+    ///
+    /// # Errors
+    /// Those that the next request would have.
+    pub fn prepare(&self, age: Duration) -> Result<(), QueryError> {
+        let views = self.views();
+        views.scan_after(age);
+        self.guarded(|| views.view(&ViewRequest::new(&self.codebase.settings), &crate::never_update))
+            .map(drop)
     }
 
     /// Returns the state of the index that `view` shows, by which an answer can be checked.

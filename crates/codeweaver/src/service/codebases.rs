@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use codeweaver_base::{real_path, sync};
 use codeweaver_index::{Codebase, IndexError};
@@ -27,7 +27,7 @@ pub struct Codebases {
     /// The repositories that the session may use.
     pub trust: Trust,
     /// Least recently used first.
-    open: Mutex<Vec<Open>>,
+    open: Arc<Mutex<Vec<Open>>>,
 }
 
 struct Open {
@@ -54,8 +54,13 @@ impl Codebases {
             default_dir,
             is_confined: false,
             engine: None,
-            open: Mutex::default(),
+            open: Arc::default(),
         }
+    }
+
+    /// The codebases of another session in `default_dir`, with a trust of its own. It shares what is open.
+    pub fn of_session(&self, default_dir: PathBuf) -> Codebases {
+        Codebases { open: self.open.clone(), ..Codebases::new(default_dir) }
     }
 
     /// Answers searches of the codebase of the server from `engine`, if there is one.
@@ -99,6 +104,17 @@ impl Codebases {
         }
 
         self.default_dir.clone()
+    }
+
+    /// Prepares the open codebases for their next requests (see [`Searcher::prepare`]). One that cannot answer
+    /// is left to the request that finds it so.
+    pub fn prepare(&self, age: Duration) {
+        let open: Vec<Arc<Searcher>> = self.lock().iter().map(|open| open.searcher.clone()).collect();
+        for searcher in open {
+            if let Err(error) = searcher.prepare(age) {
+                tracing::debug!(component = "service", operation = "prepare", %error, "not prepared");
+            }
+        }
     }
 
     /// Roots of the open codebases that the session may read.

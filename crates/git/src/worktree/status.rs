@@ -69,6 +69,8 @@ struct Inner {
     /// Set if the last attempt to watch failed: events are unreliable here, there are too many directories or
     /// hard links, or the scan was not completed in time.
     watch_failure: Option<WatchFailure>,
+    /// Maximum age of the last full scan for the next run, if that is another one.
+    next_max_age: Option<Duration>,
 }
 
 /// Time of a failed attempt to watch. Setting up watches is expensive, so it is not tried in each run.
@@ -119,8 +121,9 @@ impl StatusEngine {
         inner.n_runs += 1;
 
         // Taken out, so that an error leaves no state behind.
+        let max_age = inner.next_max_age.take().unwrap_or(MAX_SCAN_AGE);
         if let Some(monitored) = inner.monitored.take()
-            && let Some(monitored) = monitored.update(&context)?
+            && let Some(monitored) = monitored.update(&context, max_age)?
         {
             let status = WorktreeStatus::new(&monitored.run, true);
             inner.monitored = Some(monitored);
@@ -169,6 +172,12 @@ impl StatusEngine {
         let is_expected =
             cache.run.outcome.head_tree.as_ref() == head_tree && cache.is_as_touched(repo.work_dir()?);
         is_expected.then(|| WorktreeStatus::new(&cache.run, false))
+    }
+
+    /// Makes the next run scan everything if the last full scan is older than `age`. A server that is idle
+    /// scans ahead of its next request.
+    pub fn scan_after(&self, age: Duration) {
+        self.lock().next_max_age = Some(age.min(MAX_SCAN_AGE));
     }
 
     /// Makes the next run scan everything.
@@ -296,8 +305,12 @@ fn resume(cache: StatusCache, context: &StatusContext) -> Result<Option<Worktree
 
 impl MonitoredRun {
     /// Returns this run with touched files checked again; `None` if a full scan is needed.
-    fn update(mut self, context: &StatusContext) -> Result<Option<MonitoredRun>, GitError> {
-        let is_old = self.scanned_at.elapsed() > MAX_SCAN_AGE;
+    fn update(
+        mut self,
+        context: &StatusContext,
+        max_age: Duration,
+    ) -> Result<Option<MonitoredRun>, GitError> {
+        let is_old = self.scanned_at.elapsed() > max_age;
         let Touched::Files(mut touched) = self.monitor.take_touched() else { return Ok(None) };
         if is_old || !self.run.inputs.iter().all(InputFile::is_unchanged) {
             return Ok(None);

@@ -241,6 +241,11 @@ impl<'a> ViewSource<'a> {
         Ok(StoreReader::open_permitted(&self.codebase.store(), &self.cache.files)?)
     }
 
+    /// See [`StatusEngine::scan_after`].
+    pub fn scan_after(&self, age: Duration) {
+        self.cache.worktree.scan_after(age);
+    }
+
     /// Makes the next status run stat every path again.
     pub fn invalidate_status(&self) {
         self.cache.worktree.invalidate();
