@@ -235,7 +235,7 @@ fn store_of_linked(root: &Path, dot_git: &Path) -> Option<PathBuf> {
     let git_dir = root.join(read_pointer(dot_git)?.strip_prefix("gitdir:")?.trim());
     let Some(common) = read_pointer(&git_dir.join("commondir")) else { return Some(root.join(STORE_DIR)) };
 
-    let common = std::fs::canonicalize(git_dir.join(common.trim())).ok()?;
+    let common = codeweaver_base::real_path::canonicalize(git_dir.join(common.trim())).ok()?;
     match common.file_name().is_some_and(|name| name == ".git") {
         true => Some(common.parent()?.join(STORE_DIR)),
         false => Some(common.join(STORE_DIR)),
