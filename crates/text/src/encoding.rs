@@ -1,15 +1,18 @@
-//! Decodes text in encodings other than UTF-8: those with a byte order mark, and legacy ones, which are
-//! guessed from the bytes as browsers do.
+//! Decodes text in encodings other than UTF-8: those with a byte order mark, UTF-16 without one, which its
+//! zero bytes show, and legacy ones, which are guessed from the bytes as browsers do.
 
 use std::borrow::Cow;
 
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 
 /// Version of the decoder. Raised whenever the same bytes would give another text.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// Number of bytes in which a NUL makes a file binary, as in git.
 const BINARY_PROBE_BYTES: usize = 8_192;
+
+/// Minimum number of pairs of bytes that show UTF-16 without a mark.
+const MIN_PAIRS: usize = 4;
 
 /// A text in UTF-8.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,13 +24,13 @@ pub struct Decoded<'a> {
 }
 
 /// Decodes the bytes of a file: UTF-16 and UTF-32 with a byte order mark, as git stores a file with
-/// `working-tree-encoding`, and text that is not UTF-8 but in a legacy encoding.
+/// `working-tree-encoding`, UTF-16 without one, and text that is not UTF-8 but in a legacy encoding.
 ///
 /// UTF-8, binary files, and bytes that are invalid in the encoding that is most likely are returned
 /// unchanged, so is UTF-8 with a few invalid bytes. Line ends are kept, so lines have the same numbers in
 /// both forms.
 pub fn decode(bytes: &[u8]) -> Decoded<'_> {
-    match marked(bytes).or_else(|| legacy(bytes)) {
+    match marked(bytes).or_else(|| unmarked(bytes)).or_else(|| legacy(bytes)) {
         Some((text, encoding)) => Decoded { text: Cow::Owned(text.into_bytes()), encoding: Some(encoding) },
         None => Decoded { text: Cow::Borrowed(bytes), encoding: None },
     }
@@ -64,6 +67,28 @@ fn marked(bytes: &[u8]) -> Option<(String, &'static str)> {
     Some((text?, encoding))
 }
 
+/// Decodes UTF-16 without a byte order mark; `None` if the bytes are no such text.
+///
+/// In most text, at least half of the characters are of Latin script: one byte of their pair is zero, always
+/// the same one, and the other byte never is.
+fn unmarked(bytes: &[u8]) -> Option<(String, &'static str)> {
+    let (pairs, _) = bytes[..bytes.len().min(BINARY_PROBE_BYTES)].as_chunks::<2>();
+    if pairs.len() < MIN_PAIRS || is_damaged_utf16(bytes) {
+        return None;
+    }
+    let n_zero = |at: usize| pairs.iter().filter(|pair| pair[at] == 0).count();
+
+    let (text, encoding) = match (n_zero(0), n_zero(1)) {
+        (0, n) if n > 0 && 2 * n >= pairs.len() => (utf16(bytes, u16::from_le_bytes), "UTF-16LE"),
+        (n, 0) if n > 0 && 2 * n >= pairs.len() => (utf16(bytes, u16::from_be_bytes), "UTF-16BE"),
+        _ => return None,
+    };
+
+    // A table of small numbers has control characters.
+    let is_text = |c: char| !c.is_control() || matches!(c, '\t' | '\n' | '\r' | '\u{c}');
+    Some((text.filter(|text| text.chars().all(is_text))?, encoding))
+}
+
 /// Decodes text that is not UTF-8 in the legacy encoding that is most likely; `None` if there is no such
 /// text.
 fn legacy(bytes: &[u8]) -> Option<(String, &'static str)> {
@@ -71,8 +96,7 @@ fn legacy(bytes: &[u8]) -> Option<(String, &'static str)> {
     if std::str::from_utf8(bytes).is_ok() || is_binary() || is_damaged_utf8(bytes) {
         return None;
     }
-    // A cut or damaged file in UTF-16.
-    if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") {
+    if is_damaged_utf16(bytes) {
         return None;
     }
 
@@ -84,6 +108,11 @@ fn legacy(bytes: &[u8]) -> Option<(String, &'static str)> {
     // No text has such characters; a wrong guess does.
     let is_text = !text.chars().any(|c| matches!(c, '\u{80}'..='\u{9f}'));
     is_text.then(|| (text.into_owned(), encoding.name()))
+}
+
+/// Returns whether bytes that are no [`marked`] text have the mark of UTF-16: a cut or damaged file.
+fn is_damaged_utf16(bytes: &[u8]) -> bool {
+    bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff")
 }
 
 /// Returns whether bytes are UTF-8 in which some characters are invalid: most of those beyond ASCII are
@@ -128,9 +157,28 @@ mod tests {
         ];
         for form in forms {
             assert_eq!(to_utf8(&form), text.as_bytes(), "{form:?}");
-            // Not without its mark, and not if it is cut.
-            assert_eq!(*to_utf8(&form[4..]), form[4..]);
+            // Not if it is cut.
             assert_eq!(*to_utf8(&form[..form.len() - 1]), form[..form.len() - 1]);
+        }
+    }
+
+    #[test]
+    fn utf16_is_known_without_its_mark_and_utf32_is_not() {
+        let text = "fn ünï() {}\r\n// 漢 \u{1f600}\n";
+        for (encoding, unit) in
+            [("UTF-16LE", u16::to_le_bytes as fn(u16) -> [u8; 2]), ("UTF-16BE", u16::to_be_bytes)]
+        {
+            let form: Vec<u8> = text.encode_utf16().flat_map(unit).collect();
+            let decoded = decode(&form);
+            assert_eq!((decoded.encoding, &*decoded.text), (Some(encoding), text.as_bytes()));
+            assert_eq!(*to_utf8(&form[..form.len() - 1]), form[..form.len() - 1]);
+        }
+
+        let utf32: Vec<u8> = text.chars().flat_map(|c| u32::from(c).to_le_bytes()).collect();
+        let numbers: Vec<u8> = (1..200u16).flat_map(u16::to_le_bytes).collect();
+        let greek: Vec<u8> = "αβγδε ζηθ".encode_utf16().flat_map(u16::to_le_bytes).collect();
+        for binary in [utf32, numbers, greek, b"a\0b".to_vec(), b"\0\0\0\0".to_vec()] {
+            assert_eq!(*to_utf8(&binary), binary);
         }
     }
 

@@ -55,7 +55,7 @@ fn marked_encodings_are_indexed_with_their_lines() {
 }
 
 #[test]
-fn uncommitted_files_are_decoded_and_unmarked_ones_stay_binary() {
+fn uncommitted_files_and_unmarked_ones_are_decoded() {
     let repo = TestRepo::with_files(&[("plain.py", "x = 1\n")]);
     repo.codeweaver(["init", "--no-hooks"]).success();
     repo.write("wide.py", utf16(TEXT, u16::to_le_bytes));
@@ -65,11 +65,14 @@ fn uncommitted_files_are_decoded_and_unmarked_ones_stay_binary() {
         (&found["matches"][0]["file"]["path"], &found["matches"][0]["state"]),
         (&json!("wide.py"), &json!("untracked"))
     );
-    assert!(!repo.found(&["other_marker"]).contains(&"unmarked.py".to_owned()));
+    assert_eq!(repo.found(&["other_marker"])[0], "unmarked.py");
+    let lines = repo.codeweaver(["search", "-o", "json", "--mode", "exact", "def other"]).success().json();
+    assert_eq!(lines["files"][0]["encoding"], "UTF-16LE", "{lines:#}");
     repo.commit("all");
     repo.codeweaver(["index"]).success();
     assert_eq!(repo.found(&["unmistakable_marker"])[0], "wide.py");
-    assert_eq!(skipped(&repo, "binary"), 1);
+    assert_eq!(repo.found(&["other_marker"])[0], "unmarked.py");
+    assert_eq!(skipped(&repo, "binary"), 0);
 }
 
 #[test]
