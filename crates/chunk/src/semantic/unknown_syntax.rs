@@ -88,6 +88,20 @@ static KOTLIN: LazyLock<Vec<(Regex, Rewrite)>> = LazyLock::new(|| {
             r#"(?-u)(?m)^[ \t]*(?:\w+ +)*(?:class|interface|object)\b[^{}"\n]*\{[^"\n]*[^;{}\s]( )\}[ \t]*$"#,
             Rewrite::End,
         ),
+        // As before, after a body: `class A : B() { override fun c() { d() } }`.
+        (
+            r"(?-u)(?m)^[ \t]*(?:\w+ +)*(?:class|interface|object)\b[^{}\n]*\{[^\n]*\}( )\}[ \t]*$",
+            Rewrite::End,
+        ),
+        (
+            r"(?-u)(?m)^[ \t]*(?:\w+ +)*(?:class|interface|object)\b[^{}\n]*\{[^\n]*\}( )\} \}[ \t]*$",
+            Rewrite::End,
+        ),
+        // Nor does a body that another member follows on its line.
+        (
+            r"(?-u)\}( )(?:(?:abstract|final|inline|internal|open|operator|override|private|protected|public|suspend) +)*(?:fun|val|var)\b",
+            Rewrite::End,
+        ),
         // A variable named `where`, which is not followed by constraints of a type.
         (r"(?-u)(?:^|[^\w.])(where)[ \t]*[=.?(),{]", Rewrite::Rename),
         // A string with interpolation by several dollar signs.
@@ -158,6 +172,10 @@ mod tests {
             ("kotlin", "@A($$\"${b.c-d:e}\")\nval f = $$\"\"\"\n${g\n\"\"\"\n"),
             ("kotlin", "interface A { fun b() }\n"),
             ("kotlin", "class A {\n    companion object { const val B = 1 }\n}\n"),
+            ("kotlin", "open class A { open fun b() {} }\nclass C : A() { override fun b() {} }\n"),
+            ("kotlin", "class A : B() { override fun c(): String { return \"d\" } }\nclass E\n"),
+            ("kotlin", "class A { object B { fun c() {} } }\nclass D\n"),
+            ("kotlin", "class A : B() { override fun c() {} override val d: Int get() = 1 }\nclass E\n"),
             ("kotlin", "enum class A(val b: Int) { C(1), D(2); val e: Int }\n"),
             ("kotlin", "class A {\n    context(b: C<D>, e: () -> F)\n    override fun g() = 1\n}\n"),
             ("kotlin", "class A\n@B\ninternal constructor(val c: Int) {\n    fun d() {}\n}\n"),
