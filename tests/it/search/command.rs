@@ -151,8 +151,8 @@ fn a_task_is_an_intent_of_the_answer() {
         );
     }
 
-    let unknown = repo.codeweaver(["search", "--intent", "ponder", "parse header"]).success();
-    unknown.says(&["unknown intent 'ponder'", "search, refactor, local_edit"]);
+    let unknown = repo.codeweaver(["search", "--intent", "ponder", "parse header"]);
+    unknown.success().says(&["unknown intent 'ponder'", "search, refactor, local_edit"]);
     repo.codeweaver(["search", "--help"]).success().says(&["--task"]);
 
     let first = |args: &[&str]| repo.found(args).first().cloned();
