@@ -5,8 +5,8 @@ use std::process::ExitCode;
 
 use clap::Args;
 
+use codeweaver::query::Location;
 use codeweaver::query::outline::{Outline, OutlineSymbol};
-use codeweaver::query::{Location, Searcher};
 use codeweaver::service::follow_up;
 
 use super::search::run_query;
