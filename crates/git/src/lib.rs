@@ -59,7 +59,7 @@ pub use repo::Repo;
 pub use revision::{Head, Revision};
 pub use sharing::directory_mode;
 pub use stash::is_store_stashed;
-pub use store_dir::{STORE_DIR, tracked_store};
+pub use store_dir::{STORE_DIR, committed_store, tracked_store};
 pub use tree::{
     Mode, TreeChange, TreeComparer, TreeFile, TreeLookup, diff_trees, entry_at, is_in_tree, walk_directory,
     walk_tree,

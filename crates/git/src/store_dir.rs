@@ -17,16 +17,14 @@ pub const STORE_DIR: &str = ".codeweaver";
 /// A repository that tracks its store could deliver a forged index to everyone who clones it, so it must be
 /// refused. Cost: reading one tree object and the index.
 pub fn tracked_store(repo: &Repo, tree: Option<&Oid>) -> Result<Option<BString>, GitError> {
-    let local = repo.local();
-    if let Some(tree) = tree.filter(|tree| !tree.is_empty_tree())
-        && let Some(path) = store_in_tree(&local, tree)?
-    {
+    if let Some(path) = committed_store(repo, tree)? {
         return Ok(Some(path));
     }
     if repo.is_bare() {
         return Ok(None);
     }
 
+    let local = repo.local();
     let index_file = local.index_path();
     match File::open(&index_file).and_then(|file| Mapped::from_replaceable(&file)) {
         Ok(bytes) if !may_name_store(&bytes) && !bytes.has_failed() => return Ok(None),
@@ -42,6 +40,12 @@ pub fn tracked_store(repo: &Repo, tree: Option<&Oid>) -> Result<Option<BString>,
         .map(|entry| entry.path(&index))
         .find(|path| path.split(|byte| *byte == b'/').next().is_some_and(is_store));
     Ok(tracked.map(ToOwned::to_owned))
+}
+
+/// As [`tracked_store`], in `tree` only, which costs the reading of one object.
+pub fn committed_store(repo: &Repo, tree: Option<&Oid>) -> Result<Option<BString>, GitError> {
+    let tree = tree.filter(|tree| !tree.is_empty_tree());
+    tree.map_or(Ok(None), |tree| store_in_tree(&repo.local(), tree))
 }
 
 /// Returns the name of the store directory in a root tree, if the tree has it.

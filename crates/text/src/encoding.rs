@@ -13,6 +13,8 @@ const BINARY_PROBE_BYTES: usize = 8_192;
 
 /// Minimum number of pairs of bytes that show UTF-16 without a mark.
 const MIN_PAIRS: usize = 4;
+/// Minimum number of pairs in which the one byte is zero, for each in which the other byte is, as in a surrogate.
+const MIN_RATIO: usize = 8;
 
 /// A text in UTF-8.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -70,7 +72,7 @@ fn marked(bytes: &[u8]) -> Option<(String, &'static str)> {
 /// Decodes UTF-16 without a byte order mark; `None` if the bytes are no such text.
 ///
 /// In most text, at least half of the characters are of Latin script: one byte of their pair is zero, always
-/// the same one, and the other byte never is.
+/// the same one, and the other byte hardly ever is.
 fn unmarked(bytes: &[u8]) -> Option<(String, &'static str)> {
     let (pairs, _) = bytes[..bytes.len().min(BINARY_PROBE_BYTES)].as_chunks::<2>();
     if pairs.len() < MIN_PAIRS || is_damaged_utf16(bytes) {
@@ -79,8 +81,12 @@ fn unmarked(bytes: &[u8]) -> Option<(String, &'static str)> {
     let n_zero = |at: usize| pairs.iter().filter(|pair| pair[at] == 0).count();
 
     let (text, encoding) = match (n_zero(0), n_zero(1)) {
-        (0, n) if n > 0 && 2 * n >= pairs.len() => (utf16(bytes, u16::from_le_bytes), "UTF-16LE"),
-        (n, 0) if n > 0 && 2 * n >= pairs.len() => (utf16(bytes, u16::from_be_bytes), "UTF-16BE"),
+        (other, n) if MIN_RATIO * other <= n && 2 * n >= pairs.len() => {
+            (utf16(bytes, u16::from_le_bytes), "UTF-16LE")
+        }
+        (n, other) if MIN_RATIO * other <= n && 2 * n >= pairs.len() => {
+            (utf16(bytes, u16::from_be_bytes), "UTF-16BE")
+        }
         _ => return None,
     };
 

@@ -205,7 +205,7 @@ fn help_of_search() {
     Options:
       -i, --intent <INTENT>         Task the results are for: understand, implement, debug, optimize,
                                     test, configure, document or review [default: derived from the
-                                    query]; before another word, -i is --ignore-case
+                                    query]; before another word, -i is --ignore-case [alias: --task]
       -l, --limit <LIMIT>           Maximum number of matches [default: 10; of lines with --mode exact
                                     or regex: all]
           --offset <N>              Leave out the N best matches: `--offset 10` shows those after the

@@ -171,7 +171,7 @@ fn lines_fit_the_terminal() {
 /// A path is not cut, so that it can be copied.
 #[test]
 fn edges_with_long_paths_fit_the_terminal() {
-    let path = "packages/service/src/application/web/servlet/annotation/handler_adapter.py";
+    let path = "packages/service/src/application/web/servlet/annotation/adapter.py";
     let code = "def adapt(handler):\n    return handler\n\n\ndef run(handler):\n    adapt(handler)\n";
     let repo = TestRepo::with_files(&[(path, code)]);
     repo.codeweaver(["init", "--no-hooks"]).success();

@@ -222,7 +222,7 @@ fn exit_codes_are_those_of_the_table() {
         (&["search", "--mode", "nonsense", "x"], 2),
         (&["search"], 2),
         (&["nonsense"], 2),
-        (&[], 2),
+        (&[], 0),
         (&["--help"], 0),
         (&["-h"], 0),
         (&["--version"], 0),

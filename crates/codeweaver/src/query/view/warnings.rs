@@ -15,11 +15,11 @@ pub fn replaced_warning(repo: &Repo) -> Result<Option<String>, GitError> {
     Ok(Some(format!("{objects} shown as committed")))
 }
 
-/// A sentence for the user if git tracks the store, in the tree of HEAD or in its index: the updater refuses
-/// such a store, so the index stays as it is. `None` if git does not, or if that cannot be read, which is the
-/// updater's to report.
+/// A sentence for the user if the tree of HEAD has the store: the updater refuses such a store, so the index
+/// stays as it is. `None` if it has not, or if that cannot be read, which is the updater's to report. Git's
+/// index is not looked at, since that takes milliseconds in a large repository.
 pub fn tracked_warning(repo: &Repo, head: Option<&Oid>) -> Option<String> {
-    let tracked = git::tracked_store(repo, head).unwrap_or_else(|error| {
+    let tracked = git::committed_store(repo, head).unwrap_or_else(|error| {
         tracing::debug!(component = "searcher", operation = "look for a tracked store", %error);
         None
     });
