@@ -152,6 +152,13 @@ pub fn find(
     })
 }
 
+/// The tokens of a text that is compared.
+#[derive(Clone)]
+struct ReadText {
+    tokens: Vec<Token>,
+    bag: Bag,
+}
+
 /// One search for copies.
 struct Search<'a> {
     searcher: &'a Searcher,
@@ -224,12 +231,12 @@ impl Search<'_> {
         let firsts: Vec<usize> = wanted.iter().map(|&text| texts[text as usize].first()).collect();
 
         // A text whose file cannot be read any more is similar to none.
-        let mut read: Vec<Option<Box<(Vec<Token>, Bag)>>> = vec![None; texts.len()];
+        let mut read: Vec<Option<Box<ReadText>>> = vec![None; texts.len()];
         let mut places = wanted.iter().zip(&firsts);
         let found = self.definitions.map(&firsts, |at, text| {
             let tokens = self.tokens(at, text);
             let bag = Bag::new(&tokens);
-            Box::new((tokens, bag))
+            Box::new(ReadText { tokens, bag })
         })?;
         for (at, found) in found {
             if let Some((&text, _)) = places.find(|(_, first)| **first == at) {
@@ -247,13 +254,13 @@ impl Search<'_> {
                 let (Some(first), Some(second)) = (&read[one as usize], &read[two as usize]) else {
                     return Ok(None);
                 };
-                let n_all = first.0.len() + second.0.len();
-                if first.1.difference(&second.1) > max_gaps(n_all, min_similarity) {
+                let n_all = first.tokens.len() + second.tokens.len();
+                if first.bag.difference(&second.bag) > max_gaps(n_all, min_similarity) {
                     return Ok(None);
                 }
 
                 let side = |tokens, text: u32| Side { tokens, is_callable: texts[text as usize].is_callable };
-                let comparison = compare(side(&first.0, one), side(&second.0, two), min_similarity);
+                let comparison = compare(side(&first.tokens, one), side(&second.tokens, two), min_similarity);
                 Ok(comparison.map(|it| Similar { one, two, class: it.class, similarity: it.similarity }))
             },
         );

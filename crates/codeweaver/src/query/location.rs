@@ -47,7 +47,8 @@ fn line_of_anchor(text: &str) -> Option<u32> {
 fn with_column(typed: &str) -> Option<(&str, (u32, u32))> {
     let (place, columns) = typed.strip_suffix(':').unwrap_or(typed).rsplit_once(':')?;
     let (from, to) = columns.split_once('-').unwrap_or((columns, columns));
-    (from.parse::<u32>().ok()?, to.parse::<u32>().ok()?);
+    from.parse::<u32>().ok()?;
+    to.parse::<u32>().ok()?;
 
     let (file, line) = place.rsplit_once(':')?;
     let line = line.parse().ok()?;
