@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use codeweaver_testkit::{Run, Tool, wait_longer_for};
 
-use crate::support::server::raw;
+use crate::support::server::{Answer, raw};
 
 /// A running cluster, ended when dropped.
 pub struct Cluster {
@@ -52,17 +52,27 @@ impl Cluster {
         self.request("PUT", path, body);
     }
 
-    /// Sends a request to the first node.
+    /// Has the engine try again to allocate copies. By itself it gives up after five failures, which a busy
+    /// machine causes.
+    pub fn retry_allocation(&self) {
+        self.send("POST", "_cluster/reroute?retry_failed=true", "");
+    }
+
+    /// Sends a request to the first node, and returns the body of its answer.
     #[track_caller]
     pub fn request(&self, method: &str, path: &str, body: &str) -> String {
+        let answer = self.send(method, path, body);
+        assert_eq!(answer.status, 200, "{answer:#?}");
+        answer.body
+    }
+
+    fn send(&self, method: &str, path: &str, body: &str) -> Answer {
         let address = self.urls[0].trim_start_matches("http://");
         let (n, head) = (body.len(), "Content-Type: application/json\r\nConnection: close");
         let request = format!(
             "{method} /{path} HTTP/1.1\r\nHost: {address}\r\n{head}\r\nContent-Length: {n}\r\n\r\n{body}"
         );
-        let answer = raw(address, request.as_bytes());
-        assert_eq!(answer.status, 200, "{answer:#?}");
-        answer.body
+        raw(address, request.as_bytes())
     }
 
     /// Starts node `n` again.
@@ -86,8 +96,8 @@ fn text(path: &Path) -> &str {
     path.to_str().unwrap()
 }
 
-/// Waits for what a cluster does within three minutes, also on a busy machine.
+/// Waits for what a cluster does within five minutes, also on a busy machine.
 pub fn eventually(what: &str, condition: impl Fn() -> bool) {
     let attempt = || if condition() { Ok(()) } else { Err("not yet") };
-    wait_longer_for(Duration::from_secs(180), what, attempt);
+    wait_longer_for(Duration::from_secs(300), what, attempt);
 }

@@ -51,7 +51,10 @@ fn a_node_that_hangs(site: &Site, cluster: &Cluster) {
     });
 
     cluster.resume(3);
-    eventually("all copies again", || site.status()["health"] == "green");
+    eventually("all copies again", || {
+        cluster.retry_allocation();
+        site.status()["health"] == "green"
+    });
     eventually("a whole answer again", || {
         let run = site.ask(&[QUESTIONS[0]]);
         run.code() == 0 && run.json()["status"] != "degraded"
@@ -115,6 +118,9 @@ fn lost_nodes(site: &Site, cluster: &Cluster) {
 
     cluster.restart(2);
     cluster.restart(3);
-    eventually("all copies again", || site.org(&["status", "--json"]).stdout().contains("green"));
+    eventually("all copies again", || {
+        cluster.retry_allocation();
+        site.org(&["status", "--json"]).stdout().contains("green")
+    });
     site.check_answers(&[]);
 }

@@ -63,7 +63,7 @@ impl EntryPoint {
 }
 
 /// Raises the file with the type above the best of `files`, which are sorted, and the files that the type
-/// uses above those that have nothing to do with it. Nothing changes if the best file has such a type.
+/// uses above those that have nothing to do with it. If the best file has such a type, it is shown at most.
 pub fn apply(context: &Context<'_>, files: &mut [RankedFile]) {
     // Documentation may be the best of all.
     let Some(best) = files.iter().take(MAX_FILES).position(|file| is_plain_code(context, file)) else {
@@ -73,6 +73,11 @@ pub fn apply(context: &Context<'_>, files: &mut [RankedFile]) {
     let Some(entry) = find(context, files, best, &terms) else { return };
 
     files[entry.at].reasons.push(format!("its type {}, which does what is asked", entry.name));
+    // A query that only names something has chosen what its best file shows.
+    if entry.at == best && !asks_how(context) {
+        return;
+    }
+
     files[entry.at].entry_point = Some(entry.symbol);
     look_into(&mut files[entry.at], entry.row, 0);
     if entry.at == best {
@@ -90,6 +95,11 @@ pub fn apply(context: &Context<'_>, files: &mut [RankedFile]) {
     }
 }
 
+/// Returns whether the query asks how to do something.
+fn asks_how(context: &Context<'_>) -> bool {
+    context.query.text.trim_start().to_ascii_lowercase().starts_with("how to ")
+}
+
 /// Returns the words of the query with their shares of its weight. The rarity of a word does not count: what
 /// a small repository is about is frequent in it. The deed after *how to* counts more than what it is done
 /// to.
@@ -97,8 +107,7 @@ fn shares<'a>(context: &Context<'a>) -> Vec<(&'a str, f32)> {
     let words = context.query.terms.iter().filter(|term| !term.is_identifier);
     let mut shares: Vec<(&str, f32)> = words.map(|term| (term.term.as_str(), term.weight)).collect();
 
-    let text = context.query.text.trim_start().to_ascii_lowercase();
-    if let Some((_, weight)) = shares.first_mut().filter(|_| text.starts_with("how to ")) {
+    if let Some((_, weight)) = shares.first_mut().filter(|_| asks_how(context)) {
         *weight *= DEED_FACTOR;
     }
 
