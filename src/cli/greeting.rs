@@ -1,4 +1,4 @@
-//! What the program prints without a command: the state that it finds, and the next sensible step.
+//! The greeting, printed without a command: the state of the repository, and the next sensible step.
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -112,7 +112,7 @@ fn unusable(problem: IndexError, context: &Context) -> Greeting {
     }
 }
 
-/// What helps most in this state, the first thing first.
+/// The steps that help most in this state, the best first.
 fn steps(report: &StatusReport, codebase: &Codebase) -> Vec<Step> {
     if let Some(fix) = report.fix {
         return vec![(fix.to_owned(), purpose(report))];
@@ -130,7 +130,7 @@ fn steps(report: &StatusReport, codebase: &Codebase) -> Vec<Step> {
     }
 }
 
-/// What the command does that leads from this state to an index.
+/// The purpose of the command that leads from this state to an index.
 fn purpose(report: &StatusReport) -> &'static str {
     match (report.state, report.initialised) {
         ("unreadable", _) => "find out why, and what helps",
@@ -142,19 +142,19 @@ fn purpose(report: &StatusReport) -> &'static str {
     }
 }
 
-/// Whether the hooks, without which only searches update the index, are not there or cannot run.
+/// Returns whether the hooks are not there or cannot run; only searches update the index then.
 fn needs_hooks(report: &StatusReport, codebase: &Codebase) -> bool {
     let hooks = &report.hooks;
     let is_absent = !hooks.installed || !hooks.binary_found;
     report.state == "indexed" && is_absent && hooks.problem.is_none() && !codebase.repo.is_catalogue()
 }
 
-/// Whether a step writes to the store.
+/// Returns whether a step writes to the store.
 fn writes(command: &str) -> bool {
     ["git codeweaver init", "git codeweaver index"].iter().any(|prefix| command.starts_with(prefix))
 }
 
-/// What a user can do who cannot write: the other steps, or ask somebody else.
+/// The steps for a user who cannot write: those that only read, or asking the owner.
 fn without_writing(steps: Vec<Step>) -> Vec<Step> {
     let (writing, reading): (Vec<Step>, Vec<Step>) =
         steps.into_iter().partition(|(command, _)| writes(command));

@@ -16,8 +16,8 @@
 //! * [`org_search`]: the engine of an organisation, for searches.
 //! * [`chunk_stats`]: chunking statistics of a tree; [`for_agent`]: the text of the MCP tools.
 //! * [`greeting`]: what is printed without a command.
-//! * [`client_setup`]: registration of the MCP server with its clients; [`agent_files`]: files that tell agents
-//!   about this program.
+//! * [`client_setup`]: registration of the MCP server with its clients; [`agent_files`]: files that tell
+//!   agents about this program.
 //! * [`completion`]: completion in shells; [`user_files`]: the directories of scripts and manual pages.
 //! * [`resident`]: the daemon, as a client and as a server; [`surroundings`], [`streams`], [`stdout`]: what a
 //!   command sees of the process that was called, which may be a client.

@@ -7,8 +7,8 @@ use codeweaver_base::durable::{Replacement, create_directory};
 use codeweaver_index::Codebase;
 
 /// Returns whether a warning called `name` about `items` says something that was not printed for `codebase`
-/// before, and notes it: each of the items is named once, whichever others are named beside it. A warning that
-/// cannot be noted is printed again.
+/// before, and notes it: each of the items is named once, whichever others are named beside it. A warning
+/// that cannot be noted is printed again.
 pub fn is_news(codebase: &Codebase, name: &str, items: &[String]) -> bool {
     let folder = codebase.layout.cache();
     let path = folder.join(name);

@@ -64,7 +64,7 @@ impl Streams {
         };
     }
 
-    /// A token that is cancelled when nobody waits for the output any more.
+    /// A token that is cancelled when the client does not wait for the output any more.
     pub fn cancel(&self) -> Cancel {
         match self {
             Streams::Process => Cancel::default(),

@@ -1,4 +1,4 @@
-//! What a command sees of the process that was called: terminals, and the variables about display.
+//! Surroundings: the terminals and display variables of the process that was called.
 //!
 //! In a daemon this is the process of the client, so nothing else of the command line may ask the terminal or
 //! these variables of its own process.

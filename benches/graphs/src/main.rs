@@ -3,10 +3,11 @@
 //!
 //! `cargo run --release --package codeweaver-bench-graphs -- DIR` for an indexed repository, in place.
 //! CODEWEAVER_BENCH_ROWS = 100000 leading rows of the index, CODEWEAVER_BENCH_RUNS = 200 questions (see
-//! `benches/vectors.rs`). CODEWEAVER_BENCH_SERIAL = 0 leaves out the serial builds of `hnsw_rs`, which are the
-//! deterministic ones and take longest: in the order of the index, and in a random one.
+//! `benches/vectors.rs`). CODEWEAVER_BENCH_SERIAL = 0 leaves out the serial builds of `hnsw_rs`, which are
+//! the deterministic ones and take longest: in the order of the index, and in a random one.
 //!
-//! The second line of our graph is that with sample questions, at whose rows the search for a question begins.
+//! The second line of our graph is that with sample questions, at whose rows the search for a question
+//! begins.
 //!
 //! All graphs have at most 28 links a row on level 0 and a list of 200 candidates while they are built. Those
 //! of `hnsw_rs` are copied into our form, so that the same code searches all of them, on one core.

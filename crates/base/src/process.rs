@@ -53,7 +53,8 @@ where
         use std::os::windows::process::CommandExt as _;
         const CREATE_NEW_PROCESS_GROUP: u32 = 0x0000_0200;
         const BELOW_NORMAL_PRIORITY_CLASS: u32 = 0x0000_4000;
-        /// Gives the process a hidden console. Without a console, each git that it starts would open a window.
+        /// Gives the process a hidden console. Without a console, each git that it starts would open a
+        /// window.
         const CREATE_NO_WINDOW: u32 = 0x0800_0000;
         command.creation_flags(CREATE_NEW_PROCESS_GROUP | BELOW_NORMAL_PRIORITY_CLASS | CREATE_NO_WINDOW);
         crate::sys::keep_streams_from_children();

@@ -265,7 +265,7 @@ pub struct HooksSettings {
 /// The resident process that answers commands.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct DaemonSettings {
-    /// Whether a command that finds none starts it.
+    /// True if a command that finds none starts it.
     pub auto: bool,
     /// Time without a request after which it ends.
     pub idle_minutes: u32,

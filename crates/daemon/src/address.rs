@@ -5,7 +5,7 @@
 //!                    lock     held by the daemon as long as it runs
 //! ```
 //!
-//! A daemon that was killed leaves its socket. Nobody listens there, so a client finds no daemon, and the next
+//! A killed daemon leaves its socket. No process listens there, so a client finds no daemon, and the next
 //! daemon, which can take the lock, replaces it.
 
 use std::fs::{File, OpenOptions};
@@ -66,7 +66,7 @@ impl Address {
     /// Connects to the daemon. Does not wait for one that is too busy to accept.
     ///
     /// # Errors
-    /// Nobody listens, the queue of connections is full, or the peer is another user.
+    /// No process listens, the queue of connections is full, or the peer is another user.
     pub fn connect(&self) -> io::Result<UnixStream> {
         let near = Near::open(&self.directory)?;
         let socket = rustix::net::socket_with(
@@ -131,7 +131,7 @@ impl Address {
             _ => {}
         }
 
-        // Nobody else can enter the directory, so the moment before the mode is set is no gap.
+        // No other user can enter the directory, so the moment before the mode is set is no gap.
         let listener = UnixListener::bind(&path).map_err(no_socket)?;
         std::fs::set_permissions(&path, PermissionsExt::from_mode(0o600)).map_err(no_socket)?;
         Ok(listener)
@@ -279,7 +279,7 @@ mod tests {
         let lock = address.lock().unwrap();
         drop(address.listen(&lock).unwrap());
         assert!(matches!(address.lock(), Err(DaemonError::Running)));
-        assert!(address.connect().is_err(), "nobody listens there");
+        assert!(address.connect().is_err(), "no process listens there");
 
         drop(lock);
         let lock = address.lock().unwrap();

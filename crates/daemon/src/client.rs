@@ -12,14 +12,14 @@ const FIRST_FRAME: Duration = Duration::from_millis(250);
 /// Time that a daemon may take to answer about itself.
 const CONTROL: Duration = Duration::from_secs(5);
 
-/// Where the output of a command goes.
+/// The places that the output of a command goes to.
 pub trait Sink {
     /// Writes to stdout.
     ///
     /// # Errors
     /// As for stdout.
     fn out(&mut self, bytes: &[u8]) -> io::Result<()>;
-    /// Writes to stderr, whose errors are nobody's matter.
+    /// Writes to stderr. Errors are ignored, since there is no other place to report them.
     fn err(&mut self, bytes: &[u8]);
     /// Displays what the handler has left to a pager.
     ///
@@ -49,8 +49,8 @@ pub fn run(address: &Address, call: Call, sink: &mut dyn Sink) -> Outcome {
     }
 }
 
-/// The answer of the daemon at `address` to [`Message::Status`] or [`Message::Stop`], as JSON; `None` if there
-/// is no daemon.
+/// The answer of the daemon at `address` to [`Message::Status`] or [`Message::Stop`], as JSON; `None` if
+/// there is no daemon.
 ///
 /// # Errors
 /// It does not answer.

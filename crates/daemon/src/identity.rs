@@ -1,4 +1,5 @@
-//! What a client and its daemon must have in common, so that the answer is that of the client itself.
+//! The identity of a process: all that a client and its daemon must have in common, so that the answer is
+//! that of the client itself.
 
 use std::ffi::OsStr;
 use std::io;
@@ -12,8 +13,8 @@ use serde::{Deserialize, Serialize};
 const PREFIXES: [&str; 6] = ["CODEWEAVER_", "MARKDOWN_QA_", "GIT_", "HF_", "PIP_", "ORT_"];
 /// Further names.
 const NAMES: [&str; 5] = ["HOME", "SSL_CERT_FILE", "SSL_CERT_DIR", "RAYON_NUM_THREADS", "LD_LIBRARY_PATH"];
-/// Beginnings of the names of those that no answer depends on, or that travel with the request because they are
-/// about its terminal. `git codeweaver` itself sets `GIT_EXEC_PATH`.
+/// Beginnings of the names of those that no answer depends on, or that travel with the request because they
+/// are about its terminal. `git codeweaver` itself sets `GIT_EXEC_PATH`.
 const IRRELEVANT: [&str; 14] = [
     "CODEWEAVER_DAEMON",
     "GIT_EXEC_PATH",

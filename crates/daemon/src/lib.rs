@@ -15,7 +15,7 @@
 //! * [`protocol`]: messages and frames.
 //! * [`client`]: one request; [`server`]: the loop that accepts them; [`replies`]: the output of one request.
 //!
-//! What a command does and prints is not known here. Unix only: elsewhere, this crate is empty.
+//! Commands and their output are not known here. Unix only: elsewhere, this crate is empty.
 #![cfg(unix)]
 
 pub mod address;

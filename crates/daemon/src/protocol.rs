@@ -1,8 +1,8 @@
 //! Messages of one connection: a request, then frames.
 //!
-//! A message has its length before it (u32, little endian) and is JSON. A frame has a kind (u8), the length of
-//! its payload (u32, little endian) and the payload. Both sides are the same program, so the format has no
-//! versions.
+//! A message has its length before it (u32, little endian) and is JSON. A frame has a kind (u8), the length
+//! of its payload (u32, little endian) and the payload. Both sides are the same program, so the format has
+//! no versions.
 
 use std::ffi::OsString;
 use std::io::{self, Read, Write};
@@ -17,7 +17,7 @@ const MAX_MESSAGE: usize = 1 << 20;
 /// Maximum number of bytes of a frame.
 const MAX_FRAME: usize = 64 << 20;
 
-/// What a client asks for.
+/// A request of a client.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Message {
     /// Run a command.

@@ -74,7 +74,7 @@ struct Shared<H> {
     is_stopping: AtomicBool,
 }
 
-/// What a daemon says about itself.
+/// The report of a daemon about itself.
 #[derive(Debug, Serialize)]
 struct Status<'a> {
     pid: u32,
@@ -148,7 +148,7 @@ pub fn serve<H: Handler>(
         }
     };
 
-    // New clients find nobody; those that are being answered get their answers.
+    // New clients find no daemon; those that are being answered get their answers.
     if let Some(own) = own_socket {
         address.remove_socket(own);
     }

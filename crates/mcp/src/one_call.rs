@@ -72,7 +72,7 @@ pub struct Session {
     pub debug: bool,
     /// Codebases that are open already.
     pub open: Option<Arc<Codebases>>,
-    /// Becomes true when nobody waits for the answer any more.
+    /// Becomes true when the caller does not wait for the answer any more.
     pub is_cancelled: Arc<AtomicBool>,
 }
 

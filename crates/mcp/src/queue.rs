@@ -1,8 +1,9 @@
 //! Queue: requests that wait for one of a few places, in the order in which they are due.
 //!
-//! A request is due when it arrives, or later if its client has many connections: each further one defers it.
-//! So a client that asks for much at once waits for itself, one with a single connection goes first, and each
-//! gets its place in the end. If too many wait, the one that is due last is refused, which may have come first.
+//! A request is due when it arrives, or later if its client has many connections: each further one defers
+//! it. So a client that asks for much at once waits for itself, one with a single connection goes first,
+//! and each gets its place in the end. If too many wait, the one that is due last is refused, which may
+//! have come first.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};

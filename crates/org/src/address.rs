@@ -41,8 +41,8 @@ impl std::fmt::Display for Address {
 }
 
 impl Address {
-    /// Parses `https://HOST:PORT/NAME`, or `https://HOST:PORT` for the default name. Several nodes of an engine
-    /// are written as `https://HOST:PORT,https://HOST:PORT/NAME`. `key` is that of [`KEY_VARIABLE`].
+    /// Parses `https://HOST:PORT/NAME`, or `https://HOST:PORT` for the default name. Several nodes of an
+    /// engine are written as `https://HOST:PORT,https://HOST:PORT/NAME`. `key` is that of [`KEY_VARIABLE`].
     ///
     /// # Errors
     /// [`OrgError::Setting`] for anything else. Only an engine on this machine is reached without TLS.

@@ -48,7 +48,7 @@ impl Change {
     }
 }
 
-/// What is left of the changes that were sent.
+/// The changes that were sent and not made.
 #[derive(Default)]
 struct Round {
     /// Whether they are sent for the last time, so that a failure is an error.

@@ -15,7 +15,7 @@ use codeweaver_http::{Limits, agent, backoff};
 use super::address::Address;
 use super::error::OrgError;
 
-/// How long requests wait, and how often they are repeated if the engine is too busy or finds no connection.
+/// The patience of requests: times, and the number of attempts if the engine is too busy or not reached.
 #[derive(Clone, Copy)]
 pub struct Patience {
     /// Time in which the engine begins to answer.

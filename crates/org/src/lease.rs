@@ -22,8 +22,8 @@ pub struct Lease<'a> {
 }
 
 impl<'a> Lease<'a> {
-    /// Takes the right to change the repository `name`, which was `known` when it was last looked at, and sets its
-    /// state to `state`. Returns the right with the repository as it was.
+    /// Takes the right to change the repository `name`, which was `known` when it was last looked at, and
+    /// sets its state to `state`. Returns the right with the repository as it was.
     ///
     /// # Errors
     /// [`OrgError::Busy`] if another process works on it for longer than `patience`. One
@@ -94,8 +94,8 @@ impl<'a> Lease<'a> {
         Ok(())
     }
 
-    /// Runs `work` while a thread shows that this process works: some requests take longer than others wait for a
-    /// sign of life.
+    /// Runs `work` while a thread shows that this process works: some requests take longer than others wait
+    /// for a sign of life.
     pub fn beating<T>(&self, work: impl FnOnce() -> T) -> T {
         std::thread::scope(|scope| {
             let (is_running, is_over) = channel::<()>();

@@ -72,8 +72,8 @@ impl Org {
     /// Removes a repository. Its rows stay until they are collected.
     ///
     /// # Errors
-    /// [`OrgError::NoMember`], [`OrgError::Outdated`], [`OrgError::Busy`] if it is being pushed, and those of the
-    /// connection.
+    /// [`OrgError::NoMember`], [`OrgError::Outdated`], [`OrgError::Busy`] if it is being pushed, and those
+    /// of the connection.
     pub fn remove(&self, name: &str) -> Result<usize, OrgError> {
         self.check_version()?;
         let Some(known) = self.member(name)? else {

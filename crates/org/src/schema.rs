@@ -185,7 +185,7 @@ def places = new ArrayList(); \
 for (e in ctx._source.at) { places.add(e.f + '\\\\' + e.r + '\\\\' + e.p) } \
 ctx._source.place = places }";
 
-/// What separates the parts of a place: its flags, its repository, and its path, which alone may have one.
+/// The separator of the parts of a place: its flags, its repository, and its path, which alone may have one.
 pub const SEPARATOR: char = '\\';
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Candidates and counts for a query.
 //!
-//! A file is kept in memory once it was read: its content never changes. Its places are those that each search
-//! returns.
+//! A file is kept in memory once it was read: its content never changes. Its places are those that each
+//! search returns.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};

@@ -72,8 +72,8 @@ impl Work {
         &self.searcher.codebase
     }
 
-    /// Calls `wait`, which waits for the client, while another request works in place of this one. It then goes
-    /// on, without a place if too many wait for one.
+    /// Calls `wait`, which waits for the client, while another request works in place of this one. It then
+    /// goes on, without a place if too many wait for one.
     pub fn pause<T>(&self, wait: impl FnOnce() -> T) -> T {
         let due = sync::lock(&self.slot).take().map(|slot| slot.due());
         let waited = wait();

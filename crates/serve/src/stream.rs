@@ -60,8 +60,8 @@ impl Lines {
         }
     }
 
-    /// Sends `line` as soon as the client has read enough. If the client disconnects, there is room at once, and
-    /// sending fails.
+    /// Sends `line` as soon as the client has read enough. If the client disconnects, there is room at
+    /// once, and sending fails.
     fn wait_and_send(&self, line: Result<Bytes, Failure>, work: &Work) -> bool {
         let size = line.as_ref().map_or(1, size);
         for _ in 0..MAX_WAITS {

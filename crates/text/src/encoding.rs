@@ -13,7 +13,8 @@ const BINARY_PROBE_BYTES: usize = 8_192;
 
 /// Minimum number of pairs of bytes that show UTF-16 without a mark.
 const MIN_PAIRS: usize = 4;
-/// Minimum number of pairs in which the one byte is zero, for each in which the other byte is, as in a surrogate.
+/// Minimum number of pairs in which the one byte is zero, for each in which the other byte is, as in a
+/// surrogate.
 const MIN_RATIO: usize = 8;
 
 /// A text in UTF-8.

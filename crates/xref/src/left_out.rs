@@ -1,5 +1,5 @@
-//! Names in files that the index leaves out: vendored, generated, minified or too large. Such a file can use a
-//! symbol, so an answer that does not look there proves no absence.
+//! Names in files that the index leaves out: vendored, generated, minified or too large. Such a file can
+//! use a symbol, so an answer that does not look there proves no absence.
 
 use codeweaver::query::left_out::{self, Naming};
 use codeweaver::query::view::View;

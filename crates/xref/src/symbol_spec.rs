@@ -6,8 +6,8 @@ use codeweaver_git::quoting;
 use super::definitions::{Def, DefId, Definitions, FileDefs, segments};
 use super::modules::Paths;
 
-/// Parses `path:line`, or an id that begins with it (`path:line#name`), into path, line and name. The end of a
-/// range, and columns as compilers print them, say nothing.
+/// Parses `path:line`, or an id that begins with it (`path:line#name`), into path, line and name. The end
+/// of a range, and columns as compilers print them, say nothing.
 pub fn parse_location(symbol: &str) -> Option<(&str, u32, Option<&str>)> {
     // A quoted path may contain anything; in others, the first line number at the end or before a `#` counts.
     let from = quoting::quoted_len(symbol).unwrap_or(0);

@@ -33,8 +33,8 @@ const REPOSITORY_VARIABLES: [&str; 6] =
 
 /// Keep this repository open in a resident process that answers searches
 ///
-/// While it runs, `search`, `similar`, `outline`, `graph`, `read` and `tool` are answered by it, with the same
-/// answers in less time. It ends by itself when nothing is asked for some time.
+/// While it runs, `search`, `similar`, `outline`, `graph`, `read` and `tool` are answered by it, with the
+/// same answers in less time. It ends by itself when nothing is asked for some time.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -96,7 +96,7 @@ fn start(codebase: &Codebase, address: &Address, context: &Context) -> Result<Ex
         return say(context, &format!("The daemon runs already (process {})", status["pid"]));
     }
 
-    // Made here for its error messages, which a detached process shows nobody. The lock is left to the daemon.
+    // Made here, since a detached process cannot show its errors. The lock is left to the daemon.
     address.create()?;
     let arguments = ["daemon", "run", "--detached"].map(Into::into);
     background::spawn(codebase, &arguments).map_err(|error| not_started(error.to_string()))?;

@@ -229,8 +229,8 @@ fn write_advice(out: &mut impl std::io::Write, advice: &Advice) -> Result<(), Cl
     Ok(())
 }
 
-/// The lines that [`hooks::install`] does not write itself: entries of hook managers, and lines for hook files
-/// that are not the user's own.
+/// The lines that [`hooks::install`] does not write itself: entries of hook managers, and lines for hook
+/// files that are not the user's own.
 pub fn hook_advice(codebase: &Codebase) -> Result<Vec<Advice>, CliError> {
     let site = hook_site(codebase);
     let planned = hooks::plan(&site, &hooks::survey(&site)?, &install_options(codebase, false)?)?;

@@ -466,8 +466,8 @@ fn nothing_to_search_for() -> CliError {
 /// `query` is run again.
 ///
 /// # Errors
-/// The error of the query. With JSON output, a closed gate is also printed to stdout, as the status envelope of
-/// the MCP server with the command that fixes the cause.
+/// The error of the query. With JSON output, a closed gate is also printed to stdout, as the status
+/// envelope of the MCP server with the command that fixes the cause.
 pub fn run_query<T>(
     searcher: &Searcher,
     context: &Context,

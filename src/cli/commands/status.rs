@@ -47,7 +47,7 @@ pub struct StatusArgs {
 struct WithDaemon<'a> {
     #[serde(flatten)]
     report: &'a StatusReport,
-    /// What a running daemon says about itself.
+    /// The report of a running daemon.
     #[serde(skip_serializing_if = "Option::is_none")]
     daemon: Option<serde_json::Value>,
 }

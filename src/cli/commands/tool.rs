@@ -15,10 +15,10 @@ use crate::cli::for_agent;
 
 /// Call a tool of the MCP server once, and print what an agent would read
 ///
-/// The command is for agents that work in a shell: the answers are those of the server, made for few tokens. Each argument
-/// is NAME=VALUE, several of one name are a list, and a word without a name is what the tool is about: a
-/// query, a name, a place. Exit codes: 0 found, 1 nothing found or no index to answer from, 2 refused. Without a
-/// tool, all are listed.
+/// The command is for agents that work in a shell: the answers are those of the server, made for few
+/// tokens. Each argument is NAME=VALUE, several of one name are a list, and a word without a name is what
+/// the tool is about: a query, a name, a place. Exit codes: 0 found, 1 nothing found or no index to answer
+/// from, 2 refused. Without a tool, all are listed.
 #[derive(Debug, Args)]
 #[command(
     disable_help_flag = true,

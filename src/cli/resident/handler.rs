@@ -39,7 +39,7 @@ pub struct Handler {
     preparing: Preparing,
 }
 
-/// What was prepared for the next request.
+/// The outcome of preparing for the next request.
 #[derive(Default)]
 struct Preparing {
     last: Mutex<Option<Instant>>,

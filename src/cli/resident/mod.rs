@@ -29,7 +29,7 @@ struct Paged {
     err_paint: super::render::Paint,
 }
 
-/// What the daemon of the store directory `store` says about itself; `None` if none runs, or it does not
+/// The report of the daemon of the store directory `store` about itself; `None` if none runs, or it does not
 /// answer.
 #[cfg(unix)]
 pub fn status(store: &Path) -> Option<Value> {

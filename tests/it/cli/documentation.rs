@@ -55,8 +55,8 @@ fn example() -> TestRepo {
     repo
 }
 
-/// Whether a command is run here: it is in a block, it only reads, and it needs nothing that is not here. The
-/// tutorial has a test of its own.
+/// Returns whether a command is run here: it is in a block, it only reads, and it needs nothing that is not
+/// here. The tutorial has a test of its own.
 fn is_run(command: &DocumentedCommand) -> bool {
     let args: Vec<&str> = command.args.iter().map(String::as_str).collect();
     let only_reads = match &args[..] {

@@ -117,9 +117,10 @@ impl Site {
         (lines.collect(), warnings.collect())
     }
 
-    /// Checks that the engine answers all questions as the catalogue does: the first match is the same, and so are
-    /// the others but for two. The engine finds nearly all of the nearest vectors, and the scores of vectors,
-    /// which depend on the last of these, differ by up to 0.003: matches that are about equal may change places.
+    /// Checks that the engine answers all questions as the catalogue does: the first match is the same, and
+    /// so are the others but for two. The engine finds nearly all of the nearest vectors, and the scores of
+    /// vectors, which depend on the last of these, differ by up to 0.003: matches that are about equal may
+    /// change places.
     #[track_caller]
     pub fn check_answers(&self, args: &[&str]) {
         for question in QUESTIONS {

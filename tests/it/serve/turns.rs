@@ -1,4 +1,5 @@
-//! `serve` under a client that takes all it can get: another one, with an address of its own, is answered first.
+//! `serve` under a client that takes all it can get: another one, with an address of its own, is answered
+//! first.
 
 use std::io::Write as _;
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};

@@ -62,8 +62,8 @@ struct Packed {
 }
 
 impl Packer<'_> {
-    /// Joins text directly above a definition (comments, attributes, its type) to it, and comments above a blank
-    /// line.
+    /// Joins text directly above a definition (comments, attributes, its type) to it, and comments above a
+    /// blank line.
     fn with_leading_comments(&self, parts: Vec<Part>) -> Vec<Part> {
         let limit = self.source.sizes.limit;
         let mut joined: Vec<Part> = Vec::with_capacity(parts.len());

@@ -173,8 +173,8 @@ impl<'a> Tags<'a> {
         tags
     }
 
-    /// The start tags of a text with their ends. Reads it backwards, so that the end of a tag that begins at a
-    /// byte follows from those that would begin at the bytes after it.
+    /// The start tags of a text with their ends. Reads it backwards, so that the end of a tag that begins
+    /// at a byte follows from those that would begin at the bytes after it.
     fn ends(text: &str) -> Vec<(usize, usize)> {
         let bytes = text.as_bytes();
         let mut opening = Vec::new();

@@ -27,13 +27,13 @@ const MIN_SHARED: f32 = 0.2;
 /// Minimum number of shapes for which threads are used.
 const MIN_PARALLEL: usize = 1024;
 
-/// Whether texts with two numbers of tokens may be similar.
+/// A test of the numbers of tokens of two texts: true if they may be similar.
 type LengthTest<'t> = dyn Fn(u32, u32) -> bool + Sync + 't;
 /// Two positions of texts, the lesser first.
 pub type Candidate = (u32, u32);
 
-/// Returns all candidates among `texts`, ascending and different. Texts with two numbers of tokens are compared
-/// only if `may_be_similar` says so, which holds for equal ones.
+/// Returns all candidates among `texts`, ascending and different. Texts with two numbers of tokens are
+/// compared only if `may_be_similar` says so, which holds for equal ones.
 pub fn candidates(texts: &[Text], may_be_similar: impl Fn(u32, u32) -> bool + Sync) -> Vec<Candidate> {
     let shapes = Shapes::new(texts);
     let mut found: Vec<Candidate> = Vec::new();

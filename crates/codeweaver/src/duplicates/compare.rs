@@ -41,8 +41,8 @@ pub struct Comparison {
     pub pairs: Vec<Pair>,
 }
 
-/// Maximum number of tokens that only one of two definitions has, with `n_all` tokens together, if they are as
-/// similar as `min_similarity`.
+/// Maximum number of tokens that only one of two definitions has, with `n_all` tokens together, if they are
+/// as similar as `min_similarity`.
 pub fn max_gaps(n_all: usize, min_similarity: f32) -> usize {
     ((1.0 - min_similarity) * n_all as f32) as usize
 }

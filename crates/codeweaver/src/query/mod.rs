@@ -15,8 +15,8 @@
 //! * `raised`: the code that prints a message.
 //! * `verbatim`, `rerank`: the stages after ranking.
 //! * `pipeline`: the sequence of form, retrieval, ranking and later stages.
-//! * [`left_out`]: names of the query that only files have which are not indexed. [`submodules`]: repositories
-//!   inside that are not indexed.
+//! * [`left_out`]: names of the query that only files have which are not indexed. [`submodules`]:
+//!   repositories inside that are not indexed.
 //! * `verify`: the comparison of the shown files with the disk.
 //! * [`search`]: all requests about one codebase.
 //! * [`conditions`]: filters and view of a request from a [`typed`] query, the one language of the

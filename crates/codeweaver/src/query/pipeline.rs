@@ -62,8 +62,8 @@ impl Pipeline<'_> {
         ranking
     }
 
-    /// The candidates that an engine has to find for the query. The view needs the counts of the engine and no
-    /// files.
+    /// The candidates that an engine has to find for the query. The view needs the counts of the engine and
+    /// no files.
     pub fn wanted(&self) -> Vec<Wanted> {
         let Pipeline { resources, request, view, weights, .. } = self;
         let form = Form::choose(resources, request, view, self.is_by_words(), &Raised::default());

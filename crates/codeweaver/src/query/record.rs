@@ -14,7 +14,7 @@ pub(crate) struct Answered<'a> {
     pub operation: &'static str,
     pub query: &'a str,
     pub duration_ms: u64,
-    /// How lines are searched for.
+    /// The way in which lines are searched for.
     pub mode: Option<&'static str>,
     pub intent: Option<&'static str>,
     pub candidates: Option<usize>,

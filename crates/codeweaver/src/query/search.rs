@@ -449,8 +449,8 @@ impl Searcher {
         self.views().view(request, update)
     }
 
-    /// Prepares the next request while none is answered: opens what it needs, and compares the working tree if
-    /// that was done more than `age` ago.
+    /// Prepares the next request while none is answered: opens what it needs, and compares the working tree
+    /// if that was done more than `age` ago.
     ///
     /// # Errors
     /// Those that the next request would have.

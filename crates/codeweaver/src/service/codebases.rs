@@ -106,8 +106,8 @@ impl Codebases {
         self.default_dir.clone()
     }
 
-    /// Prepares the open codebases for their next requests (see [`Searcher::prepare`]). One that cannot answer
-    /// is left to the request that finds it so.
+    /// Prepares the open codebases for their next requests (see [`Searcher::prepare`]). One that cannot
+    /// answer is left to the request that finds it so.
     pub fn prepare(&self, age: Duration) {
         let open: Vec<Arc<Searcher>> = self.lock().iter().map(|open| open.searcher.clone()).collect();
         for searcher in open {

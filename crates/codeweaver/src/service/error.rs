@@ -10,11 +10,11 @@ use codeweaver_index::{Codebase, Lifecycle};
 use super::gate::Gate;
 use crate::query::QueryError;
 
-/// The kind of an error, from which a front-end derives its exit code or status: a parameter cannot be used;
-/// there is no such file, line, revision or repository; the caller may not use it; the first index is being
-/// built, or the index was replaced while it was read; the index was built for other settings; there is no
-/// index, or it must not be used; others use what is needed; the caller has cancelled the request, or its time
-/// was up; the run was stopped, and has kept what is done; anything else.
+/// The kind of an error, from which a front-end derives its exit code or status: a parameter cannot be
+/// used; there is no such file, line, revision or repository; the caller may not use it; the first index is
+/// being built, or the index was replaced while it was read; the index was built for other settings; there
+/// is no index, or it must not be used; others use what is needed; the caller has cancelled the request, or
+/// its time was up; the run was stopped, and has kept what is done; anything else.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[allow(

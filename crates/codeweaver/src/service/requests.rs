@@ -110,10 +110,11 @@ impl<'a> Requests<'a> {
         Ok(true)
     }
 
-    /// Checks that what is lost can be made again here: without the right to write, an update fails each time.
+    /// Checks that what is lost can be made again here: without the right to write, an update fails each
+    /// time.
     ///
     /// # Errors
-    /// That the owner of the repository has to do it.
+    /// Advice to ask the owner of the repository for it.
     fn check_writable(&self, lost: Progress<'_>) -> Result<(), ServiceError> {
         if permission::is_writable(&self.codebase.layout) {
             return Ok(());

@@ -344,8 +344,8 @@ pub(super) fn is_inside(path: &BStr) -> bool {
         })
 }
 
-/// Returns whether Windows takes this name for `.git`: without the dots and blanks at its end, or as the short
-/// name of it.
+/// Returns whether Windows takes this name for `.git`: without the dots and blanks at its end, or as the
+/// short name of it.
 fn is_git_on_windows(name: &[u8]) -> bool {
     let end = name.iter().rposition(|byte| !b". ".contains(byte)).map_or(0, |at| at + 1);
     name[..end].eq_ignore_ascii_case(b".git") || name.eq_ignore_ascii_case(b"git~1")

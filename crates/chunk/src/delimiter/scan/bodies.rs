@@ -33,8 +33,8 @@ impl Scanner<'_> {
         self.family.last_body && self.definition(delimiter).extent == Extent::Body
     }
 
-    /// Opens the pair that was closed last again, at a further `{` of its statement. Returns false if there is
-    /// none.
+    /// Opens the pair that was closed last again, at a further `{` of its statement. Returns false if there
+    /// is none.
     fn reopen(&mut self, mark_end: usize) -> bool {
         let Some(closed) = self.closed_body.take().filter(|_| self.pending.is_none()) else { return false };
 

@@ -116,9 +116,9 @@ pub(super) fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
 }
 
-/// Returns whether a line begins with `name:`, or is `NAME.` or `NAME SECTION.` and nothing else. `rest` is the
-/// text from the first one of the line on, and `indent` the column of it. A name of COBOL that ends in a period
-/// may be a statement: one that ends another (`END-IF.`) or, in the columns for statements, any.
+/// Returns whether a line begins with `name:`, or is `NAME.` or `NAME SECTION.` and nothing else. `rest` is
+/// the text from the first one of the line on, and `indent` the column of it. A name of COBOL that ends in
+/// a period may be a statement: one that ends another (`END-IF.`) or, in the columns for statements, any.
 pub(super) fn is_label(rest: &[u8], indent: u32) -> bool {
     const MAX_NAME: usize = 128;
     /// The first columns for statements and for remarks in fixed-format COBOL, counted from 0.

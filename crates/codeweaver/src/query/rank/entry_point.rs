@@ -1,4 +1,5 @@
-//! The entry point of a subject: the type that does what the query names, for readers who want to understand it.
+//! The entry point of a subject: the type that does what the query names, for readers who want to
+//! understand it.
 //!
 //! A function that is named as the query answers where it is done. To understand a subject, a reader begins
 //! one step above, at the type that brings the functions of its module together, goes on to these functions,
@@ -54,8 +55,8 @@ struct EntryPoint {
 }
 
 impl EntryPoint {
-    /// Whether a reader begins here rather than at `other`, of the same file. Settings and errors of a subject
-    /// have its words as well, but fewer methods.
+    /// Returns whether a reader begins here rather than at `other`, of the same file. Settings and errors
+    /// of a subject have its words as well, but fewer methods.
     fn comes_before(&self, other: &EntryPoint) -> bool {
         let weight = |entry: &EntryPoint| entry.fit * (1.0 - 1.0 / (entry.n_methods as f32 + 1.0));
         weight(self) > weight(other)
@@ -63,7 +64,7 @@ impl EntryPoint {
 }
 
 /// Raises the file with the type above the best of `files`, which are sorted, and the files that the type
-/// uses above those that have nothing to do with it. If the best file has such a type, it is shown at most.
+/// uses above those that have nothing to do with it. If the best file has such a type, the order stays.
 pub fn apply(context: &Context<'_>, files: &mut [RankedFile]) {
     // Documentation may be the best of all.
     let Some(best) = files.iter().take(MAX_FILES).position(|file| is_plain_code(context, file)) else {
@@ -171,8 +172,8 @@ fn find(
     found
 }
 
-/// Returns the type of a file, at position `at`, at which a reader begins: of those whose names fit the query,
-/// that have methods and that are `wanted`.
+/// Returns the type of a file, at position `at`, at which a reader begins: of those whose names fit the
+/// query, that have methods and that are `wanted`.
 fn best_type(
     context: &Context<'_>,
     file: &RankedFile,

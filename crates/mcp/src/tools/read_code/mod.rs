@@ -1,7 +1,7 @@
 //! `read_code`: reads places in files, from the working tree or a revision.
 //!
-//! One file has pages; several places share the limit, and what does not fit is named. A directory is a place,
-//! too, and so is a range of revisions ([`other`]).
+//! One file has pages; several places share the limit, and what does not fit is named. A directory is a
+//! place, too, and so is a range of revisions ([`other`]).
 
 mod other;
 mod places;
