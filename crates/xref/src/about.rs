@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use codeweaver::query::symbol_scan::{self, FoundSymbol};
 use codeweaver::query::view::View;
 use codeweaver::query::view::freshness::RequestUpdate;
+use codeweaver::query::view::term_rows::{TermRows, terms_of};
 use codeweaver::query::{Cancel, Filters, QueryError, Searcher};
 use codeweaver_chunk::{LanguageId, SymbolKind};
 use codeweaver_git::{ByteSlice as _, quoting};
 use codeweaver_index::policy::PathFlags;
 use codeweaver_store::postings::Field;
 
-use super::definitions::{Definitions, terms_of};
 use super::dialect;
 use super::request::{CallGraphRequest, Direction};
 use super::response::{CallGraphResponse, EdgeKind, Grade, Node, Unlisted};
@@ -394,7 +394,8 @@ impl About {
 
     /// Finds other definitions of the name; and tests with its name, if no test uses it.
     fn find_others(&mut self, view: &View, symbol: &FoundSymbol) {
-        let mut others = symbol_scan::scan(view, &any_file(), &|name, _| name == symbol.name);
+        let mut others =
+            symbol_scan::scan_named(view, &any_file(), &symbol.name, &|name, _| name == symbol.name);
         others.retain(|it| {
             (it.path != symbol.path || it.lines != symbol.lines)
                 && !matches!(it.kind, SymbolKind::Impl | SymbolKind::Heading | SymbolKind::Key)
@@ -409,11 +410,10 @@ impl About {
             // A shorter name occurs in too many other names.
             if wanted.len() >= 4 {
                 self.tests_by_name =
-                    symbol_scan::scan(view, &any_file(), &|name, _| plain(name).contains(&wanted));
+                    symbol_scan::scan_tests(view, &any_file(), &|name, _| plain(name).contains(&wanted));
                 self.tests_by_name.retain(|it| {
-                    let is_test = it.flags.contains(PathFlags::TEST) || it.kind == SymbolKind::Test;
                     let is_other = (&it.path, it.lines) != (&symbol.path, symbol.lines);
-                    is_test && is_other && (it.kind.is_callable() || it.kind.has_members())
+                    is_other && (it.kind.is_callable() || it.kind.has_members())
                 });
             }
         }
@@ -438,12 +438,12 @@ fn members(view: &View, entry: u32, symbol: &FoundSymbol) -> Vec<FoundSymbol> {
 /// The rows of prose that contain all `terms`, as segment and row.
 fn rows_of_prose(view: &View, terms: &[String]) -> Vec<(usize, u32)> {
     let mut rows = Vec::new();
-    Definitions::new(view).rows_with(Field::Body, terms, &mut |s, row| {
-        let segment = &view.reader.segments[s];
-        let doc = segment.rows().get(row as usize).and_then(|record| segment.docs().get(record.doc as usize));
+    TermRows::new(view).with_all(Field::Body, terms, &mut |id| {
+        let (segment, record) = view.row(id);
+        let doc = segment.docs().get(record.doc as usize);
         let language = doc.and_then(|doc| LanguageId::by_name(segment.language(doc.language)));
         if language.is_some_and(LanguageId::is_prose) {
-            rows.push((s, row));
+            rows.push((id.segment as usize, id.row));
         }
     });
     rows

@@ -8,10 +8,10 @@ use rustc_hash::FxHashMap;
 
 use codeweaver::query::locate;
 use codeweaver::query::view::View;
+use codeweaver::query::view::term_rows::{TermRows, terms_of};
 use codeweaver_chunk::SymbolKind;
 use codeweaver_git::{Oid, quoting};
-use codeweaver_store::postings::{Field, Postings};
-use codeweaver_text as text;
+use codeweaver_store::postings::Field;
 
 use super::dialect::{self, Dialect};
 
@@ -182,14 +182,18 @@ pub(crate) fn segments(name: &str) -> impl DoubleEndedIterator<Item = &str> {
 /// All definitions of a view, read on demand and cached for one request.
 pub(crate) struct Definitions<'a> {
     view: &'a View,
-    postings: OnceCell<Vec<Option<Postings<'a>>>>,
+    term_rows: OnceCell<TermRows<'a>>,
     files: RefCell<FxHashMap<u32, Option<Rc<FileDefs>>>>,
     names: RefCell<FxHashMap<String, Rc<Vec<DefId>>>>,
 }
 
 impl<'a> Definitions<'a> {
     pub fn new(view: &'a View) -> Definitions<'a> {
-        Definitions { view, postings: OnceCell::new(), files: RefCell::default(), names: RefCell::default() }
+        Definitions { view, term_rows: OnceCell::new(), files: RefCell::default(), names: RefCell::default() }
+    }
+
+    fn term_rows(&self) -> &TermRows<'a> {
+        self.term_rows.get_or_init(|| TermRows::new(self.view))
     }
 
     /// The definitions in the file of a live entry; `None` if it is not indexed.
@@ -269,11 +273,8 @@ impl<'a> Definitions<'a> {
         }
 
         let mut entries = Vec::new();
-        self.rows_with(Field::Body, &terms, &mut |segment, row| {
-            let segment_of_view = &self.view.reader.segments[segment];
-            let doc = self.view.reader.state.segments[segment].doc_base
-                + segment_of_view.rows().get(row as usize).map_or(0, |record| record.doc);
-            entries.extend(self.view.entries_of(doc));
+        self.term_rows().with_all(Field::Body, &terms, &mut |id| {
+            entries.extend(self.view.entries_of(self.view.doc_of(id)));
         });
 
         entries.sort_unstable();
@@ -357,7 +358,9 @@ impl<'a> Definitions<'a> {
                     .for_each(|row| self.add_row(s, row, name, &mut found));
             }
         } else {
-            self.rows_with(Field::Symbol, &terms, &mut |s, row| self.add_row(s, row, name, &mut found));
+            self.term_rows().with_all(Field::Symbol, &terms, &mut |id| {
+                self.add_row(id.segment as usize, id.row, name, &mut found);
+            });
         }
 
         let mut ids: Vec<(String, DefId)> = Vec::new();
@@ -387,35 +390,6 @@ impl<'a> Definitions<'a> {
             found.extend(self.view.entries_of(base + record.doc).map(|entry| (entry, symbol.start_byte)));
         }
     }
-
-    /// Visits the live rows that contain all `terms` in `field`, as segment and row.
-    pub(super) fn rows_with(&self, field: Field, terms: &[String], visit: &mut dyn FnMut(usize, u32)) {
-        let postings = self
-            .postings
-            .get_or_init(|| self.view.reader.segments.iter().map(|segment| segment.postings()).collect());
-
-        for (s, postings) in postings.iter().enumerate() {
-            let Some(postings) = postings else { continue };
-            let lists: Option<Vec<_>> = terms.iter().map(|term| postings.get(field, term)).collect();
-            let Some(mut lists) = lists else { continue };
-
-            // The rarest term first, so that the intersection is small from the start.
-            lists.sort_by_key(|list| list.df());
-
-            let mut rows: Vec<u32> = Vec::new();
-            for (i, list) in lists.iter().enumerate() {
-                let mut here = Vec::new();
-                list.for_each(|row, _| {
-                    if self.view.live()[s].contains(row) && (i == 0 || rows.binary_search(&row).is_ok()) {
-                        here.push(row);
-                    }
-                });
-                rows = here;
-            }
-
-            rows.into_iter().for_each(|row| visit(s, row));
-        }
-    }
 }
 
 /// Sets the parent of each definition. `defs` are ordered by position, enclosing ones first.
@@ -430,13 +404,4 @@ fn set_parents(defs: &mut [Def]) {
             open.last().filter(|&&last| defs[last].range.end >= defs[i].range.end).map(|&last| last as u32);
         open.push(i);
     }
-}
-
-/// The terms under which a name is indexed; empty if it yields none.
-pub(super) fn terms_of(name: &str) -> Vec<String> {
-    let mut terms = Vec::new();
-    text::for_each_term(name, &mut |term| terms.push(term.to_owned()));
-    terms.sort();
-    terms.dedup();
-    terms
 }

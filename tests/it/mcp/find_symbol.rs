@@ -171,6 +171,57 @@ fn a_name_that_is_not_there_is_answered_with_those_that_are_like_it() {
     assert_eq!(missing["isError"], true, "{missing:#}");
 }
 
+/// The names are looked up by their words, which differ from what an outline shows in each of these.
+#[test]
+fn every_name_of_an_outline_is_found_as_it_is_written() {
+    let repo = TestRepo::with_files(&[
+        ("docs/a.md", "# Getting Started: v1.2/v2\n\nText.\n\n## x\n\nMore.\n\n## Größe der Öse\n\nEnd.\n"),
+        ("web/a.css", ".btn-primary > a.on {\n  color: red;\n}\n\n#main {\n  color: blue;\n}\n"),
+        (
+            "src/a.cpp",
+            "struct V {\n  V operator+(const V& o) const { return o; }\n  bool operator()(int) { return true; }\n};\n",
+        ),
+        (
+            "src/a.py",
+            "def größe():\n    pass\n\n\ndef _():\n    pass\n\n\ndef deadbeefdeadbeefdeadbeefdeadbeef():\n    pass\n",
+        ),
+        ("src/a.rb", "class A\n  def empty?\n    true\n  end\n\n  def []=(k, v)\n    v\n  end\nend\n"),
+    ]);
+    repo.codeweaver(["init", "--no-hooks"]).success();
+    let mut client = McpClient::start(&repo);
+
+    for path in ["docs/a.md", "web/a.css", "src/a.cpp", "src/a.py", "src/a.rb"] {
+        let outline = repo.codeweaver(["outline", "--json", path]).json();
+        let symbols = outline["symbols"].as_array().unwrap().clone();
+        assert!(!symbols.is_empty(), "{path}: {outline:#}");
+
+        for symbol in symbols {
+            let answer = client.ask("find_symbol", json!({ "symbol": symbol["name"] }));
+            let (found, name) = (&answer["results"][0], &symbol["name"]);
+            assert_eq!(found["fit"], "exact", "{name} of {path}: {found:#}");
+            assert!(found.to_string().contains(path), "{name} of {path}: {found:#}");
+        }
+    }
+}
+
+#[test]
+fn tests_are_found_by_name_if_none_refers_to_the_definition() {
+    let repo = TestRepo::with_files(&[
+        (
+            "src/load.rs",
+            "pub fn load_state() {}\n\n#[cfg(test)]\nmod tests {\n    #[test]\n    fn reload_state_twice() {}\n}\n",
+        ),
+        ("tests/checks.py", "def check_loadState():\n    pass\n"),
+        ("src/other.py", "def preload_state():\n    pass\n"),
+    ]);
+    repo.codeweaver(["init", "--no-hooks"]).success();
+    let text = McpClient::start(&repo).text("find_symbol", json!({ "symbol": "load_state" }));
+
+    let by_name = text.lines().find(|line| line.contains("tests by name")).unwrap_or_default();
+    assert!(by_name.contains("reload_state_twice") && by_name.contains("check_loadState"), "{text}");
+    assert!(!by_name.contains("preload_state"), "{text}");
+}
+
 #[test]
 fn long_lists_have_pages_and_long_answers_are_cut() {
     let repo = TestRepo::init();

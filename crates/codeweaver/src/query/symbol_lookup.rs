@@ -11,7 +11,7 @@ use super::filters::Filters;
 use super::locate;
 use super::names;
 use super::request::ViewRequest;
-use super::symbol_scan::{FoundSymbol, of_doc, scan};
+use super::symbol_scan::{FoundSymbol, of_doc, scan, scan_named};
 use super::view::View;
 
 /// Maximum number of names that are given for one that does not exist.
@@ -133,6 +133,18 @@ impl WantedName<'_> {
         self.segments.len() > 1
     }
 
+    /// The definitions that fit in the way of `fit`.
+    fn scan(&self, view: &View, filters: &Filters, fit: NameFit) -> Vec<FoundSymbol> {
+        let is_wanted = |name: &str, qualified: &str| self.fits(fit, name, qualified);
+        match self.segments.last() {
+            // A name that fits has the words of the last segment.
+            Some(last) if fit == NameFit::Exact && !self.is_pattern => {
+                scan_named(view, filters, last, &is_wanted)
+            }
+            _ => scan(view, filters, &is_wanted),
+        }
+    }
+
     /// Returns whether a definition fits in the way of `fit`. A pattern fits in one way only.
     fn fits(&self, fit: NameFit, name: &str, qualified: &str) -> bool {
         // A part of a name has another case than the whole: `*evict*` is meant to find `performEvictions`.
@@ -192,7 +204,7 @@ fn by_name(view: &View, symbol: &str, filters: &Filters) -> SymbolList {
             break;
         }
 
-        let mut symbols = scan(view, filters, &|name, qualified| wanted.fits(fit, name, qualified));
+        let mut symbols = wanted.scan(view, filters, fit);
         if filters.kinds.is_empty() {
             leave_out_secondary(&mut symbols);
         }

@@ -1,14 +1,17 @@
 //! Definitions of a view by any condition on their names.
 //!
-//! Reads every definition of the view, which takes about 0.1 µs each; for one name, the postings are faster.
+//! [`scan`] reads every definition of the view, which takes about 0.1 µs each; [`scan_named`] reads those in the
+//! posting lists of a name.
 
 use codeweaver_chunk::SymbolKind;
 use codeweaver_git::quoting;
 use codeweaver_index::policy::PathFlags;
+use codeweaver_store::postings::Field;
 
 use super::request::Filters;
 use super::retrieve::parallel;
 use super::view::scope::passes_path;
+use super::view::term_rows::{TermRows, terms_of};
 use super::view::{RowId, View};
 use super::{definitions, locate};
 
@@ -32,6 +35,13 @@ pub struct FoundSymbol {
     pub nesting: u8,
 }
 
+impl FoundSymbol {
+    /// Returns whether it is a test or in a file of tests.
+    pub fn is_test(&self) -> bool {
+        self.flags.contains(PathFlags::TEST) || self.kind == SymbolKind::Test
+    }
+}
+
 /// A condition on a name and a qualified name.
 type NameTest<'t> = dyn Fn(&str, &str) -> bool + Sync + 't;
 
@@ -45,6 +55,55 @@ pub fn scan(view: &View, filters: &Filters, is_wanted: &NameTest<'_>) -> Vec<Fou
     });
 
     sorted(by_segment.into_iter().flatten().collect())
+}
+
+/// Scans as [`scan`] does, where `is_wanted` holds only for names that contain the words of `name`.
+pub fn scan_named(view: &View, filters: &Filters, name: &str, is_wanted: &NameTest<'_>) -> Vec<FoundSymbol> {
+    let terms = terms_of(name);
+    // A name without terms is in no posting list.
+    if terms.is_empty() {
+        return scan(view, filters, is_wanted);
+    }
+
+    let scope = view.scope(filters);
+    let mut rows = Vec::new();
+    TermRows::new(view).with_all(Field::Symbol, &terms, &mut |id| {
+        if scope.rows[id.segment as usize].contains(id.row) {
+            rows.push(id);
+        }
+    });
+
+    sorted(of_rows(view, rows.into_iter(), filters, is_wanted))
+}
+
+/// Scans as [`scan`] does, for tests: definitions that are tests, and all definitions in files of tests.
+pub fn scan_tests(view: &View, filters: &Filters, is_wanted: &NameTest<'_>) -> Vec<FoundSymbol> {
+    let scope = view.scope(filters);
+    let by_segment = parallel::map(scope.rows.len(), scope.n_rows, MIN_PARALLEL_ROWS, |s| {
+        // Rows of a file follow each other.
+        let (mut last_doc, mut is_of_tests) = (None, false);
+        let rows = scope.rows[s].runs().flatten().map(|row| RowId { segment: s as u32, row });
+
+        let rows = rows.filter(|&id| {
+            let doc = view.doc_of(id);
+            if last_doc != Some(doc) {
+                last_doc = Some(doc);
+                is_of_tests = view.entries_of(doc).any(|it| view.entry(it).1.contains(PathFlags::TEST));
+            }
+            is_of_tests || has_test(view, id)
+        });
+        of_rows(view, rows, filters, is_wanted)
+    });
+
+    let mut found: Vec<FoundSymbol> = by_segment.into_iter().flatten().collect();
+    found.retain(FoundSymbol::is_test);
+    sorted(found)
+}
+
+/// Returns whether a definition of a row is a test.
+fn has_test(view: &View, id: RowId) -> bool {
+    let (segment, row) = view.row(id);
+    segment.symbols_of(row).any(|symbol| symbol.kind == SymbolKind::Test as u8)
 }
 
 /// Scans as [`scan`] does, in the files with the doc `doc`.

@@ -422,8 +422,8 @@ pub(super) fn paths_of_symbol(
     let view = ViewRequest { cancel: request.cancel.clone(), ..ViewRequest::new(&source.codebase.settings) };
     let view = source.view(&view, update)?;
     let filters = Filters { include_tests: true, ..Filters::default() };
-    let mut found =
-        symbol_scan::scan(&view, &filters, &|name, qualified| name == last && ends_with(qualified, &wanted));
+    let is_wanted = |name: &str, qualified: &str| name == last && ends_with(qualified, &wanted);
+    let mut found = symbol_scan::scan_named(&view, &filters, last, &is_wanted);
     // Where something has the whole name, what only ends with it is another symbol.
     if found.iter().any(|it| is_whole_name(&it.qualified_name, &wanted)) {
         found.retain(|it| is_whole_name(&it.qualified_name, &wanted));

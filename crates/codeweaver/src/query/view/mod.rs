@@ -3,6 +3,7 @@
 //! * [`open`]: from a [`ViewRequest`](super::request::ViewRequest) to a view.
 //! * `members`: the rows and entries of a view. `limits`: those that the reader of a catalogue may see.
 //! * [`scope`]: the rows of a view that pass the filters of a request.
+//! * [`term_rows`]: the rows of a view that contain words.
 //! * [`whole`], `of_engine`: views of the candidates that an engine has found.
 //! * `warnings`: sentences about the revision that is shown.
 //! * [`freshness`]: the age of the index, and the update of an index that is behind.
@@ -15,6 +16,7 @@ mod of_engine;
 pub mod open;
 mod parts;
 pub mod scope;
+pub mod term_rows;
 pub(super) mod warnings;
 pub mod whole;
 
