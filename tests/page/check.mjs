@@ -33,6 +33,9 @@ const PAGES = {
   "unknown symbol": "/symbol?symbol=no_such_symbol",
   similar: "/similar?line=3&path=" + FILE,
   history: "/history?path=" + FILE,
+  changes: "/changes?rev=HEAD&path=" + FILE,
+  "all changes": "/changes?rev=HEAD~1",
+  "uncommitted changes": "/changes",
   files: "/files",
   directory: "/files?path=src/net",
   status: "/status",
@@ -263,6 +266,20 @@ await check("revisions", async (page) => {
   assert.equal(await page.locator(".commits li").count(), 2);
 });
 
+await check("changes", async (page) => {
+  await open(page, PAGES.history);
+  await page.locator(".commits li", { hasText: "say why there is no jitter" }).locator("a", { hasText: "Changes" }).click();
+  await page.waitForURL("**/changes?**");
+  assert.deepEqual(await page.locator(".line.added code").allTextContents(), ["    // No jitter: there is one client.\n"]);
+  assert.equal(await page.locator(".line.removed").count(), 0);
+  assert.ok(await page.locator(".line.added code .c").count() > 0, "the comment has its colour");
+  await page.locator(".line.added a.n").click();
+  await page.waitForURL("**/file?**");
+  assert.equal((await selectedLines(page)).length, 1);
+  await open(page, PAGES["uncommitted changes"]);
+  assert.match(await page.locator("main").innerText(), /scheduler\.py/);
+});
+
 await check("copying", async (page) => {
   await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
   await open(page, PAGES.results + encodeURIComponent(" lang:rust"));
@@ -359,7 +376,7 @@ await check("hostile names and texts are text", async (page) => {
   assert.match(await result.innerText(), /\\u\{202e\}/);
   assert.equal(await page.locator("main img, main script, main b").count(), 0);
   assert.equal(await page.inputValue("#q"), "hostile <b>bold</b> constant");
-  for (const path of ["/file?path=", "/history?path=", "/symbol?symbol="]) {
+  for (const path of ["/file?path=", "/history?path=", "/changes?rev=HEAD~1&path=", "/symbol?symbol="]) {
     await open(page, path + encodeURIComponent(HOSTILE));
     assert.equal(await page.locator("main img, main script").count(), 0, path);
     assert.match(await page.locator("main h1").innerText(), /<img src=x onerror=alert\(1\)>/, path);

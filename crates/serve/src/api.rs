@@ -277,25 +277,10 @@ pub async fn history(job: Job) -> Result<Response, Failure> {
 pub fn commits(work: &Work) -> Result<CommitItems, Failure> {
     let limit = work.params.number("limit", MAX_LIMIT)?.unwrap_or(DEFAULT_COMMITS);
     let offset = work.params.number("offset", usize::MAX)?.unwrap_or(0);
-    let root = Prefix::root(&work.codebase().repo);
-    let mut filters = Filters { include_tests: true, ..Filters::default() };
-
-    // The commits of a catalogue are those of all its repositories.
-    work.check_all("a history")?;
-
-    for path in work.params.all("path") {
-        let typed = format!(":(top,literal){path}");
-        filters.add_path(root.pathspec(&typed)?);
-    }
-
     let request = ChangesRequest {
-        from: None,
-        to: Some(work.params.text("rev").unwrap_or("HEAD").to_owned()),
-        filters,
-        symbol: work.params.text("symbol").map(str::to_owned),
         message: work.params.text("message").map(str::to_owned),
         follows_renames: true,
-        cancel: work.cancel.clone(),
+        ..changes_request(work, Some(work.params.text("rev").unwrap_or("HEAD")))?
     };
 
     let (list, mut warnings) = work.run(|update| {
@@ -317,6 +302,31 @@ pub fn commits(work: &Work) -> Result<CommitItems, Failure> {
     });
 
     Ok(CommitItems { commits: commits.collect(), has_more: list.has_more, warnings })
+}
+
+/// The request about the parameters `path` and `symbol` in `rev`, or in the working tree.
+///
+/// # Errors
+/// The client may not see all repositories: the commits of a catalogue are those of all of them.
+pub fn changes_request(work: &Work, rev: Option<&str>) -> Result<ChangesRequest, Failure> {
+    work.check_all("a history")?;
+
+    let root = Prefix::root(&work.codebase().repo);
+    let mut filters = Filters { include_tests: true, ..Filters::default() };
+    for path in work.params.all("path") {
+        let typed = format!(":(top,literal){path}");
+        filters.add_path(root.pathspec(&typed)?);
+    }
+
+    Ok(ChangesRequest {
+        from: None,
+        to: rev.map(str::to_owned),
+        filters,
+        symbol: work.params.text("symbol").map(str::to_owned),
+        message: None,
+        follows_renames: false,
+        cancel: work.cancel.clone(),
+    })
 }
 
 /// The file that a commit of a history is about.

@@ -43,7 +43,7 @@ const BY_WORD: [&str; 20] = [
 ];
 
 /// Requests that name a hidden repository or the catalogue.
-const FIXED: [&str; 35] = [
+const FIXED: [&str; 37] = [
     "api/files",
     "api/files?path=secret",
     "api/files?path=secret/vault",
@@ -78,6 +78,8 @@ const FIXED: [&str; 35] = [
     "symbol?symbol=unlock_vault",
     "metrics",
     "history?path=secret/vault/src/keys.rs",
+    "changes?rev=HEAD",
+    "changes?path=secret/vault/src/keys.rs",
     "api/repositories",
 ];
 

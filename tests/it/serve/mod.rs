@@ -1,7 +1,8 @@
-//! `serve`: the API, the page, the catalogue, and clients that wait on purpose.
+//! `serve`: the API, the page, changes, the catalogue, and clients that wait on purpose.
 
 mod api;
 mod catalogue;
+mod changes;
 mod limited;
 mod load;
 mod page;

@@ -101,6 +101,9 @@ impl View<'_> {
             div.tools {
                 ul.actions {
                     li { a href=(links::history_of_file(&file.path)) { "History" } }
+                    @if matches!(file.state, MatchState::Staged | MatchState::Dirty) {
+                        li { a href=(links::changes(None, Some(&file.path), None)) { "Uncommitted changes" } }
+                    }
                     @if let Some(permanent) = &permanent {
                         li { a #permalink href=(permanent) { "Permanent link" } " " kbd { "y" } }
                     }

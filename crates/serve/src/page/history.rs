@@ -39,7 +39,7 @@ pub async fn page(asked: Asked) -> Response {
                 }
                 @for warning in &items.warnings { p.warning { (safe(warning)) } }
                 @if items.commits.is_empty() { p.nothing { "No commit was found." } }
-                ol.commits { @for commit in &items.commits { (item(commit, path)) } }
+                ol.commits { @for commit in &items.commits { (item(commit, path, symbol)) } }
                 @if offset > 0 || items.has_more {
                     nav.pages aria-label="Pages of commits" {
                         @if offset > 0 { a rel="prev" href=(at(offset.saturating_sub(api::DEFAULT_COMMITS))) { "← Newer" } }
@@ -54,7 +54,7 @@ pub async fn page(asked: Asked) -> Response {
     .await
 }
 
-fn item(commit: &CommitItem, path: Option<&str>) -> Markup {
+fn item(commit: &CommitItem, path: Option<&str>, symbol: Option<&str>) -> Markup {
     let short = commit.commit.get(..SHORT_OID).unwrap_or(&commit.commit);
     let path = commit.path.as_deref().or(path);
     // A definition that was removed is not in the commit.
@@ -74,6 +74,9 @@ fn item(commit: &CommitItem, path: Option<&str>) -> Markup {
                 code { (short) } " · " (safe(&commit.author)) " · " time datetime=(moment) { (day) }
                 @if let Some(what) = commit.symbol { " · " span.kind { (event(what)) } }
                 @if let Some(from) = &commit.renamed_from { " · " span.kind { "was in " (code::path(from)) } }
+                " · " a href=(links::changes(Some(&commit.commit), path, symbol)) {
+                    "Changes" span.visually-hidden { " of " (safe(&commit.subject)) }
+                }
             }
         }
     }

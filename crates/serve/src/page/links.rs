@@ -53,6 +53,12 @@ pub fn history_of_symbol(symbol: &str, path: &str) -> String {
     url("/history", &[("symbol", Some(symbol)), ("path", Some(path))])
 }
 
+/// The lines that the commit `rev` changes, or that are not committed: of a file, of a definition, or of all
+/// files.
+pub fn changes(rev: Option<&str>, path: Option<&str>, symbol: Option<&str>) -> String {
+    url("/changes", &[("rev", rev), ("path", path), ("symbol", symbol)])
+}
+
 pub fn search(query: &str) -> String {
     url("/search", &[("q", Some(query))])
 }

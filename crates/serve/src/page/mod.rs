@@ -7,7 +7,8 @@
 //! * [`search`]: the box with its results, [`results`] by meaning or [`lines`] of text, with [`filters`] and
 //!   their equivalents to [`copy`].
 //! * [`mod@file`], [`files`]: the text of a file with its outline; directories.
-//! * [`symbol`], [`similar`], [`history`]: the uses, similar code, and the history of code.
+//! * [`symbol`], [`similar`], [`history`], [`changes`]: the uses, similar code, the history of code, and the
+//!   lines that a commit changes.
 //! * [`status`], [`skipped`]: the state of the index, and the files that it leaves out; [`members`]: the
 //!   repositories of a catalogue.
 //! * [`help`], [`login`], [`failure`]: the other pages.
@@ -17,6 +18,7 @@
 //! Every page works without its script, which adds results while typing, keys and copying.
 
 mod assets;
+mod changes;
 mod code;
 mod copy;
 mod failure;
@@ -60,6 +62,7 @@ pub fn routes() -> Router<Arc<App>> {
         .route("/symbol", get(symbol::page))
         .route("/similar", get(similar::page))
         .route("/history", get(history::page))
+        .route("/changes", get(changes::page))
         .route("/status", get(status::page))
         .route("/skipped", get(skipped::page))
         .route("/help", get(help::page));

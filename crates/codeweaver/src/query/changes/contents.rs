@@ -2,9 +2,9 @@
 
 use codeweaver_chunk::language::{self, LanguageId};
 use codeweaver_git::worktree::WorktreeReader;
-use codeweaver_git::{BlobReader, Mode, Oid};
+use codeweaver_git::{BStr, BlobReader, Mode, Oid};
 use codeweaver_index::Codebase;
-use codeweaver_index::policy::{PathDecision, Policy};
+use codeweaver_index::policy::{Exempt, PathDecision, Policy, SkipReason};
 use codeweaver_text as text;
 
 use super::files::FileChange;
@@ -20,6 +20,8 @@ pub(super) struct Contents<'a> {
     /// Opened with the first file that is not committed.
     worktree: Option<WorktreeReader>,
     pub policy: Policy,
+    /// The policy of HEAD, opened with the first file that is shown.
+    policy_of_head: Option<Policy>,
 }
 
 impl<'a> Contents<'a> {
@@ -30,7 +32,8 @@ impl<'a> Contents<'a> {
             // A tree that is not in the clone has no policy files; the tables apply all the same.
             .or_else(|_| Policy::for_tree(&codebase.repo, None, settings))
             .map_err(codeweaver_index::IndexError::from)?;
-        Ok(Contents { codebase, blobs: codebase.repo.blobs(), worktree: None, policy })
+        let blobs = codebase.repo.blobs();
+        Ok(Contents { codebase, blobs, worktree: None, policy, policy_of_head: None })
     }
 
     /// The bytes of a blob as UTF-8; `None` if it is not in this clone or too large.
@@ -72,8 +75,27 @@ impl<'a> Contents<'a> {
         Ok(bytes.filter(|bytes| bytes.len() as u64 <= MAX_BYTES).map(text::into_utf8))
     }
 
+    /// Returns whether a file has credentials, by its name or by `bytes`, its text. The policy of HEAD decides,
+    /// as for whole files: an older commit cannot exempt a file.
+    pub fn is_secret(&mut self, path: &BStr, bytes: &[u8]) -> Result<bool, QueryError> {
+        if self.policy_of_head.is_none() {
+            let repo = &self.codebase.repo;
+            let tree = repo.head()?.tree;
+            let policy = Policy::for_tree(repo, tree.as_ref(), &self.codebase.settings.policy);
+            self.policy_of_head = Some(policy.map_err(codeweaver_index::IndexError::from)?);
+        }
+        let Some(policy) = self.policy_of_head.as_ref() else { return Ok(true) };
+
+        let exempt = match policy.decide_path(path, Mode::File) {
+            PathDecision::Skip(SkipReason::Secret) => return Ok(true),
+            PathDecision::Index { exempt, .. } => exempt,
+            PathDecision::Skip(_) => Exempt::default(),
+        };
+        Ok(policy.decide_blob(bytes, exempt) == Some(SkipReason::Secret))
+    }
+
     /// The language of a file with these contents.
-    pub fn language(&self, path: &codeweaver_git::BStr, bytes: &[u8]) -> LanguageId {
+    pub fn language(&self, path: &BStr, bytes: &[u8]) -> LanguageId {
         let decided = match self.policy.decide_path(path, Mode::File) {
             PathDecision::Index { language, .. } => language,
             PathDecision::Skip(_) => None,

@@ -1,14 +1,13 @@
 //! Lines that differ between two versions of a file.
 
 use codeweaver_git::{LineHunk, diff_lines};
+use codeweaver_index::policy::SkipReason;
 
 use super::Changes;
 use super::files::{FileChange, FileChangeKind};
 use super::symbols::{Definition, name_segments};
 use crate::query::error::QueryError;
 
-/// Unchanged lines around a hunk.
-const CONTEXT: u32 = 1;
 /// Maximum number of lines of one hunk; a longer one is split.
 const MAX_LINES: usize = 50;
 /// Maximum number of characters of a shown line.
@@ -34,8 +33,12 @@ pub enum FileDiff {
 }
 
 impl Changes<'_> {
-    /// The lines of a file that differ. With a symbol in the request, only those of the symbol.
-    pub fn diff(&mut self, file: &FileChange) -> Result<FileDiff, QueryError> {
+    /// The lines of a file that differ, with `context` unchanged lines around them. With a symbol in the
+    /// request, only those of the symbol.
+    ///
+    /// # Errors
+    /// The working tree or the policy of HEAD cannot be read.
+    pub fn diff(&mut self, file: &FileChange, context: u32) -> Result<FileDiff, QueryError> {
         if let Some(reason) = file.skipped {
             return Ok(FileDiff::NotShown(reason.name()));
         }
@@ -46,22 +49,34 @@ impl Changes<'_> {
         let (Some(old), Some(new)) = (self.contents.old(file)?, self.contents.new_text(file)?) else {
             return Ok(FileDiff::NotShown("too large or not in this clone"));
         };
+        let has_secret = self.contents.is_secret(file.older_path(), &old)?
+            || self.contents.is_secret(file.path.as_ref(), &new)?;
+        if has_secret {
+            return Ok(FileDiff::NotShown(SkipReason::Secret.name()));
+        }
 
         let Some(diff) = diff_lines(&old, &new) else { return Ok(FileDiff::NotShown("binary")) };
         let before = self.definitions(file.older_path(), &old);
         let after = self.definitions(file.path.as_ref(), &new);
 
-        let mut hunks = diff.hunks;
+        let mut wanted = diff.hunks.clone();
         if let Some(symbol) = &self.request.symbol {
-            let wanted: Vec<&str> = name_segments(symbol).collect();
-            hunks.retain(|hunk| {
-                touches(&before, &wanted, hunk.old.start, hunk.old.end)
-                    || touches(&after, &wanted, hunk.new.start, hunk.new.end)
+            let name: Vec<&str> = name_segments(symbol).collect();
+            wanted.retain(|hunk| {
+                touches(&before, &name, hunk.old.start, hunk.old.end)
+                    || touches(&after, &name, hunk.new.start, hunk.new.end)
             });
         }
 
-        let texts = Texts { old: lines_of(&old), new: lines_of(&new), before: &before, after: &after };
-        Ok(FileDiff::Hunks(texts.hunks(&hunks)))
+        let texts = Texts {
+            old: lines_of(&old),
+            new: lines_of(&new),
+            all: &diff.hunks,
+            before: &before,
+            after: &after,
+            context,
+        };
+        Ok(FileDiff::Hunks(texts.hunks(&wanted)))
     }
 }
 
@@ -78,8 +93,12 @@ fn lines_of(text: &[u8]) -> Vec<&[u8]> {
 struct Texts<'a> {
     old: Vec<&'a [u8]>,
     new: Vec<&'a [u8]>,
+    /// All changes, in order, also those that are not wanted.
+    all: &'a [LineHunk],
     before: &'a [Definition],
     after: &'a [Definition],
+    /// Unchanged lines around a hunk.
+    context: u32,
 }
 
 impl Texts<'_> {
@@ -92,7 +111,7 @@ impl Texts<'_> {
             // Changes whose contexts touch or overlap are one group.
             let n = 1 + rest
                 .windows(2)
-                .take_while(|pair| pair[1].old.start <= pair[0].old.end + 2 * CONTEXT)
+                .take_while(|pair| pair[1].old.start <= pair[0].old.end + 2 * self.context)
                 .count();
             self.push_group(&mut found, &rest[..n], first);
             rest = &rest[n..];
@@ -105,8 +124,10 @@ impl Texts<'_> {
         let mut lines: Vec<(Line, u32, u32)> = Vec::new();
 
         let (mut old, mut new) = (first.old.start, first.new.start);
-        // Before a change on the first line there is no context.
-        let context = CONTEXT.min(old).min(new);
+        // The context ends at the change before, or at the first line.
+        let n_before = self.all.partition_point(|it| it.old.end <= old && it.new.end <= new);
+        let end_before = self.all[..n_before].last().map_or(0, |before| before.old.end);
+        let context = self.context.min(old - end_before).min(new);
         (old, new) = (old - context, new - context);
 
         for change in changes {
@@ -124,8 +145,10 @@ impl Texts<'_> {
             }
         }
 
-        for _ in 0..CONTEXT {
-            if (old as usize) < self.old.len() && (new as usize) < self.new.len() {
+        let n_begun = self.all.partition_point(|it| it.old.start < old || it.new.start < new);
+        let next = self.all.get(n_begun).map_or(u32::MAX, |next| next.old.start);
+        for _ in 0..self.context {
+            if old < next && (old as usize) < self.old.len() && (new as usize) < self.new.len() {
                 lines.push((Line::Same, old, new));
                 (old, new) = (old + 1, new + 1);
             }
@@ -181,25 +204,47 @@ enum Line {
 mod tests {
     use super::*;
 
-    fn hunks(old: &str, new: &str) -> Vec<DiffHunk> {
+    fn hunks(old: &str, new: &str, context: u32) -> Vec<DiffHunk> {
         let diff = diff_lines(old.as_bytes(), new.as_bytes()).unwrap();
-        let texts =
-            Texts { old: lines_of(old.as_bytes()), new: lines_of(new.as_bytes()), before: &[], after: &[] };
-        texts.hunks(&diff.hunks)
+        let (old, new) = (lines_of(old.as_bytes()), lines_of(new.as_bytes()));
+        Texts { old, new, all: &diff.hunks, before: &[], after: &[], context }.hunks(&diff.hunks)
     }
 
     #[test]
     fn hunks_have_context_and_are_split_if_they_are_long() {
         let old: String = (1..=30).map(|n| format!("line {n}\n")).collect();
         let new = old.replace("line 10\n", "ten\n").replace("line 12\n", "").replace("line 28\n", "28\n");
-        let [first, second] = hunks(&old, &new).try_into().unwrap();
+        let [first, second] = hunks(&old, &new, 1).try_into().unwrap();
         assert_eq!((first.old_start, first.new_start), (9, 9));
         let expected = [" line 9", "-line 10", "+ten", " line 11", "-line 12", " line 13"];
         assert_eq!(first.lines, expected);
         assert_eq!((second.old_start, second.new_start, second.lines.len()), (27, 26, 4));
+
+        let [first, second] = hunks(&old, &new, 3).try_into().unwrap();
+        assert_eq!((first.old_start, first.lines[0].as_str(), first.lines.len()), (7, " line 7", 10));
+        assert_eq!((second.old_start, second.new_start, second.lines.len()), (25, 24, 7));
+        let [all] = hunks(&old, &new, 40).try_into().unwrap();
+        assert_eq!((all.old_start, all.new_start, all.lines.len()), (1, 1, 32));
+
         let long: String = (0..120).map(|n| format!("{n}\n")).collect();
-        let parts = hunks("", &long);
+        let parts = hunks("", &long, 1);
         assert_eq!(parts.iter().map(|part| part.lines.len()).collect::<Vec<_>>(), [50, 50, 20]);
         assert_eq!(parts[1].new_start, 51);
+    }
+
+    #[test]
+    fn changes_that_are_not_wanted_are_no_context() {
+        let (old, new) = ("a\nb\nc\nd\ne\nf\n", "a\nB\nc\nD\ne\nf\nF\n");
+        let diff = diff_lines(old.as_bytes(), new.as_bytes()).unwrap();
+        let (old, new) = (lines_of(old.as_bytes()), lines_of(new.as_bytes()));
+        let texts = Texts { old, new, all: &diff.hunks, before: &[], after: &[], context: 3 };
+
+        let [only] = texts.hunks(&diff.hunks[1..2]).try_into().unwrap();
+        assert_eq!(
+            (only.old_start, only.lines.as_slice()),
+            (3, [" c", "-d", "+D", " e", " f"].map(str::to_owned).as_slice())
+        );
+        let [last] = texts.hunks(&diff.hunks[2..]).try_into().unwrap();
+        assert_eq!((last.new_start, last.lines), (5, [" e", " f", "+F"].map(str::to_owned).to_vec()));
     }
 }

@@ -13,6 +13,9 @@ use super::{FEW_COMMITS, Show};
 use crate::answer::text_tokens;
 use crate::tools::text::MIN_LINE_TOKENS;
 
+/// Unchanged lines around a hunk.
+const CONTEXT: u32 = 1;
+
 /// One entry of an answer.
 pub(super) enum Item {
     Commit(CommitOutput),
@@ -209,7 +212,7 @@ impl Gathering {
                 continue;
             }
 
-            match changes.diff(file)? {
+            match changes.diff(file, CONTEXT)? {
                 FileDiff::NotShown(why) => {
                     let shown = FileOutput { no_diff: Some(why), ..file_output(file, &[], false) };
                     page.push_or_skip(Item::File(shown));
