@@ -10,6 +10,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+import time
 import unittest
 from pathlib import Path
 
@@ -119,7 +120,19 @@ class Editors(unittest.TestCase):
             f"luafile {EDITORS / 'neovim/test/run.lua'}",
         ]
         options = [part for command in commands for part in ("-c", command)]
-        self.call("nvim", "--headless", "-u", "NONE", "-i", "NONE", *options)
+        output = self.call("nvim", "--headless", "-u", "NONE", "-i", "NONE", *options)
+        self.wait_for_end(int(output.rpartition("process ")[2]))
+
+    def wait_for_end(self, process):
+        """Waits until a process has ended, and fails if it does not."""
+        deadline = time.monotonic() + 10
+        while time.monotonic() < deadline:
+            try:
+                os.kill(process, 0)
+            except ProcessLookupError:
+                return
+            time.sleep(0.05)
+        self.fail(f"process {process} goes on without its editor")
 
     def test_vscode(self):
         self.need("node")

@@ -1,5 +1,5 @@
-// Three commands: search as you type, similar code, callers. Each shows its places in a quick pick; the one
-// that is selected is shown in a preview, Enter opens it, and Escape goes back to where the cursor was.
+// Four commands: search as you type, definition, similar code, callers. Each shows its places in a quick pick;
+// the one that is selected is shown in a preview, Enter opens it, and Escape goes back to where the cursor was.
 'use strict';
 
 const { execFile } = require('node:child_process');
@@ -7,13 +7,20 @@ const path = require('node:path');
 const vscode = require('vscode');
 
 const places = require('./places');
-const { Problem, start } = require('./program');
+const { Problem, Server } = require('./server');
 
 // Time without typing after which the query is searched for.
 const PAUSE_MS = 120;
 
+// The process that answers, from `activate` on.
+let server;
+// The roots of repositories, by directory.
+const roots = new Map();
+
 function activate(context) {
-  const commands = { search, similar, callers };
+  server = new Server();
+  context.subscriptions.push(server);
+  const commands = { search, definition, similar, callers };
   for (const [name, run] of Object.entries(commands)) {
     context.subscriptions.push(vscode.commands.registerCommand(`codeweaver.${name}`, guarded(run)));
   }
@@ -36,12 +43,17 @@ function setting(name) {
 }
 
 // The root of the repository of the active file, or else of the first folder that is open.
-function findRoot() {
+async function findRoot() {
   const document = vscode.window.activeTextEditor?.document;
   const isFile = document?.uri.scheme === 'file';
   const directory = isFile ? path.dirname(document.uri.fsPath) : vscode.workspace.workspaceFolders?.[0]?.uri.fsPath;
   if (!directory) throw new Problem('Open a file or a folder of a git repository first.');
 
+  if (!roots.has(directory)) roots.set(directory, await rootOf(directory));
+  return roots.get(directory);
+}
+
+function rootOf(directory) {
   return new Promise((resolve, reject) => {
     execFile('git', ['rev-parse', '--show-toplevel'], { cwd: directory }, (error, stdout) => {
       if (error) reject(new Problem(`${directory} is not in a git repository.`));
@@ -50,11 +62,26 @@ function findRoot() {
   });
 }
 
-// The line of the cursor, as the program takes it.
+// Calls a tool of the program, whose lists are as long as the setting says.
+function start(root, { tool, args }) {
+  return server.call(setting('path'), root, tool, args);
+}
+
+// A query in quotes is a text, and one between slashes a regular expression: all lines with it are listed.
+function callOfQuery(query) {
+  const max_results = setting('limit');
+  const [, text] = /^"([^"]+)"$/.exec(query) ?? [];
+  if (text) return { tool: 'find_text', args: { pattern: text, regex: false, max_results } };
+  const [, pattern, flag] = /^\/(.+)\/(i?)$/.exec(query) ?? [];
+  if (pattern) return { tool: 'find_text', args: { pattern, regex: true, ignore_case: flag === 'i', max_results } };
+  return { tool: 'find_code', args: { query, explore: false, max_results } };
+}
+
+// The line of the cursor.
 function lineOfCursor() {
   const editor = vscode.window.activeTextEditor;
   if (!editor) throw new Problem('Place the cursor in a file first.');
-  return { editor, at: `${editor.document.uri.fsPath}:${editor.selection.active.line + 1}` };
+  return { editor, file: editor.document.uri.fsPath, line: editor.selection.active.line + 1 };
 }
 
 async function search() {
@@ -65,19 +92,20 @@ async function search() {
 
   async function update(query) {
     running?.stop();
+    running = undefined;
     if (query.trim() === '') {
       pick.items = [];
+      pick.busy = false;
       return;
     }
     pick.busy = true;
-    const args = ['search', '-o', 'json', '-l', String(setting('limit')), '--', query];
-    const current = (running = start(setting('path'), args, root));
+    const current = (running = start(root, callOfQuery(query.trim())));
     try {
       const response = await current.response;
       // Stopped, because more was typed.
       if (response === undefined) return;
       pick.items = items(places.ofMatches(response));
-      pick.title = undefined;
+      pick.title = response.status === 'degraded' ? response.warnings.join(' ') : undefined;
     } catch (problem) {
       pick.items = [];
       pick.title = problem.message;
@@ -97,24 +125,44 @@ async function search() {
 }
 
 async function similar() {
-  const { at } = lineOfCursor();
-  const args = ['similar', '-o', 'json', '-l', String(setting('limit')), '--', at];
-  await showPlaces(`Similar to ${path.basename(at)}`, args, places.ofMatches);
+  const { file, line } = lineOfCursor();
+  const call = { tool: 'find_similar', args: { file, line, max_results: setting('limit') } };
+  const [root, found] = await placesOf(call, places.ofMatches);
+  showPlaces(root, `Similar to ${path.basename(file)}:${line}`, found);
 }
 
 async function callers() {
-  const { editor } = lineOfCursor();
-  const word = editor.document.getWordRangeAtPosition(editor.selection.active);
-  if (!word) throw new Problem('Place the cursor on the name of a function first.');
-  const name = editor.document.getText(word);
-  const args = ['graph', 'callers', '-o', 'json', '-l', String(setting('limit')), '--', name];
-  await showPlaces(`Callers of ${name}`, args, places.ofCalls);
+  const name = nameAtCursor();
+  const [root, found] = await placesOf(graphCall(name, 'callers'), places.ofCalls);
+  showPlaces(root, `Callers of ${name}`, found);
 }
 
-// Runs a command once and shows its places.
-async function showPlaces(title, args, read) {
+// Opens the only definition of the name at the cursor, or shows all.
+async function definition() {
+  const name = nameAtCursor();
+  const [root, found] = await placesOf(graphCall(name, 'definitions'), places.ofDefinitions);
+  if (found.length === 1) return show(root, found[0], false);
+  showPlaces(root, `Definitions of ${name}`, found);
+}
+
+function nameAtCursor() {
+  const { editor } = lineOfCursor();
+  const word = editor.document.getWordRangeAtPosition(editor.selection.active);
+  if (!word) throw new Problem('Place the cursor on a name first.');
+  return editor.document.getText(word);
+}
+
+function graphCall(symbol, direction) {
+  return { tool: 'call_graph', args: { symbol, direction, limit: setting('limit'), note_limit: 0 } };
+}
+
+// The repository of the active file, and the places in it that a tool finds.
+async function placesOf(call, read) {
   const root = await findRoot();
-  const found = read(await start(setting('path'), args, root).response);
+  return [root, read(await start(root, call).response)];
+}
+
+function showPlaces(root, title, found) {
   if (found.length === 0) {
     vscode.window.showInformationMessage(`${title}: nothing found.`);
     return;

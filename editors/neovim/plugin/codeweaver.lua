@@ -1,11 +1,11 @@
--- :Codeweaver search [QUERY], :Codeweaver similar, :Codeweaver callers [SYMBOL]. With `!` the quickfix list is filled.
+-- :Codeweaver search [QUERY], similar, callers [SYMBOL], definition [SYMBOL]. With `!` the quickfix list is filled.
 
 if vim.g.loaded_codeweaver then
   return
 end
 vim.g.loaded_codeweaver = true
 
-local commands = { "search", "similar", "callers" }
+local commands = { "search", "similar", "callers", "definition" }
 
 local function run(call)
   local name, rest = call.args:match("^(%S+)%s*(.*)$")
@@ -17,6 +17,8 @@ local function run(call)
     codeweaver.similar(options)
   elseif name == "callers" then
     codeweaver.callers(rest, options)
+  elseif name == "definition" then
+    codeweaver.definition(rest, options)
   else
     vim.notify("codeweaver: no command is called " .. name, vim.log.levels.ERROR)
   end

@@ -23,6 +23,20 @@ vim.notify = function(message)
   table.insert(notes, message)
 end
 
+local function kill(pid, signal)
+  vim.loop.kill(pid, signal)
+end
+
+local function ask_for_callers()
+  asked = nil
+  vim.cmd("Codeweaver callers sign_session")
+  wait_for("the picker", function()
+    return asked
+  end)
+  assert(asked.lines[1]:match("^src/login.py:%d+  log_in"), asked.lines[1])
+  return true
+end
+
 local tests = {}
 
 function tests.a_search_opens_the_best_match()
@@ -44,6 +58,101 @@ function tests.a_search_with_a_bang_fills_the_quickfix_list()
   assert(vim.api.nvim_buf_get_name(first.bufnr):match("cart.py$"))
   same(vim.fn.getqflist({ title = 1 }).title, "add the prices of a cart")
   vim.cmd("cclose")
+end
+
+function tests.a_query_in_quotes_or_between_slashes_lists_the_lines()
+  for _, query in ipairs({ '"response.cookies"', "/COOKIES\\.\\w+/i" }) do
+    asked = nil
+    vim.cmd("Codeweaver search " .. query)
+    wait_for("the picker", function()
+      return asked
+    end)
+    same(asked.lines, { "src/login.py:6  response.cookies.append(sign_session(user, secret))" })
+  end
+end
+
+function tests.the_definition_of_the_word_below_the_cursor()
+  vim.cmd("edit src/login.py")
+  vim.fn.search("append(sign_session")
+  vim.fn.search("sign_session")
+  vim.cmd("Codeweaver definition")
+  wait_for("the file", function()
+    return vim.api.nvim_buf_get_name(0) == root .. "/src/session.py"
+  end)
+  same(vim.api.nvim_win_get_cursor(0)[1], 4)
+end
+
+function tests.one_process_answers_everything()
+  local server = require("codeweaver.server")
+  local pid = ask_for_callers() and server.pid()
+  assert(pid, "no process")
+  vim.cmd("Codeweaver search where are session cookies signed")
+  vim.cmd("Codeweaver callers sign_token")
+  wait_for("both", function()
+    return asked and #notes > 0
+  end)
+  same(server.pid(), pid)
+end
+
+function tests.another_repository_is_answered_by_the_same_process()
+  ask_for_callers()
+  local pid = require("codeweaver.server").pid()
+  local other = vim.fn.tempname()
+  vim.fn.mkdir(other, "p")
+  other = vim.loop.fs_realpath(other)
+  vim.fn.writefile({ "def sail():", "    return 1", "", "", "def travel():", "    return sail()" }, other .. "/a.py")
+  for _, arguments in ipairs({ { "init", "--quiet" }, { "add", "." }, { "commit", "--quiet", "-m", "first" } }) do
+    vim.fn.system(vim.list_extend({ "git", "-C", other, "-c", "user.name=t", "-c", "user.email=t@e" }, arguments))
+    same(vim.v.shell_error, 0)
+  end
+
+  vim.cmd("edit " .. other .. "/a.py")
+  asked = nil
+  -- It is small, so the first question indexes it.
+  vim.cmd("Codeweaver callers sail")
+  wait_for("the picker", function()
+    return asked
+  end)
+  assert(asked.lines[1]:match("^a.py:6  travel"), asked.lines[1])
+  same(require("codeweaver.server").pid(), pid)
+  vim.cmd("edit " .. root .. "/src/login.py")
+end
+
+function tests.a_process_that_was_killed_is_replaced_also_while_it_answers()
+  local server = require("codeweaver.server")
+  ask_for_callers()
+  local first = server.pid()
+  kill(first, "sigkill")
+  wait_for("its end", function()
+    return server.pid() ~= first
+  end)
+  ask_for_callers()
+  local second = server.pid()
+  assert(second and second ~= first)
+
+  -- This call is sent to a process that cannot answer.
+  kill(second, "sigstop")
+  asked = nil
+  vim.cmd("Codeweaver callers sign_session")
+  vim.wait(50)
+  kill(second, "sigkill")
+  wait_for("the picker", function()
+    return asked
+  end)
+  assert(asked.lines[1]:match("^src/login.py:%d+  log_in"), asked.lines[1])
+  same(notes, {})
+end
+
+function tests.a_program_that_always_ends_is_not_started_for_ever()
+  require("codeweaver").setup({ command = { "sh", "-c", "echo started >>starts; echo broken >&2; exit 3" } })
+  vim.cmd("Codeweaver search cookies")
+  wait_for("the message", function()
+    return #notes > 0
+  end)
+  assert(notes[1]:match("ended: broken"), notes[1])
+  same(#vim.fn.readfile("starts"), 2)
+  vim.fn.delete("starts")
+  require("codeweaver").setup()
 end
 
 function tests.the_callers_of_the_word_below_the_cursor()
@@ -86,6 +195,7 @@ end
 
 function tests.commands_are_completed()
   same(vim.fn.getcompletion("Codeweaver s", "cmdline"), { "search", "similar" })
+  same(vim.fn.getcompletion("Codeweaver d", "cmdline"), { "definition" })
 end
 
 function tests.telescope_shows_results_as_the_query_is_typed()
@@ -98,7 +208,7 @@ function tests.telescope_shows_results_as_the_query_is_typed()
   wait_for("results", function()
     return picker.manager and picker.manager:num_results() > 0
   end)
-  same(picker.manager:get_entry(1).filename, "session.py")
+  same(picker.manager:get_entry(1).filename, root .. "/src/session.py")
   require("telescope.actions").close(picker.prompt_bufnr)
 end
 
@@ -113,4 +223,6 @@ for _, name in ipairs(names) do
     vim.cmd("cquit 1")
   end
 end
+-- `test_editors.py` checks that the process ends with this one.
+io.stdout:write("process ", require("codeweaver.server").pid(), "\n")
 vim.cmd("qall!")

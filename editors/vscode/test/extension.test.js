@@ -3,6 +3,9 @@
 'use strict';
 
 const assert = require('node:assert/strict');
+const childProcess = require('node:child_process');
+const { once } = require('node:events');
+const fs = require('node:fs');
 const path = require('node:path');
 const test = require('node:test');
 
@@ -12,8 +15,20 @@ const { load } = require('./stub');
 const folder = process.env.CODEWEAVER_TEST_REPOSITORY;
 const program = process.env.CODEWEAVER_TEST_BINARY;
 
-function open() {
-  return load(path.join(__dirname, '../extension.js'), folder, program);
+// The processes that the extension has started.
+const started = [];
+const { spawn } = childProcess;
+childProcess.spawn = (...args) => {
+  started.push(spawn(...args));
+  return started.at(-1);
+};
+
+// An editor with the extension, until the test ends.
+function open(t) {
+  started.length = 0;
+  const editor = load(path.join(__dirname, '../extension.js'), folder, program);
+  t.after(editor.close);
+  return editor;
 }
 
 // Waits until a condition holds; the runner has the time limit.
@@ -33,8 +48,8 @@ async function openAt(editor, file, line, character) {
   await editor.vscode.window.showTextDocument(Uri.file(path.join(folder, file)), { selection: new Range(at, at) });
 }
 
-test('a search shows matches as the query is typed, previews the best, and opens it', async () => {
-  const editor = open();
+test('a search shows matches as the query is typed, previews the best, and opens it', async (t) => {
+  const editor = open(t);
   await editor.run('search');
   const [pick] = editor.shown.picks;
   await pick.type('where are');
@@ -54,8 +69,8 @@ test('a search shows matches as the query is typed, previews the best, and opens
   assert.ok(pick.disposed);
 });
 
-test('Escape goes back to where the cursor was', async () => {
-  const editor = open();
+test('Escape goes back to where the cursor was', async (t) => {
+  const editor = open(t);
   await openAt(editor, 'src/cart.py', 2, 0);
   await editor.run('search');
   const [pick] = editor.shown.picks;
@@ -65,8 +80,36 @@ test('Escape goes back to where the cursor was', async () => {
   assert.equal(lastShown(editor), 'src/cart.py:2');
 });
 
-test('the callers of the name at the cursor', async () => {
-  const editor = open();
+test('a query in quotes or between slashes lists the lines', async (t) => {
+  const editor = open(t);
+  await editor.run('search');
+  const [pick] = editor.shown.picks;
+  for (const query of ['"response.cookies"', '/COOKIES\\.\\w+/i']) {
+    pick.items = [];
+    await pick.type(query);
+    await until(() => pick.items.length > 0);
+    assert.deepEqual(
+      pick.items.map(({ label, description, detail }) => [label, description, detail]),
+      [['response.cookies.append(sign_session(user, secret))', 'src/login.py:6', 'log_in']],
+    );
+  }
+
+  await pick.type('/(/');
+  await until(() => pick.title);
+  assert.match(pick.title, /unclosed group/);
+  assert.deepEqual(pick.items, []);
+});
+
+test('the definition of the name at the cursor', async (t) => {
+  const editor = open(t);
+  await openAt(editor, 'src/login.py', 6, 30);
+  await editor.run('definition');
+  assert.equal(lastShown(editor), 'src/session.py:4');
+  assert.equal(editor.shown.picks.length, 0);
+});
+
+test('the callers of the name at the cursor', async (t) => {
+  const editor = open(t);
   await openAt(editor, 'src/session.py', 4, 6);
   await editor.run('callers');
   const [pick] = editor.shown.picks;
@@ -76,31 +119,106 @@ test('the callers of the name at the cursor', async () => {
   );
 });
 
-test('code similar to that at the cursor', async () => {
-  const editor = open();
+test('code similar to that at the cursor', async (t) => {
+  const editor = open(t);
   await openAt(editor, 'src/session.py', 4, 0);
   await editor.run('similar');
   assert.ok(editor.shown.picks[0].items.length > 0);
 });
 
-test('a name that nothing calls', async () => {
-  const editor = open();
+test('a name that nothing calls', async (t) => {
+  const editor = open(t);
   await openAt(editor, 'src/login.py', 4, 6);
   await editor.run('callers');
   assert.equal(editor.shown.picks.length, 0);
   assert.equal(editor.shown.messages.length + editor.shown.errors.length, 1);
 });
 
-test('a missing program is named', async () => {
-  const editor = open();
+test('a missing program is named', async (t) => {
+  const editor = open(t);
   editor.settings.path = 'no-such-program';
   await openAt(editor, 'src/session.py', 4, 6);
   await editor.run('callers');
   assert.match(editor.shown.errors[0], /no-such-program is not on the PATH/);
 });
 
-test('every command of the manifest is registered', () => {
-  const editor = open();
+test('one process answers everything, and ends with the editor', async (t) => {
+  const editor = open(t);
+  await openAt(editor, 'src/session.py', 4, 6);
+  await Promise.all([editor.run('callers'), editor.run('similar'), editor.run('definition')]);
+  await editor.run('search');
+  await editor.shown.picks.at(-1).type('where are session cookies signed');
+  await until(() => editor.shown.picks.at(-1).items.length > 0);
+  assert.equal(started.length, 1);
+
+  const closed = once(started[0], 'close');
+  editor.close();
+  assert.deepEqual(await closed, [0, null]);
+});
+
+test('another repository is answered by the same process', async (t) => {
+  const other = fs.mkdtempSync(`${folder}-other-`);
+  const git = (...args) => childProcess.execFileSync('git', ['-c', 'user.name=t', '-c', 'user.email=t@e', ...args], { cwd: other });
+  fs.writeFileSync(path.join(other, 'a.py'), 'def sail():\n    return 1\n\n\ndef travel():\n    return sail()\n');
+  git('init', '--quiet');
+  git('add', '.');
+  git('commit', '--quiet', '-m', 'first');
+
+  const editor = open(t);
+  await openAt(editor, 'src/session.py', 4, 6);
+  await editor.run('callers');
+  // It is small, so the first question indexes it.
+  await openAt(editor, path.relative(folder, path.join(other, 'a.py')), 1, 6);
+  await editor.run('callers');
+
+  assert.deepEqual(editor.shown.errors, []);
+  assert.deepEqual(
+    editor.shown.picks.map((pick) => pick.items.map(({ label, file }) => [label, file])),
+    [[['log_in', 'src/login.py']], [['travel', 'a.py']]],
+  );
+  assert.equal(started.length, 1);
+});
+
+test('a process that was killed is replaced, also while it answers', async (t) => {
+  const editor = open(t);
+  // The preview of a caller moves the cursor.
+  const callers = async () => {
+    await openAt(editor, 'src/session.py', 4, 6);
+    await editor.run('callers');
+  };
+  await callers();
+  const closed = once(started[0], 'close');
+  started[0].kill('SIGKILL');
+  await closed;
+  await callers();
+
+  // This call is sent to the second process, which cannot answer.
+  started[1].kill('SIGSTOP');
+  const running = callers();
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  started[1].kill('SIGKILL');
+  await running;
+
+  assert.equal(started.length, 3);
+  assert.deepEqual(
+    editor.shown.picks.map((pick) => pick.items.map(({ label }) => label)),
+    [['log_in'], ['log_in'], ['log_in']],
+  );
+  assert.deepEqual(editor.shown.errors, []);
+});
+
+test('a program that always ends is not started for ever, and its words are shown', async (t) => {
+  const editor = open(t);
+  // Node does not know the command either.
+  editor.settings.path = process.execPath;
+  await openAt(editor, 'src/session.py', 4, 6);
+  await editor.run('callers');
+  assert.match(editor.shown.errors[0], /Cannot find module/);
+  assert.equal(started.length, 2);
+});
+
+test('every command of the manifest is registered', (t) => {
+  const editor = open(t);
   for (const { command } of manifest.contributes.commands) {
     assert.doesNotThrow(() => editor.run(command.replace('codeweaver.', '')));
   }

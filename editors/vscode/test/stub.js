@@ -83,7 +83,8 @@ class QuickPick {
   }
 }
 
-// A fresh module and the commands that the extension has registered with it.
+// A fresh module and the commands that the extension has registered with it. `close` ends the extension as the
+// editor does.
 function load(extension, folder, program) {
   const shown = { documents: [], errors: [], messages: [], picks: [] };
   const commands = new Map();
@@ -122,9 +123,11 @@ function load(extension, folder, program) {
   const original = Module._load;
   Module._load = (name, ...rest) => (name === 'vscode' ? vscode : original(name, ...rest));
   delete require.cache[require.resolve(extension)];
-  require(extension).activate({ subscriptions: [] });
+  const subscriptions = [];
+  require(extension).activate({ subscriptions });
   Module._load = original;
-  return { vscode, shown, settings, run: (name) => commands.get(`codeweaver.${name}`)() };
+  const close = () => subscriptions.forEach((subscription) => subscription.dispose());
+  return { vscode, shown, settings, close, run: (name) => commands.get(`codeweaver.${name}`)() };
 }
 
 function documentOf(uri, text) {

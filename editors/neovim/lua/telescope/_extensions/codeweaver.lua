@@ -1,28 +1,46 @@
 -- Search in Telescope: results and a preview as the query is typed. `:Telescope codeweaver search`.
 
+local channel = require("plenary.async.control").channel
 local finders = require("telescope.finders")
-local make_entry = require("telescope.make_entry")
 local pickers = require("telescope.pickers")
 local sorters = require("telescope.sorters")
 local configuration = require("telescope.config").values
 
 local codeweaver = require("codeweaver")
-local program = require("codeweaver.program")
+
+local function entry_of(place)
+  return {
+    value = place,
+    display = string.format("%s:%d  %s", place.name, place.line, place.text),
+    ordinal = place.name,
+    filename = place.path,
+    lnum = place.line,
+    col = 1,
+  }
+end
 
 local function search(options)
   options = options or {}
-  options.cwd = options.cwd or program.directory()
-  local function command_for(prompt)
-    if not prompt or prompt == "" then
-      return nil
+  local root = codeweaver.root()
+
+  -- Runs in a coroutine of Telescope, which goes on when the answer is there.
+  local function find(prompt)
+    if not prompt or vim.trim(prompt) == "" then
+      return {}
     end
-    local arguments = { "search", "--vimgrep", "-l", tostring(codeweaver.options.limit), "--", prompt }
-    return vim.list_extend(vim.deepcopy(codeweaver.options.command), arguments)
+    local send, receive = channel.oneshot()
+    codeweaver.find(prompt, root, function(places, problem)
+      if problem then
+        vim.notify("codeweaver: " .. problem, vim.log.levels.ERROR)
+      end
+      send(places or {})
+    end)
+    return receive()
   end
 
   local picker = pickers.new(options, {
     prompt_title = "Search code",
-    finder = finders.new_job(command_for, make_entry.gen_from_vimgrep(options), codeweaver.options.limit, options.cwd),
+    finder = finders.new_dynamic({ fn = find, entry_maker = entry_of }),
     previewer = configuration.grep_previewer(options),
     sorter = sorters.highlighter_only(options), -- the order is the program's
   })
