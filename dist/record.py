@@ -8,7 +8,7 @@ that the caller has. The picture shows the screen as each command left it, in th
 chose. Where pictures are not animated, it is whole from the beginning.
 
     python3 dist/record.py docs/terminal.svg ~/src/flask 'git codeweaver init' \\
-        'git codeweaver search -l 2 "how does an exception become a 500 response"'
+        'git codeweaver search -l 1 "how does an exception become a 500 response"'
 """
 
 import argparse
@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 from html import escape
 from pathlib import Path
 
-COLUMNS, ROWS = 100, 50
+COLUMNS, ROWS = 80, 50
 CELL_WIDTH, LINE_HEIGHT, MARGIN, TITLE = 7.83, 18, 16, 34
 BACKGROUND, FOREGROUND = "#16181d", "#d5d9e0"
 # The sixteen colours of a terminal, normal and bright.
@@ -48,8 +48,8 @@ class Style:
 
 
 class Screen:
-    """What a terminal shows after some output: rows of (character, style). Nothing scrolls; rows are
-    added."""
+    """What a terminal shows after some output: rows of (character, style), wrapped at its width. Nothing
+    scrolls; rows are added."""
 
     def __init__(self):
         self.rows, self.row, self.column, self.style = [[]], 0, 0, Style()
@@ -76,6 +76,8 @@ class Screen:
         elif character == "\t":
             self.column += 8 - self.column % 8
         elif character >= " ":
+            if self.column >= COLUMNS:
+                self.move(self.row + 1, 0)
             row = self.rows[self.row]
             row.extend((" ", Style()) for _ in range(self.column - len(row)))
             row[self.column : self.column + 1] = [(character, self.style)]

@@ -287,6 +287,11 @@ class Recording(unittest.TestCase):
         self.assertEqual(screen.rows[0][0][1], record.Style(colour=record.PALETTE[2], bold=True))
         self.assertEqual(screen.rows[0][2][1], record.Style())
 
+    def test_a_line_is_wrapped_at_the_width(self):
+        screen = record.Screen()
+        screen.feed("x" * record.COLUMNS + "\r\n" + "y" * (record.COLUMNS + 2))
+        self.assertEqual([len(row) for row in screen.rows], [record.COLUMNS, record.COLUMNS, 2])
+
     @unittest.skipIf(sys.platform == "win32", "needs a pseudo-terminal")
     def test_a_picture_has_every_line_in_its_place_and_colour(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -163,8 +163,8 @@ pub fn print(context: &Context, codebase: &Codebase, report: &UpdateReport) -> R
     } else {
         let time = render::duration(Duration::from_millis(report.duration_ms));
         let work = format!(
-            "{} read, {} embedded",
-            render::plural(report.blobs_indexed, "new blob"),
+            "new: {}, {}",
+            render::plural(report.blobs_indexed, "blob"),
             render::plural(report.embedded_chunks, "chunk")
         );
         let work = match report.errors {

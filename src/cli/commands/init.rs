@@ -194,10 +194,7 @@ fn write_hooks(
     let is_new = report.events.iter().any(|(_, o)| matches!(o, Outcome::Created | Outcome::Chained));
     if is_new && let Some(manager) = optional.iter().find_map(|advice| advice.manager) {
         let manager = manager.name();
-        writeln!(
-            out,
-            "         {manager} needs no entry; `init --print-hooks` shows one for the whole team"
-        )?;
+        writeln!(out, "         {manager} needs no entry; for the whole team: `init --print-hooks`")?;
     }
 
     Ok(())
@@ -253,35 +250,26 @@ fn print_hooks(codebase: &Codebase, context: &Context) -> Result<ExitCode, CliEr
 
 /// Writes the commands that are useful after `init`.
 fn write_next(args: &InitArgs, context: &Context) -> Result<(), CliError> {
+    let mut next = Vec::new();
+    if args.no_index {
+        next.push(("git codeweaver index", "build the index"));
+    }
+    next.push(("git codeweaver search \"your query\"", "search by meaning, name or words"));
+    next.push(("git codeweaver status", "what is indexed, and how current it is"));
+    if args.no_hooks {
+        next.push(("git codeweaver index", "update the index after commits"));
+    }
+    if man::installed().is_none() {
+        next.push(("git codeweaver man --install", "let `git codeweaver --help` work"));
+    }
+    if !completions::is_installed() {
+        next.push(("git codeweaver completions --install", "complete commands and options with TAB"));
+    }
+
     let mut out = context.out();
     writeln!(out, "\nNext:")?;
-
-    if args.no_index {
-        writeln!(out, "  git codeweaver index                         build the index")?;
-    }
-
-    writeln!(out, "  git codeweaver search \"your query\"           search by meaning, name or words")?;
-    writeln!(
-        out,
-        "  git codeweaver status                        show what is indexed and how current it is"
-    )?;
-
-    if args.no_hooks {
-        writeln!(out, "  git codeweaver index                         update the index after commits")?;
-    }
-
-    if man::installed().is_none() {
-        writeln!(
-            out,
-            "  git codeweaver man --install                 let `git codeweaver --help` find its manual"
-        )?;
-    }
-
-    if !completions::is_installed() {
-        writeln!(
-            out,
-            "  git codeweaver completions --install         complete commands and options with TAB"
-        )?;
+    for (command, purpose) in next {
+        writeln!(out, "  {command:<36}  {purpose}")?;
     }
 
     out.flush()?;

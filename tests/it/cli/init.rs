@@ -12,6 +12,9 @@ fn init_sets_up_everything_and_says_what_is_next() {
         "Next:",
         "git codeweaver search",
     ]);
+    let stdout = run.stdout();
+    let wide: Vec<&str> = stdout.lines().filter(|line| line.chars().count() > 80).collect();
+    assert!(wide.is_empty(), "wider than a terminal: {wide:#?}");
     assert_eq!(repo.git_text(["status", "--porcelain"]), "");
     assert!(repo.read(".git/info/exclude").contains("/.codeweaver/"));
     assert!(!repo.path(".gitignore").exists());
