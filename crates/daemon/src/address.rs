@@ -16,7 +16,7 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::FlockOperation;
-use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketType};
 
 use super::error::DaemonError;
 
@@ -69,15 +69,9 @@ impl Address {
     /// No process listens, the queue of connections is full, or the peer is another user.
     pub fn connect(&self) -> io::Result<UnixStream> {
         let near = Near::open(&self.directory)?;
-        let socket = rustix::net::socket_with(
-            AddressFamily::UNIX,
-            SocketType::STREAM,
-            socket_flags() | SocketFlags::NONBLOCK,
-            None,
-        )?;
-        rustix::net::connect(&socket, &SocketAddrUnix::new(near.path(SOCKET))?)?;
-
-        let stream = UnixStream::from(socket);
+        let stream = UnixStream::from(new_socket()?);
+        stream.set_nonblocking(true)?;
+        rustix::net::connect(&stream, &SocketAddrUnix::new(near.path(SOCKET))?)?;
         stream.set_nonblocking(false)?;
         match is_same_user(&stream)? {
             true => Ok(stream),
@@ -187,14 +181,19 @@ impl Near {
     }
 }
 
-#[cfg(any(target_os = "linux", target_os = "android"))]
-fn socket_flags() -> SocketFlags {
-    SocketFlags::CLOEXEC
+/// A socket that child processes do not inherit.
+#[cfg(target_os = "linux")]
+fn new_socket() -> io::Result<OwnedFd> {
+    let close = rustix::net::SocketFlags::CLOEXEC;
+    Ok(rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, close, None)?)
 }
 
-#[cfg(not(any(target_os = "linux", target_os = "android")))]
-fn socket_flags() -> SocketFlags {
-    SocketFlags::empty()
+/// As for Linux, in two steps: other systems have no such flag.
+#[cfg(not(target_os = "linux"))]
+fn new_socket() -> io::Result<OwnedFd> {
+    let socket = rustix::net::socket(AddressFamily::UNIX, SocketType::STREAM, None)?;
+    rustix::io::fcntl_setfd(&socket, rustix::io::FdFlags::CLOEXEC)?;
+    Ok(socket)
 }
 
 /// Returns whether the other end of `stream` is a process of this user.
