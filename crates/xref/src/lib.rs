@@ -20,10 +20,11 @@
 //!   [`name_lookup`], [`module_names`] and [`rust_paths`] (imports, packages), [`grading`],
 //!   [`members`] (types and bases), [`scopes`], [`receivers`], [`linkage`] (C), and [`resolver`], which tries
 //!   them in order.
-//! * [`walk`]: callers, callees and references, level by level; [`overrides`]: members that override others.
+//! * [`walk`]: callers, callees and references, level by level; [`overrides`]: members that override others;
+//!   [`attributes`]: decorators and annotations by which a framework calls.
 //!   [`xref`] is the entry: it gets the view, and walks again for files that changed meanwhile.
 //! * [`name_check`]: what holds the name and was not resolved, by [`syntax_position`], in [`other_files`] and
-//!   in those that are [`left_out`].
+//!   in those that are [`left_out`]. [`unsearched`]: sources that no answer covers.
 //! * [`response_builder`], [`notes`], [`unlisted`]: assemble the answer.
 //! * [`about`]: everything about one definition.
 //! * [`pages`]: an answer in parts, for clients with a token limit. [`call_sites`]: every call of a view, for
@@ -38,6 +39,7 @@
 
 pub mod about;
 mod arity;
+mod attributes;
 mod call_sites;
 mod callable_values;
 mod candidates;
@@ -76,6 +78,7 @@ mod symbol_spec;
 mod syntax_position;
 mod tsconfig;
 mod unlisted;
+mod unsearched;
 mod walk;
 mod xref;
 

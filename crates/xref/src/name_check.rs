@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use codeweaver_chunk::SymbolKind;
 
-use super::definitions::{DefId, Definitions, FileDefs, segments};
+use super::definitions::{Def, DefId, Definitions, FileDefs, segments};
 use super::dialect;
 use super::extract::{self, Occurrence};
 use super::facts::{Facts, Form, Reference};
@@ -48,6 +48,9 @@ impl NameCheck<'_, '_, '_> {
         found: &mut UnlistedPlaces,
     ) {
         let Some(dialect) = file.dialect else { return };
+        for line in self.forwarding_lines(file, names) {
+            found.add(UnlistedReason::Unresolved, &file.path, line);
+        }
         let local = with_aliases(facts, names);
         let is_open = |at: u32, name: &str| {
             !settled.contains(&at)
@@ -67,8 +70,10 @@ impl NameCheck<'_, '_, '_> {
         }
         self.n_parsed.set(self.n_parsed.get() + 1);
 
-        let open =
-            extract::occurrences_of(facts.text.as_bytes(), dialect, &local, is_open).unwrap_or_default();
+        let Ok(open) = extract::occurrences_of(facts.text.as_bytes(), dialect, &local, is_open) else {
+            found.n_unchecked += 1;
+            return;
+        };
         for occurrence in &open {
             if let Some(reason) = self.reason(file, facts, occurrence) {
                 found.add(reason, &file.path, occurrence.line);
@@ -76,9 +81,25 @@ impl NameCheck<'_, '_, '_> {
         }
     }
 
+    /// The lines of the definitions in a file that pass calls on to another definition of their name.
+    fn forwarding_lines(&self, file: &FileDefs, names: &BTreeSet<String>) -> Vec<u32> {
+        let forwards = |def: &Def| {
+            let head = def.signature.split([' ', '(']).next().unwrap_or_default();
+            names.contains(&def.name)
+                && matches!(head, "defdelegate" | "def_delegator" | "def_delegators" | "delegate")
+        };
+        let found = (0..)
+            .zip(&file.defs)
+            .filter(|(symbol, def)| forwards(def) && self.wanted.keys().any(|id| *id != file.id(*symbol)));
+        found.map(|(_, def)| def.lines.0).collect()
+    }
+
     /// The reason for which an occurrence is unlisted; `None` if it is no use of the symbol.
     fn reason(&self, file: &FileDefs, facts: &Facts, occurrence: &Occurrence) -> Option<UnlistedReason> {
         match occurrence.position {
+            Position::Comment if is_linked(file, facts, occurrence.at) => {
+                return Some(UnlistedReason::Unresolved);
+            }
             Position::Comment | Position::Prose | Position::Name => return None,
             // A name that is taken out of a value is a member of that value, and binds a variable as well.
             Position::Taken => return Some(UnlistedReason::Unresolved),
@@ -156,6 +177,13 @@ impl NameCheck<'_, '_, '_> {
             }
         }
     }
+}
+
+/// Returns whether a comment of Go gives another package the function that it names: `//go:linkname a b.c`.
+fn is_linked(file: &FileDefs, facts: &Facts, at: u32) -> bool {
+    let before = facts.text.get(..at as usize).unwrap_or_default();
+    let line = before.rsplit('\n').next().unwrap_or_default();
+    file.language == "go" && line.starts_with("//go:linkname ") && line.ends_with('.')
 }
 
 /// `names`, and the aliases that imports of the file give them.

@@ -80,11 +80,34 @@ pub(super) fn uses_in_lines<'t>(
     used
 }
 
+/// The lines, 1-based, on which a module whose path ends in `word` is imported by one of the words `by`.
+pub(super) fn imports_of(text: &str, word: &str, by: &[&str]) -> Vec<u32> {
+    let lines = text.lines().enumerate().filter(|(_, line)| line.contains(word));
+    let found = lines.filter(|(_, line)| {
+        extract::occurrences(line, word).any(|at| is_imported(&line[..at], &line[at + word.len()..], by))
+    });
+    found.map(|(n, _)| n as u32 + 1).collect()
+}
+
+/// Returns whether the text around the last word of a path is an import by one of the words `by`.
+fn is_imported(before: &str, after: &str, by: &[&str]) -> bool {
+    let is_quote = |c: char| matches!(c, '"' | '\'' | '`');
+    let (Some(open), Some((rest, _))) = (before.rfind(is_quote), after.split_once(is_quote)) else {
+        return false;
+    };
+    let (head, folders) = (before[..open].trim_end(), &before[open + 1..]);
+
+    let is_last = rest.is_empty() || rest.starts_with('.') || rest.starts_with("/index");
+    let is_path = folders.is_empty() || folders.ends_with('/');
+    is_last && is_path && by.iter().any(|word| head.ends_with(word)) && !is_comment(before)
+}
+
 /// Tells uses of a name from other places that have it.
 struct UseTest<'n> {
     name: &'n str,
     is_plain: bool,
     is_template: bool,
+    is_xml: bool,
 }
 
 impl<'n> UseTest<'n> {
@@ -93,14 +116,18 @@ impl<'n> UseTest<'n> {
             name,
             is_plain: is_plain_word(name),
             is_template: TEMPLATES.contains(&language) || is_template_style(language),
+            is_xml: language == "xml",
         }
     }
 
     /// Returns whether the name at an offset of `text` is written as a use.
     fn is_use(&self, text: &str, at: usize) -> bool {
         let (before, after) = (&text[..at], &text[at + self.name.len()..]);
-        let is_code =
-            !self.is_plain || is_written_as_code(before, after) || self.is_template && is_in_tag(before);
+        let is_value = self.is_xml && before.ends_with(['"', '\'']) && after.starts_with(['"', '\'']);
+        let is_code = !self.is_plain
+            || is_written_as_code(before, after)
+            || is_value
+            || self.is_template && is_in_tag(before);
         is_code && !is_comment(before)
     }
 }
@@ -146,12 +173,21 @@ mod tests {
         assert_eq!(lines_with(vue.as_bytes(), "vue", "save"), [2, 3, 6]);
         assert_eq!(lines_with(b"{{ url | shorten }}\nshorten it\n", "jinja", "shorten"), [1]);
         assert_eq!(lines_with(b"name: save\nrun: lib.save\n", "yaml", "save"), [2]);
+        assert_eq!(lines_with(b"<bean id=\"x\"\n init-method=\"save\" on=\"to save\"/>", "xml", "save"), [2]);
         assert_eq!(lines_with(b"name: save_all\n# save_all\n", "yaml", "save_all"), [1]);
     }
 
     #[test]
     fn a_file_that_defines_the_name_uses_its_own() {
         assert!(lines_with(b"local function save_all() end\nsave_all()\n", "lua", "save_all").is_empty());
+    }
+
+    #[test]
+    fn a_module_is_imported_by_the_end_of_its_path() {
+        let text = "const Page = lazy(() => import('./pages/Page'));\n// import('./Page')\nload('./Page');\n\
+                    import('../Page.vue'); import('./Page/other');\nimport X from \"./Page/index\";\n";
+        assert_eq!(imports_of(text, "Page", &["import("]), [1, 4]);
+        assert_eq!(imports_of(text, "Page", &["import(", "from"]), [1, 4, 5]);
     }
 
     #[test]

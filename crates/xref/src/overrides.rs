@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use codeweaver_chunk::SymbolKind;
 
 use super::arity;
+use super::attributes;
 use super::candidates::CandidateFilter;
 use super::definitions::{Def, DefId, Definitions, FileDefs};
 use super::dialect::{Dialect, Modules};
@@ -17,6 +18,27 @@ use super::members::{MAX_BASES, TypeMembers};
 use super::response::Grade;
 use super::site::SiteContext;
 
+/// Methods that Ruby calls by itself.
+const CALLED_BY_RUBY: &[&str] = &[
+    "call",
+    "coerce",
+    "const_missing",
+    "each",
+    "eql?",
+    "extended",
+    "hash",
+    "included",
+    "inherited",
+    "inspect",
+    "method_missing",
+    "prepended",
+    "respond_to_missing?",
+    "to_ary",
+    "to_hash",
+    "to_proc",
+    "to_s",
+    "to_str",
+];
 /// Maximum number of members of one name that are looked at.
 const MAX_MEMBERS: usize = 400;
 
@@ -66,10 +88,28 @@ impl<'r, 'a, 'v> Overrides<'r, 'a, 'v> {
         found
     }
 
-    /// Returns whether code outside of the repository may call a member: the language itself, or a base of
-    /// its type.
+    /// Returns whether code outside of the repository may call a definition: the language itself, a framework
+    /// that its attributes name, or a base of its type.
     pub fn may_be_called_from_outside(&self, id: DefId) -> bool {
-        self.defs.satisfies(id, is_called_by_language) || self.has_foreign_base(id)
+        self.defs.satisfies(id, is_called_by_language) || self.is_registered(id) || self.has_foreign_base(id)
+    }
+
+    /// Returns whether an attribute of a definition, or a module that its module uses, may register it.
+    fn is_registered(&self, id: DefId) -> bool {
+        let Some(file) = self.defs.file(id.entry) else { return false };
+        let (Some(facts), Some(dialect)) = (self.types.sources.facts(&file), file.dialect) else {
+            return false;
+        };
+
+        let def = file.def(id.symbol);
+        let is_public = def.signature.starts_with("def ");
+        let is_callback = dialect.language == "elixir" && is_public && {
+            let module = def.parent.map(|parent| file.def(parent).range.clone());
+            let text = module.and_then(|range| facts.text.get(range.start as usize..range.end as usize));
+            let mut lines = text.unwrap_or(&facts.text).lines().map(str::trim_start);
+            lines.any(|line| line.starts_with("use ") || line.starts_with("@behaviour "))
+        };
+        is_callback || attributes::may_register(&facts.text, def, dialect.language)
     }
 
     /// Returns whether a type outside of the repository may declare a member, and so call it: a base of its
@@ -216,7 +256,26 @@ fn is_called_by_language(file: &FileDefs, def: &Def) -> bool {
         Some("javascript" | "typescript" | "tsx") => {
             matches!(name, "toJSON" | "toString" | "valueOf" | "then") || name.starts_with('[')
         }
-        Some("ruby") => matches!(name, "each" | "inspect" | "method_missing" | "to_s" | "to_str" | "to_proc"),
+        Some("ruby") => {
+            // A setter is called by an assignment.
+            name.ends_with('=')
+                || !name.starts_with(|c: char| c.is_alphabetic() || c == '_')
+                || CALLED_BY_RUBY.contains(&name)
+        }
+        Some("scala") => {
+            let mut words = def.signature.split_whitespace();
+            matches!(name, "apply" | "unapply" | "unapplySeq" | "update")
+                || words.any(|word| matches!(word, "implicit" | "given"))
+        }
+        Some("cpp") => name.starts_with("operator") || name.starts_with('~'),
+        Some("csharp") => def.signature.split_whitespace().any(|word| word == "operator"),
+        Some("lua") => name.starts_with("__"),
+        Some("swift") => {
+            matches!(name, "callAsFunction" | "deinit" | "subscript")
+                || !name.starts_with(|c: char| c.is_alphabetic() || c == '_')
+        }
+        // Any type of a library may be an interface with this method.
+        Some("go") => def.is_member() && name.starts_with(char::is_uppercase),
         _ => false,
     }
 }

@@ -13,7 +13,7 @@ pub const NEAR_NAMES: &str = "CALL_GRAPH_NEAR_NAMES";
 pub const STANDS_FOR: &str = "CALL_GRAPH_STANDS_FOR";
 /// Warning: a method without callers may be called by its base.
 pub const FOREIGN_CALLS: &str =
-    "CALL_GRAPH_FOREIGN_CALLS: the language, or a base of its type outside of the repository, may call it";
+    "CALL_GRAPH_FOREIGN_CALLS: the language, a framework, or a type outside of the repository may call it";
 /// Warning code: notes were truncated.
 pub const NOTES_TRUNCATED: &str = "CALL_GRAPH_NOTES_TRUNCATED";
 /// Warning code: edges were truncated.
@@ -166,8 +166,9 @@ pub struct Coverage {
     pub candidate_files: usize,
     pub files_read: usize,
     pub bytes_read: u64,
-    /// False if a limit was reached, if places are `unlisted`, or if a base outside of the repository may
-    /// call a method without callers. Edges may be missing then; those present are correct.
+    /// False if a limit was reached, if places are `unlisted`, if code outside of the repository may call a
+    /// function without callers, or if sources are not searched: those of submodules, excluded ones, and those
+    /// with credentials. Edges may be missing then; those present are correct.
     pub complete: bool,
     /// Whether a limit was reached or a file is missing.
     #[serde(skip)]

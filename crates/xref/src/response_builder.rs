@@ -20,6 +20,7 @@ use super::response::{
 use super::sources::{Limit, Sources};
 use super::symbol_spec;
 use super::unlisted::UnlistedPlaces;
+use super::unsearched;
 
 /// Maximum number of definitions that one site may mean. A site that may mean more says nothing about each of
 /// them, so it is counted and no edge.
@@ -267,7 +268,13 @@ impl<'a, 'v> ResponseBuilder<'a, 'v> {
         let edges_truncated = total_edge_count > edges.len();
         let notes_truncated = selected.total > selected.notes.len();
         let mut warnings = self.warnings(edges_truncated, notes_truncated);
-        let unlisted = std::mem::take(&mut self.unlisted).finish(!edges.is_empty());
+        let unlisted = std::mem::take(&mut self.unlisted).finish(self.all_have_edges(found, &edges));
+
+        let is_of_uses = !matches!(self.request.direction, Direction::Callees | Direction::Definitions);
+        let unsearched =
+            if is_of_uses && !roots.is_empty() { unsearched::warnings(self.view) } else { Vec::new() };
+        let is_doubtful = unlisted.is_some() || self.has_foreign_calls || !unsearched.is_empty();
+        warnings.extend(unsearched);
         warnings.extend((status == CallGraphStatus::NotFound).then(|| NOT_FOUND.to_owned()));
         if !roots.is_empty() {
             warnings.extend(self.not_found_warnings(found));
@@ -289,7 +296,7 @@ impl<'a, 'v> ResponseBuilder<'a, 'v> {
             returned_note_count: selected.notes.len(),
             notes: selected.notes,
             warnings,
-            coverage: self.coverage(unlisted.is_some() || self.has_foreign_calls),
+            coverage: self.coverage(is_doubtful),
             unlisted,
             rev: self.view.spec.clone(),
             commit: self.view.commit.clone(),
@@ -415,6 +422,17 @@ impl<'a, 'v> ResponseBuilder<'a, 'v> {
     fn not_found_warnings(&self, found: &[Vec<DefId>]) -> Vec<String> {
         let missing = self.request.symbols.iter().zip(found).filter(|(_, found)| found.is_empty());
         missing.map(|(symbol, _)| format!("CALL_GRAPH_NOT_FOUND: no definition of {symbol}")).collect()
+    }
+
+    /// Returns whether each symbol of the request has an edge.
+    fn all_have_edges(&self, found: &[Vec<DefId>], edges: &[Edge]) -> bool {
+        let ends: BTreeSet<&str> = edges
+            .iter()
+            .flat_map(|edge| [Some(edge.src_symbol_id.as_str()), edge.dst_symbol_id.as_deref()])
+            .flatten()
+            .collect();
+        let has_edge = |id: &DefId| ends.contains(self.id(Endpoint::Definition(*id)).as_str());
+        found.iter().all(|of_symbol| of_symbol.iter().any(has_edge))
     }
 
     /// The amount of source that was read. It is complete if no limit was reached, no file is missing and no

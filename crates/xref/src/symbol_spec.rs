@@ -23,6 +23,15 @@ pub fn parse_location(symbol: &str) -> Option<(&str, u32, Option<&str>)> {
     })
 }
 
+/// `symbol` without the arguments of a call behind it: `parse` for `parse()`.
+pub(crate) fn without_arguments(symbol: &str) -> &str {
+    let symbol = symbol.trim();
+    let called =
+        symbol.strip_suffix(')').and_then(|call| call.split_once('(')).map(|(name, _)| name.trim_end());
+    let is_name = |name: &&str| !name.is_empty() && !name.ends_with("operator");
+    called.filter(is_name).filter(|_| parse_location(symbol).is_none()).unwrap_or(symbol)
+}
+
 /// The definitions that `symbol` stands for, ordered by path and position.
 pub(crate) fn find(symbol: &str, defs: &Definitions<'_>, paths: &Paths<'_>) -> Vec<DefId> {
     if let Some((path, line, name)) = parse_location(symbol)
@@ -87,6 +96,20 @@ fn matches_names(file: &FileDefs, def: &Def, wanted: &[&str]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_symbol_may_be_written_as_a_call() {
+        for (symbol, name) in [
+            ("parse()", "parse"),
+            (" Parser.next(text, 1) ", "Parser.next"),
+            ("operator()", "operator()"),
+            ("(<+>)", "(<+>)"),
+            ("a.rs:3#f()", "a.rs:3#f()"),
+            ("parse", "parse"),
+        ] {
+            assert_eq!(without_arguments(symbol), name);
+        }
+    }
 
     #[test]
     fn locations_are_distinguished_from_names() {

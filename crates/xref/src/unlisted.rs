@@ -16,8 +16,10 @@ pub(super) struct UnlistedPlaces {
     /// Lines by reason and path.
     places: BTreeMap<(UnlistedReason, String), BTreeSet<u32>>,
     candidates: Option<usize>,
-    /// Number of files that were not looked at.
+    /// Number of indexed files that were not looked at.
     pub n_unchecked: usize,
+    /// Number of left-out files that were not looked at.
+    pub n_unsearched: usize,
 }
 
 impl UnlistedPlaces {
@@ -34,7 +36,8 @@ impl UnlistedPlaces {
     /// The places in order; `None` if there are none. Beside edges, imports say nothing.
     pub fn finish(mut self, has_edges: bool) -> Option<Unlisted> {
         self.places.retain(|(reason, _), _| !has_edges || *reason != UnlistedReason::Import);
-        if self.places.is_empty() && self.n_unchecked == 0 {
+        let unchecked_files = self.n_unchecked + self.n_unsearched;
+        if self.places.is_empty() && unchecked_files == 0 {
             return None;
         }
 
@@ -55,7 +58,7 @@ impl UnlistedPlaces {
             line_count,
             files: files.collect(),
             candidates: self.candidates,
-            unchecked_files: self.n_unchecked,
+            unchecked_files,
         })
     }
 }

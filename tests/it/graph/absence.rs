@@ -30,6 +30,12 @@ impl Asked {
     fn callers(&self, symbol: &str) -> CallGraphResponse {
         self.ask(Direction::Callers, symbol)
     }
+
+    fn callers_of_all(&self, symbols: &[&str]) -> CallGraphResponse {
+        let symbols = symbols.iter().map(|symbol| (*symbol).to_owned()).collect();
+        let request = CallGraphRequest { symbols, ..CallGraphRequest::new("", Direction::Callers) };
+        Xref::new(&self.searcher).query(&request, &|_, _| false).unwrap()
+    }
 }
 
 /// `reason file:lines` of every unlisted place.
@@ -168,6 +174,157 @@ fn files_that_are_left_out_are_searched_for_callers() {
         text.contains("1 file names it: named in files that are not indexed: vendor/x/v.py:13"),
         "{text}"
     );
+}
+
+#[test]
+fn left_out_files_are_searched_for_several_names_at_once() {
+    let asked = Asked::new(&[
+        (
+            "app.py",
+            "def used_one():\n    pass\n\n\ndef used_two():\n    pass\n\n\ndef used_by_none():\n    pass\n",
+        ),
+        ("model.rb", "class Model\n  def only_vendor?\n    true\n  end\nend\n"),
+        ("vendor/x/v.py", "used_one()\nx.used_two()\nnot_defined_here()\n"),
+        ("vendor/x/v.rb", "model.only_vendor?\n"),
+    ]);
+
+    let all = asked.callers_of_all(&["used_one", "used_two", "not_defined_here", "Model.only_vendor?"]);
+    assert_eq!(unlisted(&all), ["LeftOut vendor/x/v.py:[1, 2, 3]", "LeftOut vendor/x/v.rb:[1]"]);
+    assert!(!all.coverage.complete);
+
+    // A name of several words in the syntax of its language is searched for as well.
+    assert_eq!(unlisted(&asked.callers("only_vendor?")), ["LeftOut vendor/x/v.rb:[1]"]);
+    let none = asked.callers("used_by_none");
+    assert_eq!((unlisted(&none), none.coverage.complete), (Vec::new(), true));
+}
+
+#[test]
+fn a_symbol_may_be_written_as_a_call() {
+    let asked = Asked::new(&[("a.py", "def called(x):\n    pass\n\n\ncalled(1)\n")]);
+    for symbol in ["called()", "called(x)", "a.called()"] {
+        assert_eq!(edges(&asked.callers(symbol)), ["exact a.py -> called"], "{symbol}");
+    }
+}
+
+#[test]
+fn a_symbol_without_edges_keeps_its_imports_beside_one_with_edges() {
+    let asked = Asked::new(&[
+        ("a.py", "def called():\n    pass\n\n\ndef only_imported():\n    pass\n\n\ncalled()\n"),
+        ("b.py", "from a import only_imported\n"),
+    ]);
+
+    assert!(!asked.callers("only_imported").coverage.complete);
+    let both = asked.callers_of_all(&["called", "only_imported"]);
+    assert_eq!((both.edges.len(), both.coverage.complete), (1, false));
+    assert_eq!(unlisted(&both), ["Import b.py:[1]"]);
+}
+
+#[test]
+fn sources_that_no_search_covers_are_told_with_callers() {
+    let lib = TestRepo::with_files(&[("lib.py", "shared_one()\n")]);
+    let repo = TestRepo::with_files(&[(
+        "app.py",
+        "def shared_one():\n    pass\n\n\ndef called():\n    shared_one()\n",
+    )]);
+    let url = lib.root().to_str().unwrap();
+    repo.git(["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", url, "sub"]);
+    repo.git(["commit", "--quiet", "-m", "Add a submodule"]);
+    repo.codeweaver(["init", "--no-hooks"]).success();
+
+    let said = "1 submodule (sub) is not part of this index";
+    for args in [["graph", "callers", "shared_one"], ["graph", "references", "shared_one"]] {
+        repo.codeweaver(args).success().says(&[said]);
+    }
+    repo.codeweaver(["graph", "callers", "called"]).fails(1).says(&[said]);
+    let json = repo.codeweaver(["graph", "callers", "called", "--json"]).json();
+    assert_eq!(json["coverage"]["complete"], false);
+    let mut client = McpClient::start(&repo);
+    let text = client.text("call_graph", serde_json::json!({ "symbol": "called" }));
+    assert!(text.starts_with("callers of called: none resolved\n") && text.contains(said), "{text}");
+    // What a function calls is in its text.
+    let callees = repo.codeweaver(["graph", "callees", "called", "--json"]).json();
+    assert_eq!(
+        (&callees["coverage"]["complete"], &callees["warnings"]),
+        (&true.into(), &serde_json::json!([]))
+    );
+
+    let asked = Asked::new(&[
+        ("app.py", "def used_in_old():\n    pass\n"),
+        ("old/o.py", "used_in_old()\n"),
+        ("old/notes.md", "used_in_old\n"),
+        ("far.py", "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n"),
+        (".codeweaverignore", "old/\n"),
+    ]);
+    let callers = asked.callers("used_in_old");
+    assert!(!callers.coverage.complete);
+    let said = "CALL_GRAPH_NOT_SEARCHED: 1 source file (old/o.py) is not searched";
+    assert!(callers.warnings[0].starts_with(said), "{:?}", callers.warnings);
+    let said =
+        "CALL_GRAPH_NOT_SEARCHED: 1 source file (far.py) is not searched: what git has of it is no text";
+    assert_eq!(callers.warnings[1], said);
+}
+
+#[test]
+fn functions_that_code_outside_may_call_are_not_without_callers() {
+    let asked = Asked::new(&[
+        ("web.py", "@app.route('/x')\ndef page():\n    pass\n\n\ndef plain():\n    pass\n"),
+        ("A.java", "class A {\n  @EventListener\n  void heard() {}\n\n  @Deprecated\n  void quiet() {}\n}\n"),
+        ("lib.rs", "#[get(\"/x\")]\nfn routed() {}\n\n#[inline]\nfn never_routed() {}\n"),
+        ("a.go", "package a\n\ntype S struct{}\n\nfunc (s S) ServeAll() {}\n\nfunc (s S) servePart() {}\n"),
+        (
+            "s.ex",
+            "defmodule S do\n  use GenServer\n  def handle_it(x), do: x\n  defp own_it(x), do: x\nend\n",
+        ),
+        ("b.rb", "class B\n  def amount=(v)\n  end\n\n  def amount_of\n  end\nend\n"),
+    ]);
+
+    for name in ["page", "heard", "routed", "ServeAll", "handle_it", "amount="] {
+        let callers = asked.callers(name);
+        let warned = callers.warnings.iter().any(|warning| warning.starts_with("CALL_GRAPH_FOREIGN_CALLS"));
+        assert!(warned && !callers.coverage.complete, "{name}: {:?}", callers.warnings);
+    }
+    for name in ["plain", "quiet", "never_routed", "servePart", "own_it", "amount_of"] {
+        let callers = asked.callers(name);
+        assert_eq!(
+            (callers.warnings.len(), callers.coverage.complete),
+            (0, true),
+            "{name}: {:?}",
+            callers.warnings
+        );
+    }
+}
+
+#[test]
+fn uses_that_are_written_in_other_ways_are_counted() {
+    let asked = Asked::new(&[
+        ("src/pages/Cart.js", "export default function CartPage() {}\n"),
+        ("src/routes.js", "export const routes = [() => import('./pages/Cart')];\n"),
+        ("src/Own.js", "export default function OwnPage() {}\n"),
+        ("src/App.vue", "<script>\nimport Anything from './Own'\n</script>\n"),
+        ("go.mod", "module ex.com/m\n"),
+        ("a/a.go", "package a\n\nfunc linked() {}\n\n// unlinked is for b.unlinked\nfunc unlinked() {}\n"),
+        ("b/b.go", "package b\n\nimport _ \"unsafe\"\n\n//go:linkname own ex.com/m/a.linked\nfunc own()\n"),
+        ("c.ex", "defmodule C do\n  def passed(x), do: x\nend\n"),
+        ("d.ex", "defmodule D do\n  defdelegate passed(x), to: C\nend\n"),
+        ("J.java", "class J {\n  void setup() {}\n}\n"),
+        ("beans.xml", "<bean class=\"J\" init-method=\"setup\"/>\n"),
+    ]);
+
+    for (name, place) in [
+        ("CartPage", "Unresolved src/routes.js:[1]"),
+        ("OwnPage", "OtherFile src/App.vue:[2]"),
+        ("linked", "Unresolved b/b.go:[5]"),
+        ("C.passed", "Unresolved d.ex:[2]"),
+        ("J.setup", "OtherFile beans.xml:[1]"),
+    ] {
+        let callers = asked.callers(name);
+        assert!(unlisted(&callers).iter().any(|found| found == place), "{name}: {:?}", unlisted(&callers));
+        assert!(!callers.coverage.complete, "{name}");
+    }
+    for name in ["unlinked", "D.passed"] {
+        let callers = asked.callers(name);
+        assert_eq!((unlisted(&callers), callers.coverage.complete), (Vec::new(), true), "{name}");
+    }
 }
 
 #[test]

@@ -83,37 +83,38 @@ fn note_of(name: &str, found: &Found<'_>) -> String {
     )
 }
 
-/// The left-out files with lines that have a name.
+/// The left-out files with lines that have one of some names.
 #[derive(Debug, Default)]
 pub struct Naming {
     /// Files with their lines.
     pub files: Vec<GrepFile>,
-    /// Number of files that were not searched for want of time.
+    /// Number of files that were not searched: for want of time, or because they could not be read.
     pub n_unsearched: usize,
 }
 
-/// The left-out files of `view` with a line that has the word `name`, as written. `asked` is the request for
-/// the view, `find` searches lines.
+/// The left-out files of `view` with a line that has one of `names` as a word, as written. All names are
+/// searched for at once, in the time of one. `asked` is the request for the view, `find` searches lines.
 ///
 /// # Errors
 /// Those of `find`.
 pub fn naming<'a>(
     view: &View,
     asked: &ViewRequest,
-    name: &str,
+    names: &[String],
     find: impl Fn(&GrepRequest) -> Result<Found<'a>, QueryError>,
 ) -> Result<Naming, QueryError> {
-    let files = left_out(view);
+    let files = if names.is_empty() { BTreeSet::new() } else { left_out(view) };
     let n_files = files.len();
     if n_files == 0 {
         return Ok(Naming::default());
     }
 
-    let word = Pattern { ignore_case: false, ..Pattern::any_word(&[name.to_owned()]) };
+    let word = Pattern { ignore_case: false, ..Pattern::any_word(names) };
     let request = GrepRequest { pattern: word, ..lines_of(files, asked) };
     let mut naming = Naming::default();
 
     let searched = find(&request).and_then(|found| {
+        naming.n_unsearched = found.info.unread_files as usize;
         found.for_each(Page::default(), |file| {
             naming.files.push(file);
             Ok::<(), QueryError>(())
@@ -145,8 +146,13 @@ fn lines_of(files: BTreeSet<BString>, asked: &ViewRequest) -> GrepRequest {
 /// The paths of the files of `view` with text that the index leaves out by itself. What the user excludes and
 /// what has credentials is not searched by anything.
 fn left_out(view: &View) -> BTreeSet<BString> {
+    skipped(view, is_text)
+}
+
+/// The paths of the files of `view` that are not indexed for a reason that `is_wanted`.
+pub fn skipped(view: &View, is_wanted: impl Fn(SkipReason) -> bool) -> BTreeSet<BString> {
     let mut counts = view.snapshot.totals.skipped.iter();
-    if !counts.any(|(number, count)| *count > 0 && skip_reason(*number).is_some_and(is_text)) {
+    if !counts.any(|(number, count)| *count > 0 && skip_reason(*number).is_some_and(&is_wanted)) {
         return BTreeSet::new();
     }
 
@@ -154,7 +160,7 @@ fn left_out(view: &View) -> BTreeSet<BString> {
     let skipped = entries.filter(|(_, record, _)| {
         // A path is skipped by its entry, or by the doc of its blob.
         let reason = skip_reason(record.skipped).or_else(|| doc_reason(view, record.doc));
-        reason.is_some_and(is_text)
+        reason.is_some_and(&is_wanted)
     });
     skipped.map(|(_, _, path)| path.into()).collect()
 }

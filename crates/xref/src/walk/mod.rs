@@ -64,13 +64,14 @@ pub(super) fn answer(
         filter,
         resolver: Resolver::new(filter, &paths),
         answer: ResponseBuilder::new(view, request, &defs, &sources),
-        left_out: LeftOutFiles { searcher, view, asked },
+        left_out: LeftOutFiles::new(searcher, view, asked),
         failure: None,
         n_parsed: Cell::new(0),
     };
 
+    let symbols = || request.symbols.iter().map(|symbol| symbol_spec::without_arguments(symbol));
     let mut found: Vec<Vec<DefId>> = Vec::new();
-    for symbol in request.symbols.iter().map(|symbol| symbol.trim()) {
+    for symbol in symbols() {
         let of_symbol = walk.definitions_of(symbol);
         found.push(if of_symbol.is_empty() { walk.stood_for(symbol) } else { of_symbol });
     }
@@ -95,8 +96,11 @@ pub(super) fn answer(
         walk.answer.reach(Endpoint::Definition(root), 0);
     }
 
-    for (symbol, _) in request.symbols.iter().zip(&found).filter(|(_, found)| found.is_empty()) {
-        walk.add_undefined(symbol.trim())?;
+    let undefined = symbols().zip(&found).filter(|(_, found)| found.is_empty());
+    let undefined: Vec<&str> = undefined.map(|(symbol, _)| symbol).collect();
+    walk.search_left_out(&undefined, &roots)?;
+    for symbol in undefined {
+        walk.add_undefined(symbol)?;
     }
 
     match request.direction {
@@ -142,6 +146,18 @@ struct Walk<'a, 'v> {
 }
 
 impl<'a, 'v> Walk<'a, 'v> {
+    /// Searches the left-out files for all names of the request at once.
+    fn search_left_out(&mut self, undefined: &[&str], roots: &[DefId]) -> Result<(), QueryError> {
+        let mut names: BTreeSet<String> =
+            undefined.iter().filter_map(|symbol| undefined::name_of(symbol)).map(str::to_owned).collect();
+        if !matches!(self.request.direction, Direction::Callees | Direction::Definitions) {
+            let of_roots = self.names_of(&self.with_constructors(roots));
+            names.extend(of_roots.into_values().flatten());
+        }
+
+        self.left_out.search(&names, &mut self.answer.unlisted)
+    }
+
     /// The definitions that a symbol stands for.
     fn definitions_of(&self, symbol: &str) -> Vec<DefId> {
         let found = symbol_spec::find(symbol, self.defs, self.paths);
@@ -189,7 +205,7 @@ impl<'a, 'v> Walk<'a, 'v> {
         let mut next = BTreeSet::new();
 
         for (family, names) in self.names_of(&wanted) {
-            let NamedFiles { files, names } = self.files_with(&names, family, level);
+            let NamedFiles { files, names, modules } = self.files_with(&names, family, level);
             for file in files {
                 if self.request.cancel.is_cancelled() {
                     return next;
@@ -229,6 +245,7 @@ impl<'a, 'v> Walk<'a, 'v> {
                 }
 
                 if depth == 1 {
+                    self.add_late_imports(&file, &facts, &modules);
                     self.name_check(&wanted, true, |check, found| {
                         check.check((&file, &facts), &names, &settled, found);
                     });
@@ -236,6 +253,7 @@ impl<'a, 'v> Walk<'a, 'v> {
             }
 
             if depth == 1 {
+                self.add_imports_of_others(&modules, family);
                 self.check_others(&wanted, family, &names);
             }
         }
@@ -297,10 +315,8 @@ impl<'a, 'v> Walk<'a, 'v> {
             names.iter().for_each(|name| check.check_others(name, family, found));
         });
 
-        for name in names {
-            let searched = self.left_out.add_uses(name, family, self.defs, &mut self.answer.unlisted);
-            self.failure = self.failure.take().or(searched.err());
-        }
+        let searched = self.left_out.add_uses(names, family, self.defs, &mut self.answer.unlisted);
+        self.failure = self.failure.take().or(searched.err());
     }
 
     /// Adds the callees of a level. Returns the symbols of the next level.
@@ -370,7 +386,7 @@ impl<'a, 'v> Walk<'a, 'v> {
         let roots_by_id: BTreeMap<DefId, DefId> = roots.iter().map(|&id| (id, id)).collect();
 
         for (family, names) in self.names_of(&roots_by_id) {
-            let NamedFiles { files, names } = self.files_with(&names, family, roots);
+            let NamedFiles { files, names, modules } = self.files_with(&names, family, roots);
             for (at, file) in files.iter().enumerate() {
                 let (Some(facts), Some(dialect)) = (self.sources.facts(file), file.dialect) else {
                     continue;
@@ -391,10 +407,12 @@ impl<'a, 'v> Walk<'a, 'v> {
                     }
                 }
 
+                self.add_late_imports(file, &facts, &modules);
                 self.name_check(&wanted, false, |check, found| {
                     check.check((file, &facts), &names, &settled, found);
                 });
             }
+            self.add_imports_of_others(&modules, family);
             self.check_others(&wanted, family, &names);
         }
     }
@@ -453,13 +471,13 @@ impl<'a, 'v> Walk<'a, 'v> {
         is_settled
     }
 
-    /// Adds a note if the file could not be read or parsed.
-    fn note_unread(&mut self, file: &FileDefs) {
-        if let Some(problem) = self.sources.problem(file.entry) {
-            self.answer.note(file, problem, NoteSubject::default(), "its calls are not known");
-            // The note is about the file, so the file is a node of the answer.
-            self.answer.reach(Endpoint::File(file.entry), self.request.depth);
-        }
+    /// Adds a note if the file could not be read or parsed. Returns whether that is so.
+    fn note_unread(&mut self, file: &FileDefs) -> bool {
+        let Some(problem) = self.sources.problem(file.entry) else { return false };
+        self.answer.note(file, problem, NoteSubject::default(), "its calls are not known");
+        // The note is about the file, so the file is a node of the answer.
+        self.answer.reach(Endpoint::File(file.entry), self.request.depth);
+        true
     }
 
     /// The names by which symbols are called, by language family.

@@ -3,10 +3,14 @@
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
+use codeweaver_chunk::readable;
+
 use super::Walk;
 use crate::definitions::{DefId, FileDefs, segments};
-use crate::dialect::Modules;
+use crate::dialect::{self, Modules};
 use crate::facts::Facts;
+use crate::other_files;
+use crate::response::UnlistedReason;
 
 /// Maximum number of times that an exported name is exported under another name.
 const MAX_RENAMES: usize = 4;
@@ -18,6 +22,8 @@ const OUTPUTS: &[&str] = &["_build", "build", "bundle", "bundles", "dist", "out"
 pub(super) struct NamedFiles {
     pub files: Vec<Rc<FileDefs>>,
     pub names: BTreeSet<String>,
+    /// The last words of the paths by which default exports are imported.
+    pub modules: BTreeSet<String>,
 }
 
 impl Walk<'_, '_> {
@@ -30,8 +36,8 @@ impl Walk<'_, '_> {
         near: &[DefId],
     ) -> NamedFiles {
         let mut names = names.clone();
-        let mut words: BTreeSet<String> =
-            names.iter().cloned().chain(self.default_imports_of(near)).collect();
+        let modules = self.default_imports_of(near);
+        let mut words: BTreeSet<String> = names.union(&modules).cloned().collect();
         let mut known: BTreeSet<String> = BTreeSet::new();
         let mut files: Vec<Rc<FileDefs>> = Vec::new();
 
@@ -54,7 +60,7 @@ impl Walk<'_, '_> {
             words.extend(renamed);
         }
 
-        NamedFiles { files, names }
+        NamedFiles { files, names, modules }
     }
 
     /// Loads the files that may hold one of `words`.
@@ -63,8 +69,6 @@ impl Walk<'_, '_> {
         for word in words {
             entries.extend(self.defs.mentioning(word, family));
         }
-
-        self.answer.candidate_files.extend(&entries);
 
         let homes: BTreeSet<String> =
             near.iter().filter_map(|id| Some(self.defs.file(id.entry)?.path.clone())).collect();
@@ -77,8 +81,12 @@ impl Walk<'_, '_> {
 
         self.sources.prefetch(&files, words);
         for file in &files {
-            self.note_unread(file);
+            let is_known = self.answer.candidate_files.contains(&file.entry);
+            if self.note_unread(file) && !is_known {
+                self.answer.unlisted.n_unchecked += 1;
+            }
         }
+        self.answer.candidate_files.extend(&entries);
 
         files.retain(|file| self.sources.is_loaded(file.entry));
         files
@@ -125,6 +133,39 @@ impl Walk<'_, '_> {
 
         words.remove("");
         words
+    }
+}
+
+impl Walk<'_, '_> {
+    /// Adds the places of a script that import one of `modules` while it runs: what they do with the default
+    /// export is not known.
+    pub(super) fn add_late_imports(&mut self, file: &FileDefs, facts: &Facts, modules: &BTreeSet<String>) {
+        for word in modules {
+            for line in other_files::imports_of(&facts.text, word, &["import("]) {
+                self.answer.unlisted.add(UnlistedReason::Unresolved, &file.path, line);
+            }
+        }
+    }
+
+    /// Adds the places in files of other languages than those of `family` that import one of `modules`.
+    pub(super) fn add_imports_of_others(&mut self, modules: &BTreeSet<String>, family: &str) {
+        for word in modules {
+            for (entry, language) in self.defs.mentioning_outside(word, family) {
+                if !other_files::may_use(language) || dialect::for_language(language).is_some() {
+                    continue;
+                }
+
+                let Some(file) = self.defs.file(entry) else { continue };
+                let Ok(Some(bytes)) = self.sources.bytes(&file.oid) else {
+                    self.answer.unlisted.n_unchecked += 1;
+                    continue;
+                };
+                let (text, _) = readable(&bytes);
+                for line in other_files::imports_of(&text, word, &["import(", "import", "from", "require("]) {
+                    self.answer.unlisted.add(UnlistedReason::OtherFile, &file.path, line);
+                }
+            }
+        }
     }
 }
 

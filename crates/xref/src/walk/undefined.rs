@@ -16,6 +16,11 @@ use crate::syntax_position::Position;
 /// Maximum number of files that are read for one name.
 const MAX_READ: usize = 300;
 
+/// The name that is searched for if `symbol` has no definition; `None` for a location.
+pub(super) fn name_of(symbol: &str) -> Option<&str> {
+    segments(symbol).last().filter(|_| symbol_spec::parse_location(symbol).is_none())
+}
+
 impl Walk<'_, '_> {
     /// The definitions for which `symbol` stands, which has none of its own: it is exported or imported as
     /// another name of them, or inherited. Adds a warning that says so.
@@ -72,10 +77,7 @@ impl Walk<'_, '_> {
 
     /// Adds the places that name `symbol`, which nothing in the index defines.
     pub(super) fn add_undefined(&mut self, symbol: &str) -> Result<(), QueryError> {
-        let name = match segments(symbol).last() {
-            Some(name) if symbol_spec::parse_location(symbol).is_none() => name,
-            _ => return Ok(()),
-        };
+        let Some(name) = name_of(symbol) else { return Ok(()) };
 
         let files = self.defs.mentioning_outside(name, "");
         self.answer.candidate_files.extend(files.iter().map(|(entry, _)| *entry));
