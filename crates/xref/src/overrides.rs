@@ -248,6 +248,10 @@ impl<'r, 'a, 'v> Overrides<'r, 'a, 'v> {
 /// Returns whether the language calls methods of this name by itself.
 fn is_called_by_language(file: &FileDefs, def: &Def) -> bool {
     let name = def.name.as_str();
+    // A method of a constant of an enum is called through the enum.
+    if def.parent.is_some_and(|parent| file.def(parent).kind == SymbolKind::EnumMember) {
+        return true;
+    }
 
     match file.dialect.map(|dialect| dialect.language) {
         Some("python") => name.starts_with("__") && name.ends_with("__"),

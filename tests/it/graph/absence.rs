@@ -207,6 +207,30 @@ fn a_symbol_may_be_written_as_a_call() {
 }
 
 #[test]
+fn a_declaration_at_a_location_stands_for_its_definition() {
+    let asked = Asked::new(&[
+        (
+            "a.h",
+            "void far_one(void);\nstatic void near_one(void);\nvoid *table[] = { near_one };\nstatic void near_one(void) {}\n",
+        ),
+        ("a.c", "#include \"a.h\"\nvoid far_one(void) {}\n"),
+        ("b.c", "#include \"a.h\"\nvoid go(void) { far_one(); }\n"),
+    ]);
+
+    assert_eq!(edges(&asked.callers("a.h:1")), ["exact go -> far_one"]);
+    assert_eq!(unlisted(&asked.callers("a.h:2")), ["NotACall a.h:[3]"]);
+}
+
+#[test]
+fn a_method_of_a_constant_is_called_through_its_enum() {
+    let asked = Asked::new(&[(
+        "S.java",
+        "enum S {\n  A { S next() { return null; } };\n  abstract S next();\n  S twice() { return next(); }\n}\n",
+    )]);
+    assert!(!asked.callers("S.A.next").coverage.complete);
+}
+
+#[test]
 fn a_symbol_without_edges_keeps_its_imports_beside_one_with_edges() {
     let asked = Asked::new(&[
         ("a.py", "def called():\n    pass\n\n\ndef only_imported():\n    pass\n\n\ncalled()\n"),

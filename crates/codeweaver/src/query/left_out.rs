@@ -17,8 +17,11 @@ use super::grep::{Found, GrepFile, GrepRequest, Page, Pattern};
 use super::request::{Filters, Request, ViewRequest};
 use super::view::View;
 
-/// Time in which left-out files are searched for one request.
+/// Time in which left-out files are searched for a name, and for each further name of the same search.
 const BUDGET: Duration = Duration::from_secs(1);
+const BUDGET_OF_FURTHER: Duration = Duration::from_millis(100);
+/// Maximum number of further names that the time is prolonged for.
+const MAX_FURTHER: u32 = 20;
 /// Maximum number of names that are looked up.
 const MAX_NAMES: usize = 3;
 /// Maximum number of files that a note names.
@@ -46,7 +49,7 @@ pub fn note<'a>(
         return Ok(());
     }
 
-    let mut lines = lines_of(files, &request.view);
+    let mut lines = lines_of(files, &request.view, BUDGET);
     lines.filters.repos.clone_from(&request.filters.repos);
 
     for name in names {
@@ -93,7 +96,7 @@ pub struct Naming {
 }
 
 /// The left-out files of `view` with a line that has one of `names` as a word, as written. All names are
-/// searched for at once, in the time of one. `asked` is the request for the view, `find` searches lines.
+/// searched for at once: the files are read once. `asked` is the request for the view, `find` searches lines.
 ///
 /// # Errors
 /// Those of `find`.
@@ -110,7 +113,9 @@ pub fn naming<'a>(
     }
 
     let word = Pattern { ignore_case: false, ..Pattern::any_word(names) };
-    let request = GrepRequest { pattern: word, ..lines_of(files, asked) };
+    let n_further = (names.len().saturating_sub(1) as u32).min(MAX_FURTHER);
+    let budget = BUDGET + BUDGET_OF_FURTHER * n_further;
+    let request = GrepRequest { pattern: word, ..lines_of(files, asked, budget) };
     let mut naming = Naming::default();
 
     let searched = find(&request).and_then(|found| {
@@ -129,9 +134,9 @@ pub fn naming<'a>(
     }
 }
 
-/// A request for lines of `files`, without a pattern, that ends in [`BUDGET`].
-fn lines_of(files: BTreeSet<BString>, asked: &ViewRequest) -> GrepRequest {
-    let deadline = Instant::now() + BUDGET;
+/// A request for lines of `files`, without a pattern, that ends within `budget`.
+fn lines_of(files: BTreeSet<BString>, asked: &ViewRequest, budget: Duration) -> GrepRequest {
+    let deadline = Instant::now() + budget;
     let cancel = asked.cancel.clone();
     let cancel = Cancel::when(move || Instant::now() >= deadline || cancel.is_cancelled());
 

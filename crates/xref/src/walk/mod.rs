@@ -168,11 +168,34 @@ impl<'a, 'v> Walk<'a, 'v> {
 
         match (families.len(), found.first().and_then(|id| self.defs.file(id.entry)?.dialect)) {
             (1, Some(dialect)) if self.request.direction != Direction::Definitions => {
-                let found = self.filter.without_declarations(dialect, found);
+                let found = self.filter.without_declarations(dialect, self.defined(found, dialect.family));
                 found.into_iter().map(|id| self.filter.definition_of_overload(id)).collect()
             }
             _ => found,
         }
+    }
+
+    /// `found`, with the definitions of a single one, which may be a declaration at a location: those of its
+    /// file, or else of all files.
+    fn defined(&self, found: Vec<DefId>, family: &str) -> Vec<DefId> {
+        let &[id] = found.as_slice() else { return found };
+        let Some((name, qualified)) = self.defs.with(id, |_, def| (def.name.clone(), def.qualified.clone()))
+        else {
+            return found;
+        };
+
+        let mut all = self.defs.named(&name, family);
+        all.retain(|&other| self.defs.satisfies(other, |_, def| def.qualified == qualified));
+        let own: Vec<DefId> = all.iter().copied().filter(|other| other.entry == id.entry).collect();
+        let dialect = self.defs.file(id.entry).and_then(|file| file.dialect);
+        for candidates in [own, all] {
+            let Some(dialect) = dialect.filter(|_| candidates.contains(&id)) else { continue };
+            let with_body = self.filter.without_declarations(dialect, candidates);
+            if !with_body.contains(&id) && !with_body.is_empty() {
+                return with_body;
+            }
+        }
+        found
     }
 
     /// Runs `step` on each level; its result is the next level, without symbols that were in an earlier one.
