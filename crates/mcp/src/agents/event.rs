@@ -159,11 +159,12 @@ impl Event {
 
     /// Returns whether the tool has found nothing.
     fn is_empty(&self) -> bool {
+        // Which of the numbers counts depends on what was to be printed: with lines, no files are counted.
         let response = &self.tool_response;
-        let count =
-            ["numFiles", "numLines", "numMatches"].iter().find_map(|name| response.get(name)?.as_u64());
-        if let Some(count) = count {
-            return count == 0;
+        let counts = ["numFiles", "numLines", "numMatches"];
+        let largest = counts.iter().filter_map(|name| response.get(name)?.as_u64()).max();
+        if let Some(largest) = largest {
+            return largest == 0;
         }
 
         let text = self.response();
@@ -318,6 +319,27 @@ mod tests {
         ] {
             assert_eq!(question("Grep", json!({ "pattern": pattern }), found.clone()), expected, "{pattern}");
         }
+    }
+
+    /// As Claude Code 2.1 answers in each mode of its tool.
+    #[test]
+    fn lines_are_found_where_no_files_are_counted() {
+        let lines = |n: u64, content: &str| {
+            json!({
+                "mode": "content", "numFiles": 0, "filenames": [], "content": content, "numLines": n,
+                "totalLines": n,
+            })
+        };
+        let input = json!({ "pattern": "open_session", "output_mode": "content" });
+        let found = lines(1, "a.py:1:def open_session(app):");
+        assert_eq!(question("Grep", input.clone(), found), names(&["open_session"]));
+        let not_found = Some(Question::NotFound("open_session".to_owned()));
+        assert_eq!(question("Grep", input.clone(), lines(0, "")), not_found);
+
+        let count = json!({
+            "mode": "count", "numFiles": 1, "filenames": [], "content": "a.py:2", "numMatches": 2,
+        });
+        assert_eq!(question("Grep", input, count), names(&["open_session"]));
     }
 
     #[test]
