@@ -262,3 +262,25 @@ fn hooks_add_definitions_and_callers_to_what_was_searched() {
     let elsewhere = TestRepo::empty_dir();
     assert_eq!(advice(&elsewhere, "Grep", json!({ "pattern": "open_session" }), json!("x")), "");
 }
+
+#[test]
+fn the_calls_of_the_method_that_was_read_are_added_and_not_those_of_its_class() {
+    let repo = TestRepo::with_files(&[
+        (
+            "src/cart.py",
+            "class Cart:\n    def total(self):\n        return 1\n\n    def clear(self):\n        return 2\n",
+        ),
+        ("src/app.py", "from cart import Cart\n\n\ndef pay():\n    cart = Cart()\n    return cart.total()\n"),
+    ]);
+    repo.codeweaver(["init", "--no-hooks"]).success();
+
+    // Agents read a line more or less than the method has.
+    for (offset, limit) in [(2, 2), (2, 3), (1, 3), (3, 1)] {
+        let read = json!({ "file_path": repo.path("src/cart.py"), "offset": offset, "limit": limit });
+        let text = advice(&repo, "Read", read, json!({ "file": { "content": "…" } }));
+        assert_eq!(text, "git-codeweaver: total is called at src/app.py:6 (pay)", "{offset} {limit}");
+    }
+    let read = json!({ "file_path": repo.path("src/cart.py"), "offset": 1, "limit": 1 });
+    let text = advice(&repo, "Read", read, json!({ "file": { "content": "…" } }));
+    assert_eq!(text, "git-codeweaver: Cart is called at src/app.py:5 (pay)");
+}

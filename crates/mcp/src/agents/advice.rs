@@ -4,6 +4,7 @@
 //! There is no answer if the index cannot give one now: it is neither built nor waited for.
 
 use std::fmt::Write as _;
+use std::sync::mpsc::{Sender, channel};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -32,40 +33,54 @@ const MAX_SIGNATURE: usize = 160;
 const MAX_PLACES: usize = 3;
 /// Minimum relevance of a nearest place.
 const MIN_RELEVANCE: f32 = 0.5;
+/// Kinds of definitions that are called. Those around them, as classes, say less of the lines that were read.
+const CALLED: [&str; 5] = ["function", "method", "constructor", "macro", "test"];
 
 /// Answers the event `text` within `budget` from now, as the output of a hook of Claude Code; `None` if there
-/// is nothing to add, and on any error.
+/// is nothing to add, and on any error. What takes longer is left out of an answer.
 pub fn answer(text: &str, budget: Duration) -> Option<Value> {
     let deadline = Instant::now() + budget;
     let event = Event::parse(text)?;
     let question = event.question()?;
 
-    let (sender, receiver) = std::sync::mpsc::channel();
+    let (sender, receiver) = channel();
     // What is not done in time ends with the process: reading leaves nothing behind.
-    std::thread::spawn(move || {
-        let _ = sender.send(advice(&event, &question, deadline));
-    });
-    let text = receiver.recv_timeout(deadline.saturating_duration_since(Instant::now())).ok()??;
+    std::thread::spawn(move || advise(&event, &question, deadline, &sender));
+
+    let mut lines = Vec::new();
+    while let Ok(line) = receiver.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+        lines.push(line);
+    }
+    let text = limited(lines)?;
 
     Some(json!({ "hookSpecificOutput": { "hookEventName": "PostToolUse", "additionalContext": text } }))
 }
 
-/// The text that the agent gets.
-fn advice(event: &Event, question: &Question, deadline: Instant) -> Option<String> {
+/// Sends the lines of the text that the agent gets, each as soon as it is known.
+fn advise(event: &Event, question: &Question, deadline: Instant, lines: &Sender<String>) -> Option<()> {
     let codebase = Codebase::open(&event.cwd, &[]).ok()?;
     if gate::check(&codebase).ok()?.is_some() {
         return None;
     }
 
     let advisor = Advisor { searcher: Searcher::new(codebase), response: event.response(), deadline };
-    let lines = match question {
-        Question::Names(names) => {
-            names.iter().flat_map(|name| advisor.definitions(name).unwrap_or_default()).collect()
-        }
-        Question::NotFound(words) => advisor.nearest(words)?,
-        Question::Lines { file, first, last } => advisor.around(file, (*first, *last))?,
+    let tell = |line: String| {
+        // After the deadline, nobody listens.
+        let _ = lines.send(line);
     };
-    limited(lines)
+    match question {
+        Question::Names(names) => {
+            // Definitions are known much sooner than calls.
+            let mut single = Vec::new();
+            for name in names {
+                single.extend(advisor.definitions(name, &tell).map(|id| (name, id)));
+            }
+            single.iter().filter_map(|(name, id)| advisor.calls(name, id)).for_each(tell);
+        }
+        Question::NotFound(words) => tell(advisor.nearest(words)?),
+        Question::Lines { file, first, last } => tell(advisor.around(file, (*first, *last))?),
+    }
+    Some(())
 }
 
 /// Joins as many of `lines` as the limit has room for; `None` if there are none.
@@ -91,8 +106,8 @@ struct Advisor {
 }
 
 impl Advisor {
-    /// The definitions of `name`, and the calls of a single one.
-    fn definitions(&self, name: &str) -> Option<Vec<String>> {
+    /// Tells the definitions of `name`; returns the id of a single one.
+    fn definitions(&self, name: &str, tell: &impl Fn(String)) -> Option<String> {
         let request = SymbolRequest {
             symbol: name.to_owned(),
             filters: Filters { include_tests: true, ..Filters::default() },
@@ -104,17 +119,15 @@ impl Advisor {
             return None;
         }
 
-        let mut lines = Vec::new();
         for symbol in &found.symbols {
             if !self.is_known(symbol) {
-                lines.push(format!("{name} is defined at {}", place_of(symbol)));
+                tell(format!("{name} is defined at {}", place_of(symbol)));
             }
         }
-        if let [one] = found.symbols.as_slice() {
-            let id = format!("{}:{}#{}", one.path, one.lines.0, one.qualified_name);
-            lines.extend(self.calls(name, &id));
+        match found.symbols.as_slice() {
+            [one] => Some(format!("{}:{}#{}", one.path, one.lines.0, one.qualified_name)),
+            _ => None,
         }
-        Some(lines)
     }
 
     /// The calls of the definition `id`; `None` if there are none, or if no time is left.
@@ -129,26 +142,31 @@ impl Advisor {
         calls_in(name, &graph)
     }
 
-    /// The definition that the lines of a file are in, with its calls.
-    fn around(&self, file: &str, (first, last): (u32, u32)) -> Option<Vec<String>> {
+    /// The calls of the definition that the lines of a file are in.
+    fn around(&self, file: &str, (first, last): (u32, u32)) -> Option<String> {
         let root = Prefix::root(&self.searcher.codebase.repo);
         let path = root.file(file).ok()?;
         let outline = self.searcher.outline(&path, None, &no_update).ok()?;
 
-        // The innermost definition that contains the lines, else the first that begins in them.
+        // The function that has most of the lines, the innermost of several; else the innermost definition that
+        // contains them all; else the first that begins in them.
+        let n_shared = |span: (u32, u32)| (span.1.min(last) + 1).saturating_sub(span.0.max(first));
+        let functions = outline.symbols.iter().filter(|symbol| CALLED.contains(&symbol.kind));
+        let shared = functions.map(|symbol| (n_shared(symbol.span), symbol)).filter(|(n, _)| *n > 0);
+        let function = shared.max_by_key(|(n, symbol)| (*n, symbol.nesting)).map(|(_, symbol)| symbol);
         let contains = |span: (u32, u32)| span.0 <= first && last <= span.1;
         let around = outline.symbols.iter().filter(|symbol| contains(symbol.span));
         let innermost = around.max_by_key(|symbol| (symbol.nesting, symbol.span.0));
         let begins = |span: (u32, u32)| first <= span.0 && span.0 <= last;
-        let symbol = innermost.or_else(|| outline.symbols.iter().find(|symbol| begins(symbol.span)))?;
+        let symbol =
+            function.or(innermost).or_else(|| outline.symbols.iter().find(|symbol| begins(symbol.span)))?;
 
         let id = format!("{path}:{}#{}", symbol.span.0, symbol.qualified_name);
-        let calls = self.calls(&symbol.name, &id)?;
-        Some(vec![calls])
+        self.calls(&symbol.name, &id)
     }
 
     /// The places that are nearest to `words`.
-    fn nearest(&self, words: &str) -> Option<Vec<String>> {
+    fn nearest(&self, words: &str) -> Option<String> {
         let settings = &self.searcher.codebase.settings;
         let mut request = Request::new(words, settings);
         request.limit = MAX_PLACES;
@@ -167,7 +185,7 @@ impl Advisor {
             })
             .collect();
         (!places.is_empty())
-            .then(|| vec![format!("nothing has this text; nearest to `{words}`:"), places.join("\n")])
+            .then(|| format!("nothing has this text; nearest to `{words}`:\n{}", places.join("\n")))
     }
 
     fn view(&self) -> ViewRequest {
