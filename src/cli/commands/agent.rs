@@ -86,6 +86,11 @@ impl ChangeArgs {
         Ok(AgentFiles::new(root))
     }
 
+    /// Returns whether `product` has a file of this scope.
+    fn has_file_of(&self, product: &Product) -> bool {
+        !self.global || product.files.iter().all(|file| file.user.is_some())
+    }
+
     fn consent(&self) -> Consent {
         match (self.dry_run, self.yes) {
             (true, _) => Consent::DryRun,
@@ -114,7 +119,10 @@ pub fn run(args: AgentArgs, context: &Context) -> Result<ExitCode, CliError> {
 
 fn install(args: &ChangeArgs, context: &Context) -> Result<(), CliError> {
     let mut files = args.files(context)?;
-    let products = if args.products.is_empty() { files.used() } else { args.products.clone() };
+    let products: Vec<&'static Product> = match args.products.is_empty() {
+        true => files.used().into_iter().filter(|product| args.has_file_of(product)).collect(),
+        false => args.products.clone(),
+    };
 
     if products.is_empty() {
         let names: Vec<&str> = PRODUCTS.iter().map(|product| product.id).collect();
@@ -129,10 +137,7 @@ fn install(args: &ChangeArgs, context: &Context) -> Result<(), CliError> {
 
 fn uninstall(args: &ChangeArgs, context: &Context) -> Result<(), CliError> {
     let mut files = args.files(context)?;
-    let all: Vec<&'static Product> = PRODUCTS
-        .iter()
-        .filter(|product| !args.global || product.files.iter().all(|file| file.user.is_some()))
-        .collect();
+    let all: Vec<&'static Product> = PRODUCTS.iter().filter(|product| args.has_file_of(product)).collect();
     let products = if args.products.is_empty() { all } else { args.products.clone() };
     files.uninstall(&products, args.consent(), context)
 }

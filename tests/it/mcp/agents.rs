@@ -1,6 +1,6 @@
 //! `agent`: what is told to agents is shown, written and undone byte for byte, and their hooks are answered.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
@@ -162,6 +162,29 @@ fn the_files_of_the_user_are_for_all_repositories() {
     install(&repo, &["--global", "cursor"]).fails(2).is_an_error("Cursor has no file", "omit --global");
     agent(&repo, &["uninstall", "--yes", "--global"]).success();
     assert_eq!(files(&repo), before);
+}
+
+#[test]
+fn the_file_of_another_program_is_written_only_if_that_is_here() {
+    let repo = repository(&[("a.txt", "a\n")]).env("PATH", "/usr/bin:/bin");
+    let home = repo.root().with_file_name("home");
+    install(&repo, &["--global", "agents-md"]).success();
+    assert!(home.join(".codex/AGENTS.md").exists() && !home.join(".config/opencode").exists());
+
+    // Without a name, products that have no file of the user are passed over.
+    let bin = repo.beside("bin");
+    std::fs::create_dir(&bin).unwrap();
+    for program in ["opencode", "cursor"] {
+        std::fs::write(bin.join(format!("{program}{}", std::env::consts::EXE_SUFFIX)), "").unwrap();
+    }
+    let path = std::env::join_paths([bin.as_path(), Path::new("/usr/bin"), Path::new("/bin")]).unwrap();
+    let repo = repo.env("PATH", path.to_str().unwrap());
+    install(&repo, &["--global"]).success();
+    let text = std::fs::read_to_string(home.join(".config/opencode/AGENTS.md")).unwrap();
+    assert!(text.contains("git codeweaver tool read_code"), "{text}");
+
+    agent(&repo, &["uninstall", "--yes", "--global"]).success();
+    assert!(!home.join(".codex").exists() && !home.join(".config/opencode").exists());
 }
 
 #[test]

@@ -47,8 +47,12 @@ impl Planner<'_> {
 
     /// Plans the installation of all files of `product`.
     pub fn install(&self, product: &Product) -> Result<Vec<Step>, ClientError> {
-        let files = self.files(product)?;
-        files.into_iter().map(|(file, path)| self.insertion(product, file, path)).collect()
+        let files = self.files(product)?.into_iter();
+        // Nobody wants files of a program that is not here.
+        let is_read =
+            |file: &AgentFile| file.reader.is_none_or(|program| self.environment.program(program).is_some());
+        let files = files.filter(|(file, _)| is_read(file));
+        files.map(|(file, path)| self.insertion(product, file, path)).collect()
     }
 
     /// Plans the removal from all files of `product`.
@@ -158,14 +162,15 @@ impl Planner<'_> {
     fn files(&self, product: &Product) -> Result<Vec<(&'static AgentFile, PathBuf)>, ClientError> {
         let mut files = Vec::new();
         for file in product.files {
-            let path = match (self.root, &file.user) {
-                (Some(root), _) => root.join(file.project),
+            let path = match (self.root, file.project, &file.user) {
+                (Some(root), Some(path), _) => root.join(path),
+                (Some(_), None, _) => continue,
 
                 // A variable of the product may name another place.
-                (None, Some(place)) => {
+                (None, _, Some(place)) => {
                     self.environment.find(place).ok_or(ClientError::NoHome { client: product.name })?
                 }
-                (None, None) => return Err(ClientError::NoUserFile { client: product.name }),
+                (None, _, None) => return Err(ClientError::NoUserFile { client: product.name }),
             };
             files.push((file, path));
         }

@@ -22,10 +22,12 @@ pub struct Product {
 #[derive(Debug)]
 pub struct AgentFile {
     pub kind: Kind,
-    /// In a project, relative to its root.
-    pub project: &'static str,
+    /// In a project, relative to its root; `None` if another file of the product is read there.
+    pub project: Option<&'static str>,
     /// The user's own, for all projects; `None` if the product has none.
     pub user: Option<Place>,
+    /// The only program that reads it, if it is not that of the product: without it, none is installed.
+    pub reader: Option<&'static str>,
 }
 
 /// All products, in the order of `--help` and of the documentation.
@@ -39,33 +41,44 @@ pub const PRODUCTS: [Product; 5] = [
         files: &[
             AgentFile {
                 kind: Kind::Skill,
-                project: ".claude/skills/git-codeweaver/SKILL.md",
+                project: Some(".claude/skills/git-codeweaver/SKILL.md"),
                 user: Some(
                     Place::home(".claude/skills/git-codeweaver/SKILL.md")
                         .overridden_by("CLAUDE_CONFIG_DIR", "skills/git-codeweaver/SKILL.md"),
                 ),
+                reader: None,
             },
             AgentFile {
                 kind: Kind::Hooks,
-                project: ".claude/settings.json",
+                project: Some(".claude/settings.json"),
                 user: Some(
                     Place::home(".claude/settings.json").overridden_by("CLAUDE_CONFIG_DIR", "settings.json"),
                 ),
+                reader: None,
             },
         ],
     },
-    // agents.md; "Custom instructions with AGENTS.md", developers.openai.com/codex. Other products read the
-    // file of a project as well.
+    // agents.md; "Custom instructions with AGENTS.md", developers.openai.com/codex; "Rules", opencode.ai/docs.
+    // Other products read the file of a project as well.
     Product {
         id: "agents-md",
         name: "AGENTS.md",
         programs: &["codex", "opencode", "amp"],
         traces: &["AGENTS.md", ".codex"],
-        files: &[AgentFile {
-            kind: Kind::Section,
-            project: "AGENTS.md",
-            user: Some(Place::home(".codex/AGENTS.md").overridden_by("CODEX_HOME", "AGENTS.md")),
-        }],
+        files: &[
+            AgentFile {
+                kind: Kind::Section,
+                project: Some("AGENTS.md"),
+                user: Some(Place::home(".codex/AGENTS.md").overridden_by("CODEX_HOME", "AGENTS.md")),
+                reader: None,
+            },
+            AgentFile {
+                kind: Kind::Section,
+                project: None,
+                user: Some(Place::dot_config("opencode/AGENTS.md")),
+                reader: Some("opencode"),
+            },
+        ],
     },
     // "Rules", cursor.com/docs. The user's rules are in the settings of the program.
     Product {
@@ -73,7 +86,12 @@ pub const PRODUCTS: [Product; 5] = [
         name: "Cursor",
         programs: &["cursor", "cursor-agent"],
         traces: &[".cursor", ".cursorrules"],
-        files: &[AgentFile { kind: Kind::Rule, project: ".cursor/rules/git-codeweaver.mdc", user: None }],
+        files: &[AgentFile {
+            kind: Kind::Rule,
+            project: Some(".cursor/rules/git-codeweaver.mdc"),
+            user: None,
+            reader: None,
+        }],
     },
     // "Adding repository custom instructions for GitHub Copilot", docs.github.com.
     Product {
@@ -81,7 +99,12 @@ pub const PRODUCTS: [Product; 5] = [
         name: "GitHub Copilot",
         programs: &["copilot"],
         traces: &[".github/copilot-instructions.md"],
-        files: &[AgentFile { kind: Kind::Section, project: ".github/copilot-instructions.md", user: None }],
+        files: &[AgentFile {
+            kind: Kind::Section,
+            project: Some(".github/copilot-instructions.md"),
+            user: None,
+            reader: None,
+        }],
     },
     // "Provide context with GEMINI.md files", geminicli.com/docs.
     Product {
@@ -91,10 +114,11 @@ pub const PRODUCTS: [Product; 5] = [
         traces: &["GEMINI.md", ".gemini"],
         files: &[AgentFile {
             kind: Kind::Section,
-            project: "GEMINI.md",
+            project: Some("GEMINI.md"),
             user: Some(
                 Place::home(".gemini/GEMINI.md").overridden_by("GEMINI_CLI_HOME", ".gemini/GEMINI.md"),
             ),
+            reader: None,
         }],
     },
 ];
