@@ -10,12 +10,13 @@ use std::io::IsTerminal as _;
 use serde::{Deserialize, Serialize};
 use terminal_size::{Height, Width};
 
-/// Variables that agents set in the shells that they start: Claude Code, Cursor, Gemini CLI, Codex (two) and
-/// opencode.
-pub const AGENTS: [&str; 6] = [
+/// Variables that agents set in the shells that they start: Claude Code, Cursor, Gemini CLI, Codex (the last two
+/// of three only in its sandbox) and opencode.
+pub const AGENTS: [&str; 7] = [
     "CLAUDECODE",
     "CURSOR_AGENT",
     "GEMINI_CLI",
+    "CODEX_THREAD_ID",
     "CODEX_SANDBOX",
     "CODEX_SANDBOX_NETWORK_DISABLED",
     "OPENCODE",

@@ -7,10 +7,11 @@ use std::process::{Command, Stdio};
 /// Prefixes of the variables of the caller that would change the behaviour of git or git-codeweaver.
 const REMOVED_PREFIXES: [&str; 6] = ["GIT_", "CODEWEAVER_", "MARKDOWN_QA_", "XDG_", "HF_", "PIP_"];
 /// Variables of agents, in whose shells other text is printed.
-const REMOVED: [&str; 6] = [
+const REMOVED: [&str; 7] = [
     "CLAUDECODE",
     "CURSOR_AGENT",
     "GEMINI_CLI",
+    "CODEX_THREAD_ID",
     "CODEX_SANDBOX",
     "CODEX_SANDBOX_NETWORK_DISABLED",
     "OPENCODE",

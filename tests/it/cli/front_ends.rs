@@ -365,6 +365,12 @@ fn agents_in_a_shell_get_the_text_of_the_tools() {
         &["call_graph", "symbols=retry_with_backoff", "direction=callees", "depth=1"],
     );
 
+    // Codex sets the other variables only in its sandbox.
+    let mut in_codex = repo.command(codeweaver_testkit::program());
+    let in_codex = Run::new(in_codex.args(["search", query]).env("CODEX_THREAD_ID", "01a2"));
+    let explicit = repo.codeweaver(["search", query, "--for-agent"]);
+    assert_eq!(in_codex.success().stdout(), explicit.success().stdout());
+
     repo.codeweaver(["search", "--for-agent", "--mode", "exact", "nowhere_at_all"]).fails(1);
     repo.codeweaver(["search", "--for-agent", "--explain", "x"]).fails(2).is_an_error("--explain", "omit");
     // An agent that asks for more than the tool has gets it in the printed form.
