@@ -16,12 +16,25 @@ NAME = "stand-in"
 
 @dataclass
 class Step:
-    """A call that the stand-in asks for, of the first of the tools that there is; left out if there is
-    none."""
+    """A call that the stand-in asks for, of the first of the tools that there is; left out if there is none.
+
+    The tools are those of the server; with `is_own`, those of the product, and `arguments` are by tool.
+    """
 
     label: str
     tools: tuple
     arguments: dict
+    is_own: bool = False
+
+    def call(self, names):
+        """The call, if one of the tools `names` is wanted."""
+        for tool in self.tools:
+            for name in names:
+                if self.is_own and name.rpartition("/")[2] == tool and not own_name(name):
+                    return Call(name, self.arguments[tool])
+                if not self.is_own and own_name(name) == tool:
+                    return Call(name, self.arguments)
+        return None
 
 
 @dataclass
@@ -56,20 +69,26 @@ class Script:
         with self.lock:
             while len(self.asked) < len(self.steps):
                 step = self.steps[len(self.asked)]
-                found = next((name for tool in step.tools for name in ours if own_name(name) == tool), None)
-                if found:
-                    self.asked.append((step.label, found))
-                    return Call(found, step.arguments)
-                if loaders and not any(tool in LOADERS for tool, *_ in turn.results):
+                call = step.call(names)
+                if call:
+                    self.asked.append((step.label, call.tool))
+                    return call
+                if step.is_own:
+                    # Side requests have few tools, or none.
+                    if len(names) < MIN_TOOLS:
+                        return None
+                elif loaders and not any(tool in LOADERS for tool, *_ in turn.results):
                     wanted = sorted({tool for step in self.steps for tool in step.tools})
                     return Call(loaders[0], LOADERS[loaders[0]](wanted))
-                if not ours:
+                elif not ours:
                     return None
                 self.failures.append(f"{step.label}: no tool {step.tools[0]}")
                 self.asked.append((step.label, None))
             return None
 
 
+# Number of tools that a request for an agent has at least.
+MIN_TOOLS = 3
 # Tools with which a product lets the model load the definitions of others.
 LOADERS = {
     "ToolSearch": lambda tools: {

@@ -24,6 +24,8 @@ class Product:
     impatient: object = None
     # Arguments with which a user says that the project is trusted.
     trusting: tuple = ()
+    # Arguments with which a user lets it use its own tools without being asked.
+    permitting: tuple = ()
 
 
 def claude_code(address):
@@ -51,6 +53,7 @@ def claude_code(address):
             "mcp__git-codeweaver",
         ],
         impatient={"MCP_TOOL_TIMEOUT": "2000"},
+        permitting=("Grep", "Glob", "Read", "Bash", "Skill"),
     )
 
 
