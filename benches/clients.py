@@ -233,7 +233,7 @@ def describe(run, count):
     yield "exit status", f"{run.status} after {run.seconds:.0f} s"
     client = list(parsed(run.wire, "client"))
     server = list(parsed(run.wire, "server"))
-    hello = next((m["params"] for m in client if m.get("method") == "initialize"), None)
+    hello = next(filter(None, map(greeting, client)), None)
     if hello is None:
         yield "handshake", "NONE: the product did not start the server"
         return
@@ -272,12 +272,23 @@ def describe(run, count):
     yield "names of its own", ", ".join(same) or "none"
     yield "as the server sends", f"{count(compact(listed))} tokens"
     yield "fields of a tool", ", ".join(ours[0][1])
-    welcome = next((m["result"] for m in server if "serverInfo" in m.get("result", {})), {})
+    welcome = next((m["result"] for m in server if "instructions" in m.get("result", {})), {})
     said = welcome.get("instructions", "")
     whole = squeezed(compact(body))
     parts = [part for part in said.split("\n") if part.strip()]
     reached = sum(squeezed(compact(part)[1:-1]) in whole for part in parts)
     yield "instructions", f"{reached} of {len(parts)} lines reach the model ({count(said)} tokens)"
+
+
+def greeting(message):
+    """What a client says of itself, before or since the protocol of 2026-07-28; None in other messages."""
+    if message.get("method") == "initialize":
+        return message["params"]
+    if message.get("method") == "server/discover":
+        meta = message["params"]["_meta"]
+        own = "io.modelcontextprotocol/"
+        return {"protocolVersion": meta[own + "protocolVersion"], "capabilities": meta[own + "clientCapabilities"]}
+    return None
 
 
 def results(run, count):
