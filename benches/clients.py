@@ -150,6 +150,7 @@ class Runner:
             if "path" in arguments:
                 arguments["path"] = str(others[arguments["path"]])
             script.steps.append(Step(step.label, step.tools, arguments))
+        before = naming_files(home, repo)
         register = [self.binary, "mcp", "--scope", scope]
         quiet = {"cwd": repo, "env": env, "check": True, "capture_output": True}
         subprocess.run([*register, "--install", product.id], **quiet)
@@ -188,15 +189,17 @@ class Runner:
             for request in script.requests:
                 file.write(json.dumps(request) + "\n")
         wire = [json.loads(line) for line in record.read_text().splitlines()] if record.exists() else []
-        files = [file for file in settings_files(home, repo) if "git-codeweaver" in file.read_text()]
+        files = sorted(naming_files(home, repo) - before)
         for clone in (repo, others[OUTSIDE]):
             shutil.rmtree(clone)
         return Run(script, wire, seconds, status, [str(file.relative_to(place)) for file in files])
 
 
-def settings_files(home, repo):
+def naming_files(home, repo):
+    """The settings that name the server."""
     found = [file for place in (home, repo) for file in place.glob("**/*") if ".git" not in file.parts]
-    return [file for file in found if file.name in SETTINGS and file.is_file()]
+    settings = [file for file in found if file.name in SETTINGS and file.is_file()]
+    return {file for file in settings if "git-codeweaver" in file.read_text()}
 
 
 def await_call(record, process):
