@@ -63,11 +63,12 @@ impl Limits {
                 conditions.push(json!({ "term": { "test": false } }));
             }
 
-            // The files with the lines that a query must have.
+            // The files with the lines that a query must have, and those that it is limited to.
             if let Some(lines) = filters.lines.as_ref().filter(|lines| lines.len() <= MAX_PATHS) {
-                let paths: Vec<&str> =
-                    lines.keys().filter_map(|path| std::str::from_utf8(path).ok()).collect();
-                conditions.push(json!({ "terms": { "path": paths } }));
+                conditions.push(at_any(lines.keys().filter_map(|path| std::str::from_utf8(path).ok())));
+            }
+            if let Some(files) = filters.files.as_ref().filter(|files| files.len() <= MAX_PATHS) {
+                conditions.push(at_any(files.iter().filter_map(|path| std::str::from_utf8(path).ok())));
             }
 
             let prefixes: Option<Vec<String>> =
@@ -92,6 +93,11 @@ impl Limits {
         }
         conditions
     }
+}
+
+/// The condition of files at any of `paths`.
+fn at_any<'p>(paths: impl Iterator<Item = &'p str>) -> Value {
+    json!({ "terms": { "path": paths.collect::<Vec<_>>() } })
 }
 
 /// The name of a language in the language table, or `name` in lower case if it is unknown.

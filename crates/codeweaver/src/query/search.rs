@@ -192,11 +192,8 @@ impl Searcher {
         let deadline = started + request.view.timeout;
         check_possible(request)?;
 
-        let narrowed = grep::narrow::narrowed(request, |grep| self.find_lines(grep))?;
-        let (request, about_lines) = match &narrowed {
-            Some((narrowed, warnings)) => (narrowed, warnings.clone()),
-            None => (request, Vec::new()),
-        };
+        let narrowed = grep::narrow::with_exact_part(request, |grep| self.find_lines(grep))?;
+        let (request, about_lines) = narrowed.unwrap_or_else(|| (request.clone(), Vec::new()));
 
         let own = self.weights.get();
         let whole = engine.whole()?;
@@ -205,25 +202,56 @@ impl Searcher {
         // Without files, the form of the query follows from the counts.
         let view = View::of_engine(&self.codebase, &whole, counts.clone(), CandidateFiles::default())?;
         let resources = self.resources();
-        let wanted = Pipeline { resources, request, view: &view, weights: &own.weights, deadline }.wanted();
+        let wanted =
+            Pipeline { resources, request: &request, view: &view, weights: &own.weights, deadline }.wanted();
         request.view.cancel.check()?;
 
         let found = engine.candidates(&wanted, &request.filters)?;
+        let are_all = found.places.len() as u64 >= whole.totals.n_docs;
+        let (request, about_words) = self.without_words(request, &found)?;
         let view = View::of_engine(&self.codebase, &whole, counts.clone(), found)?;
         // The engine has limits of its own.
         let deadline = Instant::now() + request.view.timeout;
-        let mut ranking = self.rank(request, &view, &own.weights, deadline);
+        let mut ranking = self.rank(&request, &view, &own.weights, deadline);
         request.view.cancel.check()?;
 
         let missing = counts.failure().map(|why| format!("the engine did not count all words: {why}"));
         ranking.warnings.extend(missing.into_iter().chain(own.warning).chain(about_lines));
+        let known = view.members_warnings(Some(&request.filters));
+        let is_new = |it: &String| !view.warnings.contains(it) && !known.contains(it);
+        ranking.warnings.extend(about_words.into_iter().filter(is_new));
 
-        let budget = Budget::new(request);
+        // The engine leaves out no words, so its candidates may be used up.
+        let has_excluded = request.filters.without_lines.as_ref().is_some_and(|lines| !lines.is_empty());
+        if has_excluded && !are_all && ranking.files.len() < request.offset.saturating_add(request.limit) {
+            ranking
+                .warnings
+                .push("candidates with an excluded word are left out; there may be more".to_owned());
+        }
+
+        let budget = Budget::new(&request);
         let min_parallel_rows = self.tuning.min_parallel_rows;
         let fitted =
             content::matches(&self.codebase, &view, &ranking, &budget, min_parallel_rows, self.embedder())?;
         let answer = Answer { fitted, ranking };
-        Ok(answer::respond(request, &view, answer, self.index_info(&view), started.elapsed()))
+        Ok(answer::respond(&request, &view, answer, self.index_info(&view), started.elapsed()))
+    }
+
+    /// Returns `request` for the code without excluded words among what an engine has `found`, with warnings.
+    fn without_words(
+        &self,
+        mut request: Request,
+        found: &CandidateFiles,
+    ) -> Result<(Request, Vec<String>), QueryError> {
+        if request.filters.without.is_empty() {
+            return Ok((request, Vec::new()));
+        }
+
+        let places = found.places.iter().flatten();
+        let files = places.map(|place| BString::from(place.path.as_slice())).collect();
+        let (lines, warnings) = grep::narrow::excluded_lines(&request, files, |grep| self.find_lines(grep))?;
+        request.filters.without_lines = Some(Arc::new(lines));
+        Ok((request, warnings))
     }
 
     /// Ranks the files of `view` for `request` by `weights`, without limits and texts. Stops retrieving at
@@ -558,7 +586,7 @@ fn check_possible(request: &Request) -> Result<(), QueryError> {
             "an engine has the commits that were pushed last",
         ));
     }
-    if !request.filters.without.is_empty() || request.filters.lines.is_some() {
+    if request.filters.lines.is_some() {
         return Err(refused(
             "the condition on lines cannot be met",
             "an engine has the words of code and not its lines",

@@ -24,7 +24,7 @@ use crate::query::view::MatchState;
 use crate::query::view::scope::{canonical_language, passes_path};
 
 /// The warning about files that the engine does not have.
-const NOT_THERE: &str =
+pub(super) const NOT_THERE: &str =
     "files that the index leaves out, such as generated and vendored ones, are not in this index";
 
 /// Collects the files of `engine` that may have a match.
