@@ -123,9 +123,6 @@ impl Org {
         for (item, (file, change)) in items.iter().zip(sent) {
             let result = item.as_object().and_then(|item| item.values().next()).unwrap_or(&Value::Null);
             let status = result["status"].as_u64().unwrap_or(0) as u16;
-            let is_block = result["error"]["type"] == "cluster_block_exception"
-                && result["error"]["reason"].as_str().is_some_and(|reason| reason.contains("index write"));
-
             let error = error_of(status, &result["error"]);
             match (status, change) {
                 (200..300, _) => {}
@@ -140,7 +137,7 @@ impl Org {
                     round.is_busy = true;
                     round.again.push((file, change));
                 }
-                (_, change) if is_block => {
+                (_, change) if matches!(error, OrgError::Blocked { .. }) => {
                     round.is_busy = true;
                     round.again.push((file, change));
                 }

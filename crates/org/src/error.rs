@@ -38,6 +38,18 @@ pub enum OrgError {
         /// The engine's words.
         why: String,
     },
+    /// The index takes no documents while `org reindex` copies it, or after one that was interrupted.
+    #[error("the index takes no documents while it is copied: {why}")]
+    Blocked {
+        /// The engine's words.
+        why: String,
+    },
+    /// Another process copies the index.
+    #[error("another process copies the index to {index}")]
+    Copied {
+        /// The copy.
+        index: String,
+    },
     /// Shards are missing, or the engine is overloaded, also after some pauses.
     #[error("the engine does not answer completely: {why}")]
     Degraded {
@@ -121,6 +133,8 @@ impl OrgError {
             OrgError::Unreachable { url, .. } => format!("the engine at {url} cannot be reached"),
             OrgError::Unauthorised { .. } => "the engine refuses the key".to_owned(),
             OrgError::Full { .. } => "the engine takes no documents".to_owned(),
+            OrgError::Blocked { .. } => "the index takes no documents while it is copied".to_owned(),
+            OrgError::Copied { .. } => "the index is not copied".to_owned(),
 
             OrgError::Degraded { .. } => "the engine does not answer completely".to_owned(),
             OrgError::Missing { prefix, .. } => format!("there is no index called {prefix}"),
@@ -143,6 +157,7 @@ impl OrgError {
             OrgError::Setting { why, .. }
             | OrgError::Unreachable { why, .. }
             | OrgError::Full { why }
+            | OrgError::Blocked { why }
             | OrgError::Degraded { why }
             | OrgError::Unfit { why, .. }
             | OrgError::Local { why, .. } => why.clone(),
@@ -152,6 +167,7 @@ impl OrgError {
 
             OrgError::Missing { url, .. } => format!("the engine at {url} has none of that name"),
             OrgError::Exists { .. } => "it would be overwritten".to_owned(),
+            OrgError::Copied { index } => format!("another process copies it to {index}"),
             OrgError::Outdated { version, .. } => format!("it has the fields of version {version}"),
             OrgError::Busy { .. } => "another process pushes it".to_owned(),
             OrgError::NoMember { .. } => "no push has named it".to_owned(),
@@ -182,6 +198,12 @@ impl OrgError {
             }
             OrgError::Outdated { .. } => {
                 "git codeweaver org reindex brings it up to date while it is searched".to_owned()
+            }
+            OrgError::Blocked { .. } => {
+                "wait for the end of git codeweaver org reindex; if it was interrupted, run it again".to_owned()
+            }
+            OrgError::Copied { .. } => {
+                "wait for its end; one that was killed counts as dead after --take-over seconds".to_owned()
             }
             OrgError::Busy { .. } => "repeat the push when the other one has ended".to_owned(),
             OrgError::NoMember { .. } => "git codeweaver org status lists them".to_owned(),

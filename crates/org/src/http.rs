@@ -112,7 +112,10 @@ impl Connection {
             let at = self.at.load(Relaxed) % n_urls;
             let answer = self.send_once(&self.address.urls[at], (method, path, body));
             let may_pass = match &answer {
-                Ok(answer) => matches!(answer.status, 429 | 502 | 503 | 504),
+                Ok(answer) => {
+                    matches!(answer.status, 429 | 502 | 503 | 504)
+                        || self.patience.is_persistent && is_copied(&answer.body["error"])
+                }
                 Err(failure) => {
                     is_silent[at] = failure.is_timeout && !self.patience.is_persistent;
                     true
@@ -221,6 +224,12 @@ pub fn checked(answer: Answer) -> Result<Value, OrgError> {
     }
 }
 
+/// Returns whether the engine takes no changes of an index because `org reindex` copies it.
+fn is_copied(error: &Value) -> bool {
+    error["type"] == "cluster_block_exception"
+        && error["reason"].as_str().is_some_and(|reason| reason.contains("index write"))
+}
+
 /// The error for a status and the engine's description.
 pub fn error_of(status: u16, error: &Value) -> OrgError {
     let kind = error["type"].as_str().unwrap_or_default();
@@ -232,6 +241,7 @@ pub fn error_of(status: u16, error: &Value) -> OrgError {
         _ if kind == "cluster_block_exception" && reason.contains("read-only-allow-delete") => {
             OrgError::Full { why }
         }
+        _ if is_copied(error) => OrgError::Blocked { why },
         401 | 403 if kind != "cluster_block_exception" => OrgError::Unauthorised { status, why },
         429 | 502 | 503 | 504 => OrgError::Degraded { why },
         _ => OrgError::Answer { status, why },

@@ -17,7 +17,8 @@
 //! * `scan`: documents of a search, one page after the other.
 //! * [`local`]: the files of a repository as they are indexed here.
 //! * [`push`]: from the local index to the engine.
-//! * [`manage`]: everything else that changes an index.
+//! * [`manage`]: everything else that changes documents.
+//! * [`reindex`]: copying an index into one with other fields or shards.
 //! * `requests`: searches for candidates and counts, as the engine takes them.
 //! * [`search`]: candidates and counts for a query.
 //!
@@ -39,6 +40,7 @@ mod members;
 pub mod org;
 pub mod push;
 mod record;
+pub mod reindex;
 mod requests;
 mod scan;
 pub mod schema;

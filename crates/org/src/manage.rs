@@ -1,4 +1,4 @@
-//! Everything that changes an index besides pushes.
+//! Everything that changes documents of an index besides pushes.
 
 use std::time::Duration;
 
@@ -10,14 +10,12 @@ use super::lease::Lease;
 use super::members::{OrgMember, PushState};
 use super::org::Org;
 use super::push::PushOptions;
-use super::schema::{self, Kind, Layout, Meta};
+use super::schema::Kind;
 
 pub use super::members::{Numbers, OrgMember as Repository, PushState as RepositoryState};
 
 /// Time between two looks at a task of the engine.
 const POLL: Duration = Duration::from_millis(200);
-/// Time for which an index that is replaced stays.
-const GRACE: Duration = Duration::from_secs(2);
 /// Number of files that leave a repository at once.
 const PAGE: usize = 500;
 /// Number of times that documents which changed meanwhile are looked at again.
@@ -141,90 +139,6 @@ impl Org {
         Ok((deleted(&rows), deleted(&files)))
     }
 
-    /// Copies the index into a new one with the present fields and `layout`, and switches. Searches are
-    /// answered all the time; pushes wait at the end.
-    ///
-    /// # Errors
-    /// Those of the connection. The old index stays in use until the new one is whole.
-    pub fn reindex(&self, layout: Layout) -> Result<(), OrgError> {
-        self.put_script()?;
-        // Rows last: their index says which version all of them have.
-        for kind in [Kind::Files, Kind::Repos, Kind::Rows] {
-            self.reindex_one(kind, layout)?;
-        }
-        Ok(())
-    }
-
-    fn reindex_one(&self, kind: Kind, layout: Layout) -> Result<(), OrgError> {
-        let prefix = &self.address().prefix;
-        let old = self.index_of(kind)?;
-        let generation: u64 = old.rsplit('-').next().and_then(|n| n.parse().ok()).unwrap_or(0);
-        let new = kind.index(prefix, generation + 1);
-
-        // What an earlier attempt has left is begun anew.
-        self.connection.send(Method::Delete, &new, None)?;
-        let meta = Meta::new(&self.meta.space, self.meta.dim, self.meta.texts);
-        self.connection.ask(Method::Put, &new, Some(&schema::definition(kind, &meta, layout)))?;
-
-        // Versions are kept, so a second copy takes only what has changed since the first.
-        let mut copy = json!({
-            "conflicts": "proceed",
-            "source": { "index": old, "size": 1000 },
-            "dest": { "index": new, "version_type": "external" },
-        });
-        if self.meta.version == 1 {
-            copy["script"] = json!({ "lang": "painless", "source": schema::UPGRADE });
-        }
-        let copied = self.task("_reindex", &copy).and_then(|_| {
-            self.refresh()?;
-            self.connection.ask(Method::Put, &format!("{old}/_block/write"), None)?;
-            self.connection.ask(Method::Post, &format!("{old}/_refresh"), None)?;
-            self.task("_reindex", &copy)?;
-            self.connection.ask(Method::Post, &format!("{new}/_refresh"), None)?;
-            self.check_copy(&old, &new)
-        });
-
-        if let Err(error) = copied {
-            let unblock = json!({ "index.blocks.write": null });
-            self.connection.ask(Method::Put, &format!("{old}/_settings"), Some(&unblock))?;
-            return Err(error);
-        }
-
-        let alias = self.alias(kind);
-        let switch = json!({ "actions": [
-            { "remove": { "index": old, "alias": alias } },
-            { "add": { "index": new, "alias": alias, "is_write_index": true } },
-        ] });
-        self.connection.ask(Method::Post, "_aliases", Some(&switch))?;
-        // Searches that have begun on the old index end there.
-        std::thread::sleep(GRACE);
-        self.connection.ask(Method::Delete, &old, None).map(drop)
-    }
-
-    /// Checks that a copy has as many documents as the original.
-    fn check_copy(&self, old: &str, new: &str) -> Result<(), OrgError> {
-        let count = |index: &str| -> Result<u64, OrgError> {
-            let answer = self.connection.ask(Method::Get, &format!("{index}/_count"), None)?;
-            super::org::all_shards(&answer)?;
-            Ok(answer["count"].as_u64().unwrap_or(0))
-        };
-
-        // Documents that were deleted meanwhile may be in the copy. No repository has them, so no search
-        // finds them.
-        let (n_old, n_new) = (count(old)?, count(new)?);
-        match n_old <= n_new {
-            true => Ok(()),
-            false => Err(OrgError::Degraded { why: format!("{n_new} of {n_old} documents were copied") }),
-        }
-    }
-
-    /// The index behind an alias.
-    fn index_of(&self, kind: Kind) -> Result<String, OrgError> {
-        let answer = self.connection.ask(Method::Get, &format!("_alias/{}", self.alias(kind)), None)?;
-        let name = answer.as_object().and_then(|indices| indices.keys().next().cloned());
-        name.ok_or_else(|| OrgError::Answer { status: 200, why: "an alias has no index".to_owned() })
-    }
-
     /// Runs a task that changes documents until none has met another change.
     fn repeat_until_whole(&self, path: &str, body: &Value) -> Result<(), OrgError> {
         for _ in 0..MAX_ROUNDS {
@@ -238,7 +152,7 @@ impl Org {
     }
 
     /// Runs a task of the engine and waits for its end. Conflicts are counted and do not stop it.
-    fn task(&self, path: &str, body: &Value) -> Result<Value, OrgError> {
+    pub(super) fn task(&self, path: &str, body: &Value) -> Result<Value, OrgError> {
         let conflicts = if path == "_reindex" { "" } else { "&conflicts=proceed" };
         let path = format!("{path}?wait_for_completion=false{conflicts}");
         let started = self.connection.ask(Method::Post, &path, Some(body))?;
@@ -253,6 +167,11 @@ impl Org {
                     return Err(super::http::error_of(500, &answer["error"]));
                 }
                 let response = &answer["response"];
+                if let Some(why) = response["canceled"].as_str() {
+                    return Err(OrgError::Degraded {
+                        why: format!("a task of the engine was cancelled {why}"),
+                    });
+                }
                 let failure = response["failures"].as_array().and_then(|failures| failures.first());
                 return match failure {
                     Some(failure) => Err(super::http::error_of(

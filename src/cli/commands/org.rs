@@ -144,6 +144,9 @@ struct ReindexArgs {
     engine: EngineArgs,
     #[command(flatten)]
     layout: LayoutArgs,
+    /// Seconds without a sign of life after which another copy counts as dead
+    #[arg(long, value_name = "SECONDS", default_value_t = 15)]
+    take_over: u64,
 }
 
 impl LayoutArgs {
@@ -348,7 +351,8 @@ fn gc(args: &GcArgs, context: &Context) -> Result<ExitCode, CliError> {
 
 fn reindex(args: &ReindexArgs, context: &Context) -> Result<ExitCode, CliError> {
     let codebase = context.codebase()?;
-    open(&args.engine, &codebase)?.reindex(args.layout.layout())?;
+    let stall = Duration::from_secs(args.take_over);
+    open(&args.engine, &codebase)?.reindex(args.layout.layout(), stall)?;
 
     let mut out = context.out();
     writeln!(out, "The index is whole again")?;
