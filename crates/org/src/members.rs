@@ -173,6 +173,17 @@ impl Org {
         }
     }
 
+    /// Has the next push of a repository compare everything. A push that runs now is interrupted at its end.
+    pub(super) fn mark_unfinished(&self, name: &str) -> Result<(), OrgError> {
+        while let Some((there, version)) = self.member(name)? {
+            let marked = OrgMember { state: PushState::Pushing, writer: String::new(), ..there };
+            if self.put_member(&marked, Some(version))?.is_some() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
     /// Removes the document of a repository.
     pub(super) fn delete_member(&self, name: &str) -> Result<(), OrgError> {
         let path = format!("{}/_doc/{}?refresh=true", self.alias(Kind::Repos), encoded(name));

@@ -174,26 +174,39 @@ impl Push<'_> {
 
         let mut report = self.report(n_sent_before);
         report.resumed = is_known && before.is_none();
-        lease.beating(|| self.change(&lease, before.as_ref(), &mut report))?;
+        let ended = lease
+            .beating(|| self.change(&lease, before.as_ref(), &mut report))
+            .and_then(|()| self.finish(lease, &mut report));
+        if let Err(OrgError::Busy { .. }) = ended {
+            // What was sent since another push has taken over may be no part of what that one has pushed.
+            org.mark_unfinished(&member.name)?;
+        }
+        ended?;
+
+        report.sent_bytes = org.n_sent() - n_sent_before;
+        Ok(report)
+    }
+
+    /// Records what was pushed, which ends the lease.
+    fn finish(&self, lease: Lease<'_>, report: &mut PushReport) -> Result<(), OrgError> {
+        let Push { local, member, .. } = *self;
         // A file whose blob is not here is missing there, so the next push compares everything again.
         let is_whole = report.missing_blobs == 0;
-
         let numbers = local.numbers(member);
         report.files = numbers.totals.n_paths;
+
         lease.finish(OrgMember {
             commit: member.commit.clone(),
             tree: member.tree.clone(),
             root: local.root.clone(),
             reference: member.reference.clone(),
-            settings: settings.clone(),
+            settings: local.codebase.settings_fingerprint.clone(),
             state: if is_whole { PushState::Complete } else { PushState::Pushing },
             pushed: time::now(),
             files: report.files,
             numbers,
             ..OrgMember::new(&member.name)
-        })?;
-        report.sent_bytes = org.n_sent() - n_sent_before;
-        Ok(report)
+        })
     }
 
     /// Sends and removes what differs from the engine, of which `before` is known.
@@ -284,6 +297,17 @@ impl Push<'_> {
         })?;
 
         let now = local.files(member, &local.snapshot.entries);
+        if !there.is_empty() {
+            let n_rows = org.count_rows(&member.name)?;
+            // A file that has lost rows is sent again, as one with other places.
+            for (id, places) in &mut there {
+                let n_there = n_rows.get(id).copied().unwrap_or(0);
+                if now.get(id).is_some_and(|file| self.n_rows_of(file.doc) != n_there) {
+                    *places = Value::Null;
+                }
+            }
+        }
+
         let all = there.keys().map(|id| (id, None));
         Ok(compared(now, |id| there.get(id).cloned(), all, &member.name))
     }
@@ -381,6 +405,11 @@ impl Push<'_> {
 
         let rows = segment.doc_rows(ordinal).filter_map(|row| segment.rows().get(row as usize));
         rows.map(|row| row_id(&chunk_id(&key, &(row.start_byte..row.end_byte)))).collect()
+    }
+
+    /// Number of the documents of the rows of a local doc.
+    fn n_rows_of(&self, doc: u32) -> u64 {
+        self.rows_of(doc).into_iter().collect::<BTreeSet<_>>().len() as u64
     }
 
     /// Sends files that the engine does not have, on several threads.

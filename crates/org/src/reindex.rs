@@ -27,8 +27,8 @@ const GRACE: Duration = Duration::from_secs(2);
 /// Time in which a task ends that is cancelled.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The right to make the copy called `index`.
-struct Copy<'a> {
+/// A copy that this process makes, called `index`.
+struct Copying<'a> {
     org: &'a Org,
     index: String,
     meta: Meta,
@@ -59,7 +59,7 @@ impl Org {
             self.take_away(&left, stall)?;
         }
 
-        let copy = Copy::create(self, &new, kind, layout)?;
+        let copy = Copying::create(self, &new, kind, layout)?;
         copy.beating(|| {
             let copied = self.copy(&old, &new).and_then(|()| copy.check());
             match copied.and_then(|()| self.switch(kind, &old, &new)) {
@@ -215,12 +215,12 @@ impl Org {
     }
 }
 
-impl<'a> Copy<'a> {
+impl<'a> Copying<'a> {
     /// Creates the empty copy, whose description names this process.
-    fn create(org: &'a Org, index: &str, kind: Kind, layout: Layout) -> Result<Copy<'a>, OrgError> {
+    fn create(org: &'a Org, index: &str, kind: Kind, layout: Layout) -> Result<Copying<'a>, OrgError> {
         let meta = Meta::new(&org.meta.space, org.meta.dim, org.meta.texts);
         let writer = format!("{:016x}", random::bits64());
-        let copy = Copy { org, index: index.to_owned(), meta, writer };
+        let copy = Copying { org, index: index.to_owned(), meta, writer };
         let mut definition = schema::definition(kind, &copy.meta, layout);
         definition["mappings"]["_meta"] = copy.description(0);
         let body = definition.to_string();

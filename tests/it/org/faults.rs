@@ -83,6 +83,11 @@ fn killed_pushes(site: &Site) {
 }
 
 fn lost_nodes(site: &Site, cluster: &Cluster) {
+    let single = Site::new(&format!("{}/single", cluster.urls[0]));
+    let init = ["org", "init", &single.url, "--shards", "3", "--replicas", "0", "--catalogue", "all.git"];
+    single.base.codeweaver(init).success();
+    single.push();
+
     let before: Vec<_> = QUESTIONS.iter().map(|question| shown(&site.here(&[question]))).collect();
     eventually("all copies", || site.status()["health"] == "green");
 
@@ -101,6 +106,8 @@ fn lost_nodes(site: &Site, cluster: &Cluster) {
     for (question, before) in QUESTIONS.iter().zip(&before) {
         assert_eq!(shown(&site.there(&[question])), *before, "{question}");
     }
+
+    lost_shards(&single);
 
     // Without a majority there may be no answer, but there is no wrong one.
     cluster.kill(2);
@@ -123,4 +130,29 @@ fn lost_nodes(site: &Site, cluster: &Cluster) {
         site.org(&["status", "--json"]).stdout().contains("green")
     });
     site.check_answers(&[]);
+    eventually("the shards without copies", || single.status()["health"] == "green");
+    single.check_answers(&[]);
+}
+
+/// An index of three shards without copies, on three nodes of which one is gone: there is an error, or an
+/// answer that says that something is missing.
+fn lost_shards(single: &Site) {
+    for question in QUESTIONS {
+        let run = single.ask(&[question]);
+        if run.code() == 2 {
+            run.is_an_error("engine", "");
+            continue;
+        }
+        let found = run.json();
+        assert_eq!(found["status"], "degraded", "{question}: {found:#}");
+    }
+
+    let run = single.ask(&["--mode", "exact", "PostEntry"]);
+    if run.code() == 2 {
+        run.is_an_error("engine", "");
+    } else {
+        let found = run.json();
+        let warnings = found["warnings"].to_string();
+        assert!(warnings.contains("missing") || warnings.contains("shard"), "{found:#}");
+    }
 }

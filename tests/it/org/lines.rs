@@ -54,6 +54,20 @@ pub fn lines(site: &Site) {
         assert_eq!(paths(&there), paths(&here), "{question}: {there:#}\n{here:#}");
     }
 
+    // An excluded word, of the text of chunks, in a file with another chunk, and beside an exact part.
+    for question in [
+        "waits longer each time -call_again",
+        "where is the session cookie signed -colours",
+        "parse an invoice into lines -SPLITS",
+        "\"PostEntry\" booking -testing",
+        "form -nowhere",
+    ] {
+        let (here, there) = (site.here(&[question]), site.there(&[question]));
+        assert_eq!(paths(&there), paths(&here), "{question}: {there:#}\n{here:#}");
+    }
+    let without = paths(&site.there(&["waits longer each time -call_again"]));
+    assert!(!without.contains(&"alpha/src/again.rs".to_owned()), "{without:?}");
+
     // What cannot be searched is refused.
     site.ask(&["--mode", "exact", "--rev", "HEAD~1", "x"])
         .is_an_error("revision cannot be searched", "clone");
@@ -67,6 +81,21 @@ pub fn lines_without_a_clone(site: &Site) {
         .codeweaver(["search", "--json", "--org", &site.url, "--mode", "exact", "retry_with_backoff"])
         .json();
     assert_eq!(found["files"][0]["path"], "alpha/src/retry.rs", "{found:#}");
+}
+
+/// Without texts, an excluded word cannot be looked for: the answer says so.
+pub fn unread_words(site: &Site) {
+    let nowhere = site.base.at("nowhere");
+    let args = ["search", "--json", "--org", &site.url, "waits longer each time -call_again"];
+    let found = nowhere.codeweaver(args).json();
+    let warnings = found["warnings"].as_array().unwrap();
+    assert!(
+        warnings
+            .iter()
+            .any(|it| it.as_str().unwrap().contains("1 file with an excluded word cannot be read")),
+        "{found:#}"
+    );
+    assert_eq!(found["status"], "degraded", "{found:#}");
 }
 
 /// Without texts, files that may match are counted, and the answer says that they were not read.

@@ -9,3 +9,4 @@ mod lines;
 mod site;
 mod upgrade;
 mod verbs;
+mod writers;

@@ -1,12 +1,17 @@
 //! An index with the fields of an earlier version.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::Duration;
 
 use serde_json::{Value, json};
+
+use codeweaver_testkit::{program, run_and_kill};
 
 use super::cluster::Cluster;
 use super::lines::without_words;
 use super::site::{Site, paths};
+
+const KINDS: [&str; 3] = ["rows", "files", "repos"];
 
 /// An index of the version before is searched and takes no pushes. It is brought up to date while it is
 /// searched.
@@ -19,7 +24,7 @@ pub fn upgraded(site: &Site, cluster: &Cluster) {
     let mut meta = mapping("rows");
     assert_eq!(meta["version"], 2);
     meta["version"] = 1.into();
-    for kind in ["rows", "files", "repos"] {
+    for kind in KINDS {
         cluster.put(&format!("acme-{kind}/_mapping"), &json!({ "_meta": meta }).to_string());
     }
     without_words(cluster);
@@ -53,4 +58,52 @@ pub fn upgraded(site: &Site, cluster: &Cluster) {
     assert_eq!(site.lines(true, &question).0, before);
     site.org(&["push", "--all"]).success();
     site.check_answers(&[]);
+}
+
+/// `org reindex` that is killed: searches are answered, and the next one brings everything to its end, also
+/// if pushes are blocked and copies are left.
+pub fn killed_copies(site: &Site, cluster: &Cluster) {
+    let reindex = ["reindex", "--take-over", "5", "--shards", "1", "--replicas", "0"];
+    let expected = paths(&site.here(&["retry"]));
+    for ms in [400, 1_500, 4_000] {
+        let mut command = site.base.command(program());
+        command.args(["org"]).args(reindex).args(["--org", &site.url, "--catalogue", "all.git"]);
+        run_and_kill(&mut command, Duration::from_millis(ms));
+        assert_eq!(paths(&site.there(&["retry"])), expected, "killed after {ms} ms");
+    }
+
+    // As it is left at the end of a copy.
+    for kind in KINDS {
+        let [(index, _)]: [(String, Value); 1] =
+            indices(cluster, &format!("acme-{kind}")).try_into().unwrap();
+        cluster.put(&format!("{index}/_block/write"), "");
+    }
+    let alpha = site.repo("alpha");
+    alpha.write("src/buoy.rs", "/// Paints the buoy of the fairway.\npub fn paint_buoy() {}\n");
+    alpha.commit("with a buoy");
+    site.catalogue(&["sync", "--quiet"]).success();
+
+    std::thread::scope(|scope| {
+        // It waits for the end of the copy, or says that it has met one.
+        let pushing = scope.spawn(|| site.org(&["push"]));
+        site.org(&reindex).success();
+        let pushed = pushing.join().unwrap();
+        assert!(pushed.code() == 0 || pushed.stderr().contains("alpha is not pushed"), "{}", pushed.stderr());
+    });
+    site.org(&["push", "--take-over", "1"]).success();
+    assert_eq!(paths(&site.there(&["paints the buoy of the fairway"]))[0], "alpha/src/buoy.rs");
+    site.check_answers(&[]);
+
+    // Nothing is left of the copies.
+    for kind in KINDS {
+        let there = indices(cluster, &format!("acme-{kind}-*"));
+        assert_eq!(there.len(), 1, "{there:?}");
+    }
+}
+
+/// The indices of an expression, with their aliases.
+fn indices(cluster: &Cluster, expression: &str) -> Vec<(String, Value)> {
+    let answer = cluster.request("GET", &format!("{expression}/_alias"), "");
+    let answer: Value = serde_json::from_str(&answer).unwrap();
+    answer.as_object().unwrap().clone().into_iter().collect()
 }

@@ -6,6 +6,7 @@ use super::cluster::Cluster;
 use super::lines;
 use super::site::{QUESTIONS, Site, paths};
 use super::upgrade;
+use super::writers;
 use crate::support::server::Server;
 
 #[test]
@@ -36,10 +37,17 @@ fn an_organisation_is_pushed_searched_and_managed() {
 
     lines::lines(&site);
     lines::unread(&site);
+    lines::unread_words(&site);
     lines::too_many(&site);
     revisions(&site);
     pushed_by_sync(&site);
+    writers::lost_documents(&site, &cluster);
+    writers::missing_blobs(&site);
+    writers::two_writers(&site);
+    writers::a_late_writer(&site, &cluster);
+    writers::clocks(&site, &cluster);
     upgrade::upgraded(&site, &cluster);
+    upgrade::killed_copies(&site, &cluster);
 
     removed(&site);
 }
