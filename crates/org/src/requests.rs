@@ -46,6 +46,8 @@ pub struct Search {
 pub struct Limits {
     /// Conditions on rows and files.
     conditions: Vec<Value>,
+    /// Whether all repositories are meant.
+    are_all: bool,
 }
 
 impl Limits {
@@ -81,7 +83,7 @@ impl Limits {
                 );
             }
         }
-        Limits { conditions }
+        Limits { conditions, are_all: names.is_none() }
     }
 
     /// With the languages of `filters`.
@@ -132,7 +134,7 @@ pub fn candidates(
 
     let lexical = lexical(&terms, wanted, n_rows);
     if !lexical.is_empty() {
-        searches.push(rows(any_of(lexical), &of_rows, LEXICAL_ROWS));
+        searches.push(rows(any_of(lexical.clone()), &of_rows, LEXICAL_ROWS));
 
         let by_file = terms.iter().map(|(term, _)| boosted("terms", &term.term, term.weight));
         searches.push(files(any_of(by_file.collect()), of_files, FILES));
@@ -155,10 +157,12 @@ pub fn candidates(
 
     if !wanted.names.is_empty() {
         let names = &wanted.names[..wanted.names.len().min(MAX_NAMES)];
-        searches.push(rows(json!({ "terms": { "symbol": names } }), &of_rows, NAMED_ROWS));
+        let named = json!({ "terms": { "symbol": names } });
+        searches.push(rows(preferring(named, &lexical), &of_rows, NAMED_ROWS));
     }
     for prefix in &wanted.prefixes {
-        searches.push(rows(json!({ "prefix": { "symbol": prefix } }), &of_rows, NAMED_ROWS));
+        let named = json!({ "prefix": { "symbol": prefix } });
+        searches.push(rows(preferring(named, &lexical), &of_rows, NAMED_ROWS));
     }
 
     for mention in &wanted.mentions {
@@ -237,26 +241,38 @@ const COUNTED: usize = 100;
 pub fn counts(terms: &[&str], limits: &Limits) -> Vec<Search> {
     let mut searches = Vec::new();
     for terms in terms.chunks(COUNTED) {
-        searches.push(counting(Kind::Rows, &TERM_FIELDS, terms, limits));
-        searches.push(counting(Kind::Files, &FILE_FIELDS, terms, limits));
+        searches.push(counting(Kind::Rows, json!({ "n": groups(&TERM_FIELDS, terms) }), limits));
+
+        let mut by_path = groups(&FILE_FIELDS[1..], terms);
+        // A file counts once for each of its paths, as in a catalogue. Those that a reader may not see are
+        // not counted.
+        if limits.are_all {
+            by_path["aggs"] = json!({ "paths": { "value_count": { "field": "path" } } });
+        }
+        let groups = json!({ "n": groups(&FILE_FIELDS[..1], terms), "by_path": by_path });
+        searches.push(counting(Kind::Files, groups, limits));
     }
     searches
 }
 
-/// The search that counts the documents with each of `terms` in each of `fields`.
-fn counting(kind: Kind, fields: &[&str], terms: &[&str], limits: &Limits) -> Search {
+/// The groups of the documents with each of `terms` in each of `fields`.
+fn groups(fields: &[&str], terms: &[&str]) -> Value {
     let mut filters = serde_json::Map::new();
     for (at, term) in terms.iter().enumerate() {
         for field in fields {
             filters.insert(format!("{at} {field}"), json!({ "term": { *field: term } }));
         }
     }
+    json!({ "filters": { "filters": filters } })
+}
 
+/// The search that counts the documents of `groups`.
+fn counting(kind: Kind, groups: Value, limits: &Limits) -> Search {
     Search {
         kind,
         body: json!({
             "size": 0, "track_total_hits": false, "query": { "bool": { "filter": limits.conditions } },
-            "aggs": { "n": { "filters": { "filters": filters } } },
+            "aggs": groups,
         }),
     }
 }
@@ -274,16 +290,24 @@ fn total(answers: &[Value], n: usize) -> TermTotals {
         let bucket = &answer["aggregations"]["n"]["buckets"][format!("{at} {field}")];
         bucket["doc_count"].as_u64().unwrap_or(0)
     };
+    let by_path = &files["aggregations"]["by_path"]["buckets"][format!("{at} {}", FILE_FIELDS[1])];
+    let paths = by_path["paths"]["value"].as_u64().or(by_path["doc_count"].as_u64());
 
     TermTotals {
         rows: TERM_FIELDS.map(|field| number(rows, field)),
         files: number(files, FILE_FIELDS[0]),
-        paths: number(files, FILE_FIELDS[1]),
+        paths: paths.unwrap_or(0),
     }
 }
 
 fn boosted(field: &str, term: &str, boost: f32) -> Value {
     json!({ "term": { field: { "value": term, "boost": boost } } })
+}
+
+/// The query for what `query` finds, with what `clauses` score highest first: many rows have a common name,
+/// and only some of them are read.
+fn preferring(query: Value, clauses: &[Value]) -> Value {
+    json!({ "bool": { "filter": query, "should": clauses } })
 }
 
 fn any_of(clauses: Vec<Value>) -> Value {
@@ -327,22 +351,39 @@ mod tests {
 
     #[test]
     fn counts_are_those_of_their_terms_and_fields() {
-        let limits = Limits::new(None, None);
+        check_counts(&Limits::new(None, None));
+        // Paths in other repositories are not counted.
+        let limits = Limits::new(Some(&["mine".to_owned()]), None);
+        assert!(counts(&["term"], &limits).iter().all(|it| !it.body.to_string().contains("value_count")));
+        check_counts(&limits);
+    }
+
+    fn check_counts(limits: &Limits) {
         let terms: Vec<String> = (0..COUNTED + 2).map(|n| format!("term{n}")).collect();
         let terms: Vec<&str> = terms.iter().map(String::as_str).collect();
-        let searches = counts(&terms, &limits);
+        let searches = counts(&terms, limits);
         assert_eq!(searches.len(), 4);
         // Each search is answered by the number in its term, and a digit for its field.
         let answer = |search: &Search| {
-            let filters = search.body["aggs"]["n"]["filters"]["filters"].as_object().unwrap();
-            let buckets = filters.iter().map(|(name, filter)| {
-                let (field, term) = filter["term"].as_object().unwrap().iter().next().unwrap();
-                let n: u64 = term.as_str().unwrap()["term".len()..].parse().unwrap();
-                let of_rows = TERM_FIELDS.iter().position(|known| known == field);
-                let digit = of_rows.or(FILE_FIELDS.iter().position(|known| known == field)).unwrap() as u64;
-                (name.clone(), json!({ "doc_count": 10 * n + digit }))
-            });
-            json!({ "aggregations": { "n": { "buckets": buckets.collect::<serde_json::Map<_, _>>() } } })
+            let mut aggregations = serde_json::Map::new();
+            for (name, groups) in search.body["aggs"].as_object().unwrap() {
+                let filters = groups["filters"]["filters"].as_object().unwrap();
+                let buckets = filters.iter().map(|(name, filter)| {
+                    let (field, term) = filter["term"].as_object().unwrap().iter().next().unwrap();
+                    let n: u64 = term.as_str().unwrap()["term".len()..].parse().unwrap();
+                    let of_rows = TERM_FIELDS.iter().position(|known| known == field);
+                    let digit = of_rows.or(FILE_FIELDS.iter().position(|known| known == field)).unwrap();
+                    let number = 10 * n + digit as u64;
+                    let bucket = match groups["aggs"].is_object() {
+                        true => json!({ "doc_count": 0, "paths": { "value": number } }),
+                        false => json!({ "doc_count": number }),
+                    };
+                    (name.clone(), bucket)
+                });
+                let buckets: serde_json::Map<_, _> = buckets.collect();
+                aggregations.insert(name.clone(), json!({ "buckets": buckets }));
+            }
+            json!({ "aggregations": aggregations })
         };
 
         let answers: Vec<Value> = searches.iter().map(answer).collect();

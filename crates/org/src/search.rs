@@ -364,11 +364,9 @@ impl OrgEngine {
             }
         }
 
-        for ids in unread.chunks(READ) {
-            for (id, at, file) in self.read_some(ids)? {
-                let places = places_of(&at, shown);
-                read.insert(id, (places, file));
-            }
+        for (id, at, file) in self.read_unread(&unread)? {
+            let places = places_of(&at, shown);
+            read.insert(id, (places, file));
         }
 
         for (id, (mut places, file)) in read {
@@ -379,6 +377,24 @@ impl OrgEngine {
             }
         }
         Ok(())
+    }
+
+    /// As [`Self::read_some`], of any number of files, with several requests at the same time.
+    fn read_unread(&self, ids: &[String]) -> Result<Vec<FoundFile>, OrgError> {
+        if ids.is_empty() {
+            return Ok(Vec::new());
+        }
+
+        let (first, rest) = ids.split_at(ids.len().min(READ));
+        std::thread::scope(|scope| {
+            let others: Vec<_> =
+                rest.chunks(READ).map(|ids| scope.spawn(move || self.read_some(ids))).collect();
+            let mut found = self.read_some(first)?;
+            for other in others {
+                found.extend(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
+            }
+            Ok(found)
+        })
     }
 
     /// Reads some files: the name, the places and the content of each that there is.

@@ -42,7 +42,7 @@ impl Parts {
                 continue;
             }
             let extension = extension_of(path);
-            if !*is_source.entry(extension).or_insert_with(|| is_source_language(path)) {
+            if !*is_source.entry(extension).or_insert_with(|| is_source_extension(extension)) {
                 continue;
             }
 
@@ -110,9 +110,14 @@ fn extension_of(path: &[u8]) -> &[u8] {
     memchr::memrchr(b'.', name).map_or(name, |dot| &name[dot..])
 }
 
-/// Returns whether the file name is that of source code.
-fn is_source_language(path: &[u8]) -> bool {
-    language::by_path(BStr::new(path)).is_some_and(|language| !language.is_prose() && !language.is_data())
+/// Returns whether files with this extension, or of this name, are source code. Names like `CMakeLists.txt`
+/// count as any other with their extension, so that no count depends on the order of files.
+fn is_source_extension(extension: &[u8]) -> bool {
+    let name = match extension.first() {
+        Some(b'.') => [b"x", extension].concat(),
+        _ => extension.to_vec(),
+    };
+    language::by_path(BStr::new(&name)).is_some_and(|language| !language.is_prose() && !language.is_data())
 }
 
 #[cfg(test)]
@@ -140,6 +145,8 @@ mod tests {
             entry("packages/y/src/a.ts", none),
             entry("packages/x/src/b.ts", none),
             entry("main.go", none),
+            entry("lib/CMakeLists.txt", none),
+            entry("lib/notes.txt", none),
             NewEntry { doc: NO_DOC, ..entry("lib/e.c", none) },
         ];
         let entries = Entries::in_memory(&new).unwrap();
