@@ -46,6 +46,10 @@ const MAX_SEARCHES: usize = 400;
 const READ: usize = 250;
 /// Number of terms whose counts are kept.
 const MAX_COUNTS: usize = 100_000;
+/// Number of files from which the count of a word is kept while repositories change, and the share of the
+/// rows, as one of so many, by which they may have changed since.
+const MANY_FILES: u64 = 10_000;
+const MAX_DRIFT: u64 = 100;
 /// Number of repositories that a sentence names.
 const MAX_NAMED: usize = 5;
 
@@ -68,6 +72,8 @@ struct State {
     members: Vec<OrgMember>,
     /// Counts that were asked for.
     counts: Mutex<FxHashMap<String, TermTotals>>,
+    /// Number of rows when the oldest of them was asked for.
+    n_counted: u64,
 }
 
 /// Files by the names of their documents, those used last and those used before.
@@ -133,7 +139,13 @@ impl OrgEngine {
         let state = match last {
             // Nothing was pushed since.
             Some(last) if is_settled && last.members == members => last,
-            _ => Arc::new(self.state_of(members)?),
+            last => {
+                let mut state = self.state_of(members)?;
+                if let Some(last) = last {
+                    state.take_counts(&last);
+                }
+                Arc::new(state)
+            }
         };
 
         *sync::lock(&self.whole) = Some((Instant::now(), state.clone()));
@@ -165,7 +177,8 @@ impl OrgEngine {
             totals,
             parts: parts.into_iter().map(|(part, n)| (part.into_bytes(), n)).collect(),
         };
-        Ok(State { whole, names, members: all, counts: Mutex::default() })
+        let n_counted = whole.totals.n_rows;
+        Ok(State { whole, names, members: all, counts: Mutex::default(), n_counted })
     }
 
     /// Replaces sums over repositories, in which a file counts as often as there are repositories with it, by
@@ -426,6 +439,22 @@ impl OrgEngine {
     }
 }
 
+impl State {
+    /// Takes over the counts of words that are in many files, while the rows are about the same. Such counts
+    /// hardly change with a push, and to count them anew takes as long as there are rows.
+    fn take_counts(&mut self, last: &State) {
+        let n_changed = self.n_counted.abs_diff(last.n_counted);
+        if self.names != last.names || n_changed.saturating_mul(MAX_DRIFT) > last.n_counted {
+            return;
+        }
+
+        let counts = sync::lock(&last.counts);
+        let kept = counts.iter().filter(|(_, counts)| counts.files >= MANY_FILES);
+        self.counts = Mutex::new(kept.map(|(term, counts)| (term.clone(), *counts)).collect());
+        self.n_counted = last.n_counted;
+    }
+}
+
 impl Engine for OrgEngine {
     fn whole(&self) -> Result<Whole, QueryError> {
         Ok(self.state()?.whole.clone())
@@ -637,4 +666,39 @@ fn moved(members: &[OrgMember], known: &FxHashMap<String, String>) -> Vec<String
         known.is_some_and(|known| member.commit.as_ref() != Some(known))
     });
     outdated.map(|member| member.name.clone()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn state(n_rows: u64, counts: &[(&str, u64)]) -> State {
+        let totals = |files| TermTotals { files, ..TermTotals::default() };
+        let counts = counts.iter().map(|(term, files)| ((*term).to_owned(), totals(*files)));
+        State {
+            whole: Whole { totals: Totals { n_rows, ..Totals::default() }, ..Whole::default() },
+            names: None,
+            members: Vec::new(),
+            counts: Mutex::new(counts.collect()),
+            n_counted: n_rows,
+        }
+    }
+
+    #[test]
+    fn counts_of_common_words_are_kept_while_rows_are_about_the_same() {
+        let before = state(1_000_000, &[("return", MANY_FILES), ("rare", MANY_FILES - 1), ("new", 0)]);
+        let mut after = state(1_009_000, &[]);
+        after.take_counts(&before);
+        let kept: Vec<String> = sync::lock(&after.counts).keys().cloned().collect();
+        assert_eq!((kept, after.n_counted), (vec!["return".to_owned()], 1_000_000));
+
+        // Small changes add up.
+        let mut later = state(1_018_000, &[]);
+        later.take_counts(&after);
+        assert!(sync::lock(&later.counts).is_empty());
+        // Other repositories have other counts.
+        let mut of_one = State { names: Some(vec!["mine".to_owned()]), ..state(1_000_000, &[]) };
+        of_one.take_counts(&before);
+        assert!(sync::lock(&of_one.counts).is_empty());
+    }
 }
