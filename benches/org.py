@@ -130,7 +130,8 @@ def push(program, url, *where):
 
 
 def commit(program, url, scratch):
-    """Pushes a repository of 300 files, then a commit that changes one of them, five times. Returns seconds and bytes."""
+    """Pushes a repository of 300 files, then a commit that changes one of them, five times. Returns seconds and
+    bytes."""
     def git(*arguments):
         identity = ["-c", "user.name=bench", "-c", "user.email=bench@example.com"]
         subprocess.run(["git", "-C", scratch, *identity, *arguments], check=True, capture_output=True)
@@ -177,8 +178,8 @@ def texts_of(value):
 
 
 def foreign(program, url, catalogue, directory, n, clients=4):
-    """Asks random questions as a reader of one repository. Returns the numbers of results, and of those elsewhere: with a
-    text that begins as a path of another repository."""
+    """Asks random questions as a reader of one repository. Returns the numbers of results, and of those
+    elsewhere: with a text that begins as a path of another repository."""
     status = json.loads(run(program, "org", "status", "--json", "--org", url, "--catalogue", catalogue))
     own, *others = [repository["name"] for repository in status["repositories"]]
     others = tuple(f"{name}/" for name in others)
@@ -242,8 +243,8 @@ def agreement(organisation, catalogue, questions):
 
 
 def load(served, questions, clients, seconds, engine_pids):
-    """Asks for some seconds with this number of clients. Returns questions a second, p50 and p99 in ms, and the CPU time of a
-    question in ms, of the server and of the engine."""
+    """Asks for some seconds with this number of clients. Returns questions a second, p50 and p99 in ms, and the
+    CPU time of a question in ms, of the server and of the engine."""
     end = time.monotonic() + seconds
 
     def client(number):

@@ -112,11 +112,24 @@ impl<'a> Lease<'a> {
         })
     }
 
+    /// Returns whether no other process has taken over.
+    ///
+    /// # Errors
+    /// Those of the connection.
+    pub fn is_held(&self) -> Result<bool, OrgError> {
+        let (name, writer) = {
+            let held = sync::lock(&self.held);
+            (held.0.name.clone(), held.0.writer.clone())
+        };
+        let there = self.org.member(&name)?;
+        Ok(there.is_some_and(|(there, _)| there.writer == writer))
+    }
+
     /// Writes the repository as it is now, which ends the lease.
     ///
     /// # Errors
     /// As [`Self::beat`].
-    pub fn finish(self, member: OrgMember) -> Result<(), OrgError> {
+    pub fn finish(&self, member: OrgMember) -> Result<(), OrgError> {
         let version = sync::lock(&self.held).1;
         match self.org.put_member(&member, Some(version))? {
             Some(_) => Ok(()),

@@ -176,19 +176,34 @@ impl Push<'_> {
         report.resumed = is_known && before.is_none();
         let ended = lease
             .beating(|| self.change(&lease, before.as_ref(), &mut report))
-            .and_then(|()| self.finish(lease, &mut report));
-        if let Err(OrgError::Busy { .. }) = ended {
-            // What was sent since another push has taken over may be no part of what that one has pushed.
-            org.mark_unfinished(&member.name)?;
-        }
-        ended?;
+            .and_then(|()| self.finish(&lease, &mut report));
+        ended.inspect_err(|error| self.mark_if_lost(&lease, error))?;
 
         report.sent_bytes = org.n_sent() - n_sent_before;
         Ok(report)
     }
 
+    /// Has the next push compare everything if the lease is lost at the end with `error`: what was sent since
+    /// another push has taken over may be no part of what that one has pushed.
+    fn mark_if_lost(&self, lease: &Lease<'_>, error: &OrgError) {
+        let is_lost = match error {
+            OrgError::Busy { .. } => Ok(true),
+            // Nobody can be asked.
+            OrgError::Unreachable { .. } => Ok(false),
+            _ => lease.is_held().map(|is_held| !is_held),
+        };
+
+        let marked = is_lost.and_then(|is_lost| match is_lost {
+            true => self.org.mark_unfinished(&self.member.name),
+            false => Ok(()),
+        });
+        if let Err(second) = marked {
+            tracing::warn!(component = "org", operation = "push", error = %second, "not marked");
+        }
+    }
+
     /// Records what was pushed, which ends the lease.
-    fn finish(&self, lease: Lease<'_>, report: &mut PushReport) -> Result<(), OrgError> {
+    fn finish(&self, lease: &Lease<'_>, report: &mut PushReport) -> Result<(), OrgError> {
         let Push { local, member, .. } = *self;
         // A file whose blob is not here is missing there, so the next push compares everything again.
         let is_whole = report.missing_blobs == 0;

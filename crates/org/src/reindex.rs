@@ -3,9 +3,13 @@
 //!
 //! Each of the three indices is copied by itself, and the alias is switched when its copy is whole. The
 //! description of the copy names the process that makes it and counts up while it works. A copy without such
-//! a sign of life is taken away by the next process, which begins it anew: what is behind an alias is whole
+//! a sign of life is taken away by the next process, which begins another: what is behind an alias is whole
 //! at all times. Until then an index whose copy was nearly whole takes no pushes.
+//!
+//! A process that was taken for dead may go on at any time. Copies have names that no copy before had, and an
+//! index is switched to and deleted only as long as the alias is where the process has found it.
 
+use std::collections::BTreeMap;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
@@ -54,25 +58,22 @@ impl Org {
 
     fn reindex_one(&self, kind: Kind, layout: Layout, stall: Duration) -> Result<(), OrgError> {
         let (old, generation) = self.index_of(kind)?;
-        let new = kind.index(&self.address().prefix, generation + 1);
-        for left in self.left_over(kind, &old)? {
-            self.take_away(&left, stall)?;
-        }
+        let left_over = self.left_over(kind, &old)?;
+        let last = left_over.keys().next_back().map_or(generation, |last| generation.max(*last));
+        let new = kind.index(&self.address().prefix, last + 1);
 
+        // Before the others are taken away, of which the last goes last: so no name is used again.
         let copy = Copying::create(self, &new, kind, layout)?;
         copy.beating(|| {
-            let copied = self.copy(&old, &new).and_then(|()| copy.check());
-            match copied.and_then(|()| self.switch(kind, &old, &new)) {
-                Ok(()) => copy.end(),
-                Err(error) => {
-                    // If another process has begun the copy anew, the block is that of this process.
-                    if copy.check().is_ok() {
-                        self.unblock(&old)?;
-                    }
-                    Err(error)
-                }
+            for left in left_over.values() {
+                self.take_away(kind, left, &old, stall).inspect_err(|error| copy.give_way(error))?;
             }
+
+            let copied = self.copy(&old, &new).and_then(|()| copy.check());
+            let switched = copied.and_then(|()| self.switch(kind, &old, &new));
+            switched.map_err(|error| copy.unblock(&old, error))
         })?;
+        copy.end()?;
 
         // Searches that have begun on the old index end there.
         std::thread::sleep(GRACE);
@@ -117,6 +118,8 @@ impl Org {
         }
     }
 
+    /// Puts `new` behind the alias in place of `old`. Fails if `new` is gone, or if another index is there
+    /// meanwhile: an alias has one index that is written to.
     fn switch(&self, kind: Kind, old: &str, new: &str) -> Result<(), OrgError> {
         let alias = self.alias(kind);
         let switch = json!({ "actions": [
@@ -142,29 +145,55 @@ impl Org {
         Ok((name, generation))
     }
 
-    /// The indices of this kind besides `used`: those that were replaced, and copies that are not whole.
-    fn left_over(&self, kind: Kind, used: &str) -> Result<Vec<String>, OrgError> {
+    /// The indices of this kind besides `used`, by their generations: those that were replaced, and copies
+    /// that are not whole.
+    fn left_over(&self, kind: Kind, used: &str) -> Result<BTreeMap<u64, String>, OrgError> {
         let alias = self.alias(kind);
         let answer = self.connection.ask(Method::Get, &format!("{alias}-*/_alias"), None)?;
         let names = answer.as_object().into_iter().flatten().map(|(name, _)| name);
-        let own = names.filter(|name| *name != used && generation(name, &alias).is_some());
-        Ok(own.cloned().collect())
+        let others = names.filter(|name| *name != used);
+        Ok(others.filter_map(|name| Some((generation(name, &alias)?, name.clone()))).collect())
     }
 
-    /// Deletes the index `left`, once its maker has shown no sign of life for `stall`.
-    fn take_away(&self, left: &str, stall: Duration) -> Result<(), OrgError> {
+    /// Deletes the index `left`, once its maker has shown no sign of life for `stall`, and unless it has put
+    /// it in place of `used` meanwhile.
+    fn take_away(&self, kind: Kind, left: &str, used: &str, stall: Duration) -> Result<(), OrgError> {
         let since = Instant::now();
         let first = self.description(left)?;
         // An index that was replaced has no maker.
         while first["writer"].is_string() && since.elapsed() < stall {
             std::thread::sleep(POLL);
-            if self.description(left)? != first {
+            let now = self.description(left)?;
+            if now.is_null() {
+                break;
+            }
+            if now != first {
                 return Err(OrgError::Copied { index: left.to_owned() });
             }
         }
 
         self.cancel_copies(left)?;
-        self.delete_index(left)
+        self.delete_left_over(kind, left, used)
+    }
+
+    /// Deletes the index `left` in one step with a check that `used` is behind the alias.
+    fn delete_left_over(&self, kind: Kind, left: &str, used: &str) -> Result<(), OrgError> {
+        let alias = self.alias(kind);
+        let delete = json!({ "actions": [
+            { "remove": { "index": used, "alias": alias, "must_exist": true } },
+            { "add": { "index": used, "alias": alias, "is_write_index": true } },
+            { "remove_index": { "index": left } },
+        ] });
+        let body = delete.to_string();
+
+        let answer = self.connection.send(Method::Post, "_aliases", Some(body.as_bytes()))?;
+        if answer.status != 404 {
+            return checked(answer).map(drop);
+        }
+
+        // Either `left` is gone, or `used` has been replaced.
+        let (index, _) = self.index_of(kind)?;
+        if index == used { Ok(()) } else { Err(OrgError::Copied { index }) }
     }
 
     /// The description of an index; null if there is no such index.
@@ -242,7 +271,7 @@ impl<'a> Copying<'a> {
         description
     }
 
-    /// Checks that no other process has begun the copy anew.
+    /// Checks that no other process has taken the copy away.
     fn check(&self) -> Result<(), OrgError> {
         let description = self.org.description(&self.index)?;
         match description["writer"] == self.writer.as_str() {
@@ -256,7 +285,36 @@ impl<'a> Copying<'a> {
         self.org.connection.ask(Method::Put, &format!("{}/_mapping", self.index), Some(&body)).map(drop)
     }
 
-    /// Names no process any more.
+    /// Deletes the copy if `error` says that another process makes one: that one was there first.
+    fn give_way(&self, error: &OrgError) {
+        if matches!(error, OrgError::Copied { .. })
+            && let Err(error) = self.org.delete_index(&self.index)
+        {
+            tracing::warn!(component = "org", operation = "reindex", %error, "an empty copy is left over");
+        }
+    }
+
+    /// Lets `old` take changes again after `error`, which has ended the copy. Returns the error to report.
+    fn unblock(&self, old: &str, error: OrgError) -> OrgError {
+        let unblocked = self.check().and_then(|()| self.org.unblock(old));
+
+        match unblocked {
+            Ok(()) => error,
+            // Another process has taken this copy away, and the block is its own.
+            Err(copied @ OrgError::Copied { .. }) => copied,
+            Err(second) => {
+                tracing::warn!(
+                    component = "org",
+                    operation = "reindex",
+                    error = %second,
+                    "pushes stay blocked"
+                );
+                error
+            }
+        }
+    }
+
+    /// Names no process any more. No sign of life may follow.
     fn end(&self) -> Result<(), OrgError> {
         self.describe(&json!(self.meta))
     }
@@ -267,11 +325,20 @@ impl<'a> Copying<'a> {
             let (is_running, is_over) = channel::<()>();
             scope.spawn(move || {
                 let mut beat = 0;
-                // The work meets a copy that is gone at its own end.
-                while is_over.recv_timeout(BEAT) == Err(RecvTimeoutError::Timeout) && self.check().is_ok() {
+                while is_over.recv_timeout(BEAT) == Err(RecvTimeoutError::Timeout) {
                     beat += 1;
-                    if let Err(error) = self.describe(&self.description(beat)) {
-                        tracing::warn!(component = "org", operation = "reindex", %error, "no sign of life");
+                    match self.check().and_then(|()| self.describe(&self.description(beat))) {
+                        Ok(()) => {}
+                        // The work meets a copy that is gone at its own end.
+                        Err(OrgError::Copied { .. }) => break,
+                        Err(error) => {
+                            tracing::warn!(
+                                component = "org",
+                                operation = "reindex",
+                                %error,
+                                "no sign of life"
+                            );
+                        }
                     }
                 }
             });

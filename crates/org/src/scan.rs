@@ -46,6 +46,7 @@ impl Org {
             }
         }
     }
+
     /// The number of rows of each file in the repository `name`, by the names of the files.
     pub(super) fn count_rows(&self, name: &str) -> Result<BTreeMap<String, u64>, OrgError> {
         let path = format!("{}/_search", self.alias(Kind::Rows));

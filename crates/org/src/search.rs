@@ -42,8 +42,9 @@ const SHARD_TIMEOUT: &str = "8s";
 const MAX_CACHE_BYTES: usize = 256 << 20;
 /// Number of searches of one request.
 const MAX_SEARCHES: usize = 400;
-/// Number of documents that are read at once.
+/// Number of documents of a request, and of requests for them at the same time.
 const READ: usize = 250;
+const READERS: usize = 8;
 /// Number of terms whose counts are kept.
 const MAX_COUNTS: usize = 100_000;
 /// Number of files from which the count of a word is kept while repositories change, and the share of the
@@ -394,20 +395,21 @@ impl OrgEngine {
 
     /// As [`Self::read_some`], of any number of files, with several requests at the same time.
     fn read_unread(&self, ids: &[String]) -> Result<Vec<FoundFile>, OrgError> {
-        if ids.is_empty() {
-            return Ok(Vec::new());
-        }
+        let mut found = Vec::with_capacity(ids.len());
+        for ids in ids.chunks(READERS * READ) {
+            let (first, rest) = ids.split_at(ids.len().min(READ));
 
-        let (first, rest) = ids.split_at(ids.len().min(READ));
-        std::thread::scope(|scope| {
-            let others: Vec<_> =
-                rest.chunks(READ).map(|ids| scope.spawn(move || self.read_some(ids))).collect();
-            let mut found = self.read_some(first)?;
-            for other in others {
-                found.extend(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
-            }
-            Ok(found)
-        })
+            std::thread::scope(|scope| {
+                let others: Vec<_> =
+                    rest.chunks(READ).map(|ids| scope.spawn(move || self.read_some(ids))).collect();
+                found.extend(self.read_some(first)?);
+                for other in others {
+                    found.extend(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
+                }
+                Ok::<(), OrgError>(())
+            })?;
+        }
+        Ok(found)
     }
 
     /// Reads some files: the name, the places and the content of each that there is.

@@ -144,8 +144,13 @@ struct ReindexArgs {
     engine: EngineArgs,
     #[command(flatten)]
     layout: LayoutArgs,
-    /// Seconds without a sign of life after which another copy counts as dead
-    #[arg(long, value_name = "SECONDS", default_value_t = 15)]
+    /// Seconds without a sign of life after which another copy counts as dead, at least 5
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value_t = 15,
+        value_parser = clap::value_parser!(u64).range(5..)
+    )]
     take_over: u64,
 }
 

@@ -87,12 +87,17 @@ pub fn two_writers(site: &Site) {
 }
 
 /// A writer that is stopped while it pushes, and goes on after another has taken over: it notices, and what
-/// it has sent meanwhile is gone after the next push.
+/// it has sent meanwhile is gone after the next push. Until it is stopped, the engine takes no rows, so it
+/// cannot be over before.
 pub fn a_late_writer(site: &Site, cluster: &Cluster) {
-    let clones = [clone(site, "late", 1_500), clone(site, "quick", 30)];
+    let clones = [clone(site, "late", 30), clone(site, "quick", 30)];
     let [late, quick] = &clones;
     late.codeweaver(["index", "--quiet"]).success();
+    let block = |is_blocked: bool| {
+        cluster.put("acme-rows/_settings", &json!({ "index.blocks.write": is_blocked }).to_string());
+    };
 
+    block(true);
     let mut first = late.command(program());
     first.args(["org", "push", "--name", "two/late", "--org", &site.url]);
     let mut first = first.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
@@ -105,6 +110,7 @@ pub fn a_late_writer(site: &Site, cluster: &Cluster) {
     });
     signal("STOP", first.id());
     assert!(first.try_wait().unwrap().is_none(), "the push was over too early");
+    block(false);
 
     push(site, quick, "two/late", &["--take-over", "1"]).success();
     assert_eq!(member(site, "two/late")["commit"], head(quick));
@@ -139,12 +145,12 @@ pub fn clocks(site: &Site, cluster: &Cluster) {
     // One that lives and whose clock is years behind.
     set(json!({ "state": "pushing", "writer": "behind", "beat": 1, "pushed": 1 }));
     std::thread::scope(|scope| {
-        let pushing = scope.spawn(|| site.org(&["push", "--take-over", "4"]));
+        let pushing = scope.spawn(|| site.org(&["push", "--take-over", "8"]));
         let started = Instant::now();
         for beat in 2.. {
             std::thread::sleep(Duration::from_millis(200));
             assert!(!pushing.is_finished(), "a writer that lives was taken over");
-            if started.elapsed() > Duration::from_secs(6) {
+            if started.elapsed() > Duration::from_secs(12) {
                 break;
             }
             set(json!({ "beat": beat }));

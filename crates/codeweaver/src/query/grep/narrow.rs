@@ -81,7 +81,8 @@ pub(in crate::query) fn excluded_lines<'a>(
     let mut warnings: Vec<String> = warnings.into_iter().collect();
     if n_unread > 0 {
         let which = if n_unread == 1 { "1 file".to_owned() } else { format!("{n_unread} files") };
-        warnings.push(format!("{which} with an excluded word cannot be read, so code with it may be shown"));
+        let why = "that may have an excluded word cannot be read, so code with it may be shown";
+        warnings.push(format!("{which} {why}"));
     }
     Ok((lines, warnings))
 }
