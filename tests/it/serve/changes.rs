@@ -43,6 +43,8 @@ fn repo() -> TestRepo {
     repo.write("options.txt", settings.replace("OPTION_7", "CHOICE_7"));
     repo.git(["rm", "--quiet", "src/gone.rs"]);
     repo.write("data.dat", "\0two");
+    // What is left out for another reason as well has credentials all the same.
+    repo.write(".codeweaverignore", ".env\n");
     repo.write("deploy.ini", format!("aws_secret_access_key = {SECRET}\n"));
     repo.commit("change <u>all</u> of it");
     repo.codeweaver(["init", "--no-hooks"]).success();
@@ -108,6 +110,21 @@ fn changes_of_a_file_a_definition_and_the_working_tree() {
     assert!(file.contains("href=\"/changes?path=src/prices.rs\""), "{file}");
     let uncommitted = body("changes?path=src/prices.rs");
     assert!(uncommitted.contains("base * count * <span class=\"i\">2</span>"), "{uncommitted}");
+}
+
+#[test]
+fn a_bare_repository_shows_its_last_commit() {
+    let repo = repo();
+    let bare = TestRepo::empty_dir();
+    bare.git(["clone", "--quiet", "--bare", repo.root().to_str().unwrap(), "."]);
+    bare.codeweaver(["init", "--no-hooks"]).success();
+
+    let body = Server::start(&bare, &[]).get("changes?path=src/prices.rs").body;
+    assert!(body.contains("In &lt;i&gt;cents") && !body.contains("Uncommitted"), "{body}");
+    assert!(
+        body.contains("git show --first-parent HEAD -- ") && body.contains(":(top,literal)src/prices.rs"),
+        "{body}"
+    );
 }
 
 #[test]

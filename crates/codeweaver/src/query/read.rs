@@ -4,7 +4,7 @@ use codeweaver_chunk::language;
 use codeweaver_git::worktree::{self, WorktreeFile, WorktreeReader};
 use codeweaver_git::{self as git, BStr, ByteSlice, Oid, STORE_DIR, quoting};
 use codeweaver_index::catalogue;
-use codeweaver_index::policy::{Exempt, PathDecision, Policy, SkipReason};
+use codeweaver_index::policy::Policy;
 use codeweaver_index::{Codebase, IndexError};
 use codeweaver_text::{self as text, Decoded};
 
@@ -165,15 +165,7 @@ impl FileReader<'_> {
         let policy = Policy::for_tree(&self.codebase.repo, tree.as_ref(), &self.codebase.settings.policy)
             .map_err(IndexError::from)?;
 
-        let exempt = match policy.decide_path(path, git::Mode::File) {
-            PathDecision::Skip(SkipReason::Secret) => {
-                return withheld(path, "it has credentials, by its name");
-            }
-            PathDecision::Index { exempt, .. } => exempt,
-            PathDecision::Skip(_) => Exempt::default(),
-        };
-
-        if policy.decide_blob(&text::to_utf8(bytes), exempt) == Some(SkipReason::Secret) {
+        if policy.has_credentials(path, &text::to_utf8(bytes)) {
             return withheld(path, "it has credentials");
         }
 

@@ -88,7 +88,7 @@ fn is_code(line: &[u8]) -> bool {
 }
 
 /// Returns whether a file is a credential. Code that contains an example of one is not.
-fn is_secret(bytes: &[u8]) -> bool {
+pub(super) fn is_secret(bytes: &[u8]) -> bool {
     bytes.len() <= SECRET_MAX_BYTES
         && (is_private_key(bytes)
             || SECRET_BEGINNINGS.iter().any(|beginning| bytes.trim_ascii_start().starts_with(beginning))

@@ -321,6 +321,12 @@ impl Policy {
         content::skip(bytes, exempt)
     }
 
+    /// Returns whether a file is a credential by its name or its text, whatever else is decided about it.
+    pub fn has_credentials(&self, path: &BStr, bytes: &[u8]) -> bool {
+        let name = path.rfind_byte(b'/').map_or(path.as_bytes(), |slash| &path[slash + 1..]);
+        !self.includes_secret(path) && (is_secret_name(tables::of_file(name)) || content::is_secret(bytes))
+    }
+
     /// Maximum size of a blob. Larger ones are [`SkipReason::TooLarge`].
     pub fn max_blob_bytes(&self) -> u64 {
         self.max_blob_bytes
@@ -354,7 +360,6 @@ impl Policy {
         let verdict = directory.verdict(path);
         let kinds = tables::of_file(name);
 
-        let secret = kinds & tables::SECRET != 0 && kinds & tables::NOT_SECRET == 0;
         // The user names the file in a rule of its own, which overrides the tables.
         let kept = verdict == Verdict::Kept || attributes.role.is_some_and(|role| role != Role::Off);
 
@@ -364,7 +369,7 @@ impl Policy {
             () if verdict == Verdict::Ignored || attributes.role == Some(Role::Off) => {
                 Some(SkipReason::Ignored)
             }
-            () if secret && !self.includes_secret(path) => Some(SkipReason::Secret),
+            () if is_secret_name(kinds) && !self.includes_secret(path) => Some(SkipReason::Secret),
             () if attributes.generated == Some(true) => Some(SkipReason::Generated),
             () if attributes.vendored == Some(true) => Some(SkipReason::Vendored),
             () if directory.is_vendored() && attributes.vendored.is_none() && !kept => {
@@ -412,6 +417,11 @@ impl Policy {
         let matching = self.extensions.iter().filter(|(extension, _)| has_extension(name, extension));
         matching.max_by_key(|(extension, _)| extension.len()).map(|(_, language)| *language)
     }
+}
+
+/// Returns whether a name of these kinds is that of a credential.
+fn is_secret_name(kinds: tables::Kinds) -> bool {
+    kinds & tables::SECRET != 0 && kinds & tables::NOT_SECRET == 0
 }
 
 /// The reason that the table of file names gives, unless the user keeps the file or, with the attribute

@@ -35,10 +35,12 @@ const SHORT_OID: usize = 10;
 pub async fn page(asked: Asked) -> Response {
     respond(asked, |work| {
         let about = About {
-            rev: work.params.text("rev"),
+            // A bare repository has no working tree.
+            rev: work.params.text("rev").or_else(|| work.codebase().repo.is_bare().then_some("HEAD")),
             path: work.params.text("path"),
             symbol: work.params.text("symbol"),
         };
+
         let shown = shown(work, about)?;
         Ok(Page::new(&about.title(), Section::None, shown.body(about)))
     })
@@ -151,17 +153,17 @@ impl Shown {
                 @for warning in &self.warnings { p.warning { (safe(warning)) } }
                 @if self.files.is_empty() { p.nothing { "Nothing differs." } }
 
-                @for file in &self.files { (self.file(file, about.rev)) }
+                @for file in &self.files { (self.file(file, about)) }
                 @if self.n_more > 0 { p.note { (plural(self.n_more as u64, "more changed file")) " not listed." } }
 
                 (self.ways(about))
-                (copied(about))
+                (copied(about, self.commit.is_some()))
             }
         }
     }
 
     /// A file with its lines.
-    fn file(&self, file: &ShownFile, rev: Option<&str>) -> Markup {
+    fn file(&self, file: &ShownFile, about: About<'_>) -> Markup {
         let change = &file.change;
         let path = quoting::text(&change.path);
         let old_path = change.old_path.as_ref().map(|path| quoting::text(path));
@@ -180,10 +182,12 @@ impl Shown {
                 @if let Some(old_path) = &old_path { p.facts { "was " (code::path(old_path)) } }
 
                 @match &file.diff {
-                    Some(FileDiff::Hunks(hunks)) if hunks.is_empty() => p.note { "No line differs." },
+                    Some(FileDiff::Hunks(hunks)) if hunks.is_empty() => p.note {
+                        @if about.symbol.is_some() { "No line of the definition differs." } @else { "No line differs." }
+                    },
                     Some(FileDiff::Hunks(hunks)) => (self.hunks(hunks, change)),
                     Some(FileDiff::NotShown(why)) => p.note { "The lines are not shown: " (why.replace('_', " ")) "." },
-                    None => p.note { a href=(links::changes(rev, Some(&path), None)) { "Show the lines" } },
+                    None => p.note { a href=(links::changes(about.rev, Some(&path), about.symbol)) { "Show the lines" } },
                 }
                 @if file.n_hidden > 0 { p.note { (plural(file.n_hidden as u64, "more line")) " not shown." } }
             }
@@ -242,8 +246,14 @@ fn heading(about: About<'_>) -> Markup {
             @if about.symbol.is_some() { " in " } @else { " of " }
             (code::path(path))
         }
-        @if let Some(rev) = about.rev { " in " code { (safe(rev.get(..SHORT_OID).unwrap_or(rev))) } }
+        @if let Some(rev) = about.rev { " in " code { (safe(short(rev))) } }
     }
+}
+
+/// A revision for people: an oid is shortened.
+fn short(rev: &str) -> &str {
+    let is_oid = rev.len() >= 40 && rev.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if is_oid { &rev[..SHORT_OID] } else { rev }
 }
 
 /// The message of a commit, its author and its day.
@@ -261,13 +271,15 @@ fn message(commit: &Commit) -> Markup {
     }
 }
 
-fn copied(about: About<'_>) -> Markup {
-    let mut command = match about.rev {
-        Some(rev) => format!("git show {}", copy::quoted(rev)),
-        None => "git diff HEAD".to_owned(),
+/// The equivalents of the page. Git's has the changes of whole files where the page is about a definition.
+fn copied(about: About<'_>, is_one_commit: bool) -> Markup {
+    let mut command = match (about.rev, is_one_commit) {
+        (Some(rev), true) => format!("git show --first-parent {}", copy::quoted(rev)),
+        (Some(rev), false) => format!("git diff {}", copy::quoted(rev)),
+        (None, _) => "git diff HEAD".to_owned(),
     };
     if let Some(path) = about.path {
-        command.push_str(&format!(" -- {}", copy::quoted(&format!(":(top){path}"))));
+        command.push_str(&format!(" -- {}", copy::quoted(&format!(":(top,literal){path}"))));
     }
 
     let mut arguments = Map::new();

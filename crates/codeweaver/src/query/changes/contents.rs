@@ -4,7 +4,7 @@ use codeweaver_chunk::language::{self, LanguageId};
 use codeweaver_git::worktree::WorktreeReader;
 use codeweaver_git::{BStr, BlobReader, Mode, Oid};
 use codeweaver_index::Codebase;
-use codeweaver_index::policy::{Exempt, PathDecision, Policy, SkipReason};
+use codeweaver_index::policy::{PathDecision, Policy};
 use codeweaver_text as text;
 
 use super::files::FileChange;
@@ -75,8 +75,8 @@ impl<'a> Contents<'a> {
         Ok(bytes.filter(|bytes| bytes.len() as u64 <= MAX_BYTES).map(text::into_utf8))
     }
 
-    /// Returns whether a file has credentials, by its name or by `bytes`, its text. The policy of HEAD decides,
-    /// as for whole files: an older commit cannot exempt a file.
+    /// Returns whether a file is a credential, by its name or by `bytes`, its text. The policy of HEAD
+    /// decides, as for whole files: an older commit cannot exempt a file.
     pub fn is_secret(&mut self, path: &BStr, bytes: &[u8]) -> Result<bool, QueryError> {
         if self.policy_of_head.is_none() {
             let repo = &self.codebase.repo;
@@ -84,14 +84,8 @@ impl<'a> Contents<'a> {
             let policy = Policy::for_tree(repo, tree.as_ref(), &self.codebase.settings.policy);
             self.policy_of_head = Some(policy.map_err(codeweaver_index::IndexError::from)?);
         }
-        let Some(policy) = self.policy_of_head.as_ref() else { return Ok(true) };
 
-        let exempt = match policy.decide_path(path, Mode::File) {
-            PathDecision::Skip(SkipReason::Secret) => return Ok(true),
-            PathDecision::Index { exempt, .. } => exempt,
-            PathDecision::Skip(_) => Exempt::default(),
-        };
-        Ok(policy.decide_blob(bytes, exempt) == Some(SkipReason::Secret))
+        Ok(self.policy_of_head.as_ref().is_none_or(|policy| policy.has_credentials(path, bytes)))
     }
 
     /// The language of a file with these contents.

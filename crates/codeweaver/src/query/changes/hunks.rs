@@ -108,15 +108,22 @@ impl Texts<'_> {
 
         let mut rest = changes;
         while let Some(first) = rest.first() {
-            // Changes whose contexts touch or overlap are one group.
-            let n = 1 + rest
-                .windows(2)
-                .take_while(|pair| pair[1].old.start <= pair[0].old.end + 2 * self.context)
-                .count();
+            // Changes whose contexts touch or overlap are one group, unless another change is between them.
+            let is_near = |pair: &&[LineHunk]| {
+                pair[1].old.start <= pair[0].old.end + 2 * self.context
+                    && self.after(&pair[0]) == Some(&pair[1])
+            };
+            let n = 1 + rest.windows(2).take_while(is_near).count();
             self.push_group(&mut found, &rest[..n], first);
             rest = &rest[n..];
         }
         found
+    }
+
+    /// The change after `change`, wanted or not.
+    fn after(&self, change: &LineHunk) -> Option<&LineHunk> {
+        let is_before = |it: &LineHunk| (it.old.start, it.new.start) <= (change.old.start, change.new.start);
+        self.all.get(self.all.partition_point(is_before))
     }
 
     /// Adds the neighbouring `changes` as one hunk, or as several if they are long.
@@ -208,6 +215,19 @@ mod tests {
         let diff = diff_lines(old.as_bytes(), new.as_bytes()).unwrap();
         let (old, new) = (lines_of(old.as_bytes()), lines_of(new.as_bytes()));
         Texts { old, new, all: &diff.hunks, before: &[], after: &[], context }.hunks(&diff.hunks)
+    }
+
+    #[test]
+    fn a_change_that_is_not_wanted_divides_those_around_it() {
+        let (old, new) = ("a\nb\nc\nd\ne\n", "A\nb\nC\nC2\nd\nE\n");
+        let diff = diff_lines(old.as_bytes(), new.as_bytes()).unwrap();
+        let wanted = [diff.hunks[0].clone(), diff.hunks[2].clone()];
+        let (old, new) = (lines_of(old.as_bytes()), lines_of(new.as_bytes()));
+        let found = Texts { old, new, all: &diff.hunks, before: &[], after: &[], context: 3 }.hunks(&wanted);
+
+        let lines: Vec<_> = found.iter().map(|hunk| hunk.lines.join("")).collect();
+        assert_eq!(lines, ["-a+A b", " d-e+E"]);
+        assert_eq!((found[1].old_start, found[1].new_start), (4, 5));
     }
 
     #[test]
