@@ -1,5 +1,5 @@
-//! Attributes of definitions: the decorators and annotations by which a framework may find and call a function
-//! that nothing names.
+//! Attributes of definitions: the decorators and annotations by which a framework may find and call a
+//! function that nothing names.
 
 use super::definitions::Def;
 use super::extract;
@@ -100,6 +100,10 @@ fn lines_above<'t>(text: &'t str, mark: &str) -> Vec<&'t str> {
 
     for line in text.lines().rev().take(MAX_LINES) {
         let line = line.trim();
+        // The end of a body, unless it closes the arguments of an attribute.
+        if n_closed == 0 && line.starts_with('}') && !line.contains(')') {
+            break;
+        }
         let count = |brackets: [char; 3]| line.matches(brackets).count() as i32;
         n_closed += count([')', ']', '}']) - count(['(', '[', '{']);
 
@@ -170,6 +174,7 @@ mod tests {
             ("python", "@app.route('/x')\ndef g():\n    return 1\ndef f(): pass\n", "def f(): pass"),
             ("python", "@functools.lru_cache(maxsize=1)\ndef f(): pass\n", "def f(): pass"),
             ("java", "@Test void g() {}\n@Override void f() {}", "@Override void f() {}"),
+            ("java", "@Get\nvoid g() {\n  run();\n}\n@Override void f() {}", "@Override void f() {}"),
             ("rust", "#[inline(always)]\npub fn f() {}", "pub fn f() {}"),
             ("csharp", "public int[] f() {}", "public int[] f() {}"),
             ("elixir", "  @doc \"x\"\n  def f(x), do: x", "def f(x), do: x"),

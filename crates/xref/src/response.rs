@@ -167,8 +167,8 @@ pub struct Coverage {
     pub files_read: usize,
     pub bytes_read: u64,
     /// False if a limit was reached, if places are `unlisted`, if code outside of the repository may call a
-    /// function without callers, or if sources are not searched: those of submodules, excluded ones, and those
-    /// with credentials. Edges may be missing then; those present are correct.
+    /// function without callers, or if sources are not searched: those of submodules, excluded ones, and
+    /// those with credentials. Edges may be missing then; those present are correct.
     pub complete: bool,
     /// Whether a limit was reached or a file is missing.
     #[serde(skip)]

@@ -185,9 +185,9 @@ impl<'a, 'v> ResponseBuilder<'a, 'v> {
         true
     }
 
-    /// Returns whether no edge was added.
-    pub fn is_empty(&self) -> bool {
-        self.edges.is_empty()
+    /// Returns whether an edge leads to the definition `id`.
+    pub fn leads_to(&self, id: DefId) -> bool {
+        self.edges.iter().any(|edge| edge.key.1 == Some(id))
     }
 
     /// Adds a note on `file`.
@@ -424,13 +424,9 @@ impl<'a, 'v> ResponseBuilder<'a, 'v> {
         missing.map(|(symbol, _)| format!("CALL_GRAPH_NOT_FOUND: no definition of {symbol}")).collect()
     }
 
-    /// Returns whether each symbol of the request has an edge.
+    /// Returns whether each symbol of the request has an edge that leads to it.
     fn all_have_edges(&self, found: &[Vec<DefId>], edges: &[Edge]) -> bool {
-        let ends: BTreeSet<&str> = edges
-            .iter()
-            .flat_map(|edge| [Some(edge.src_symbol_id.as_str()), edge.dst_symbol_id.as_deref()])
-            .flatten()
-            .collect();
+        let ends: BTreeSet<&str> = edges.iter().filter_map(|edge| edge.dst_symbol_id.as_deref()).collect();
         let has_edge = |id: &DefId| ends.contains(self.id(Endpoint::Definition(*id)).as_str());
         found.iter().all(|of_symbol| of_symbol.iter().any(has_edge))
     }

@@ -26,10 +26,23 @@ pub fn parse_location(symbol: &str) -> Option<(&str, u32, Option<&str>)> {
 /// `symbol` without the arguments of a call behind it: `parse` for `parse()`.
 pub(crate) fn without_arguments(symbol: &str) -> &str {
     let symbol = symbol.trim();
-    let called =
-        symbol.strip_suffix(')').and_then(|call| call.split_once('(')).map(|(name, _)| name.trim_end());
+    let called = opening(symbol).map(|at| symbol[..at].trim_end());
     let is_name = |name: &&str| !name.is_empty() && !name.ends_with("operator");
     called.filter(is_name).filter(|_| parse_location(symbol).is_none()).unwrap_or(symbol)
+}
+
+/// The place of the parenthesis that the one at the end of `call` closes.
+fn opening(call: &str) -> Option<usize> {
+    let mut depth = 0;
+    let mut brackets = call.char_indices().rev();
+
+    brackets
+        .find_map(|(at, c)| {
+            depth += i32::from(c == ')') - i32::from(c == '(');
+            (depth == 0).then_some((at, c))
+        })
+        .filter(|&(_, c)| c == '(')
+        .map(|(at, _)| at)
 }
 
 /// The definitions that `symbol` stands for, ordered by path and position.
@@ -102,6 +115,8 @@ mod tests {
         for (symbol, name) in [
             ("parse()", "parse"),
             (" Parser.next(text, 1) ", "Parser.next"),
+            ("Parser.at(i).next()", "Parser.at(i).next"),
+            ("(*Parser).Next()", "(*Parser).Next"),
             ("operator()", "operator()"),
             ("(<+>)", "(<+>)"),
             ("a.rs:3#f()", "a.rs:3#f()"),

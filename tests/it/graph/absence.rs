@@ -244,6 +244,23 @@ fn a_symbol_without_edges_keeps_its_imports_beside_one_with_edges() {
 }
 
 #[test]
+fn calls_between_the_symbols_of_a_request_are_no_uses_of_the_caller() {
+    let asked = Asked::new(&[
+        ("a.py", "def called():\n    pass\n\n\ndef only_imported():\n    called()\n"),
+        ("b.py", "from a import only_imported\n"),
+        (
+            "c.py",
+            "from app import app\n\n\ndef used():\n    pass\n\n\n@app.route('/')\ndef page():\n    used()\n",
+        ),
+    ]);
+
+    let both = asked.callers_of_all(&["called", "only_imported"]);
+    assert_eq!((both.edges.len(), both.coverage.complete), (1, false));
+    assert!(asked.callers("used").coverage.complete);
+    assert!(!asked.callers_of_all(&["used", "page"]).coverage.complete);
+}
+
+#[test]
 fn sources_that_no_search_covers_are_told_with_callers() {
     let lib = TestRepo::with_files(&[("lib.py", "shared_one()\n")]);
     let repo = TestRepo::with_files(&[(

@@ -281,7 +281,10 @@ impl<'a, 'v> Walk<'a, 'v> {
             }
         }
 
-        if self.answer.is_empty() && level.iter().any(|&id| self.overrides().may_be_called_from_outside(id)) {
+        // Callers of callers are further uses, and the symbols themselves have been looked at.
+        let is_open =
+            |&id: &DefId| !self.answer.leads_to(id) && self.overrides().may_be_called_from_outside(id);
+        if depth == 1 && level.iter().any(is_open) {
             self.answer.has_foreign_calls = true;
         }
         next
