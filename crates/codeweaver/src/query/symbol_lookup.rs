@@ -246,7 +246,7 @@ pub fn importance(symbol: &FoundSymbol) -> u8 {
 /// A name that does not exist, in the forms in which existing names are compared with it.
 struct MissingName {
     lower: String,
-    letters: u32,
+    letters: LetterCounts,
     max_distance: usize,
     words: Vec<String>,
     letters_of_words: Vec<u32>,
@@ -256,7 +256,7 @@ impl MissingName {
     fn new(name: &str) -> MissingName {
         let (lower, words) = (name.to_lowercase(), words_of(name));
         MissingName {
-            letters: letters_of(&lower),
+            letters: LetterCounts::new(&lower),
             max_distance: 1 + lower.len() / 4,
             letters_of_words: words.iter().map(|word| letters_of(word)).collect(),
             lower,
@@ -264,36 +264,82 @@ impl MissingName {
         }
     }
 
-    /// Returns whether the letters of the ASCII name `name` leave it possible that it is near. Nearly all
-    /// names are excluded, at a fraction of the cost of [`Self::distance`].
-    fn may_be_near(&self, name: &str) -> bool {
-        let own = letters_of(name);
-        // An edit adds at most one letter to the set and takes at most one from it.
-        let (added, removed) = (own & !self.letters, self.letters & !own);
-        added.count_ones().max(removed.count_ones()) as usize <= self.max_distance
-            || self.letters_of_words.iter().filter(|word| **word & !own == 0).count() >= 2
-    }
-
     /// Returns the distance of `name`: in edits, or from 10 on if it only shares most words. `None` if it is
     /// not near.
     fn distance(&self, name: &str) -> Option<usize> {
-        if name.is_ascii() && !self.may_be_near(name) {
+        self.edits(name).or_else(|| self.shared_words(name))
+    }
+
+    /// Returns the number of edits between the names; `None` if they are too many.
+    fn edits(&self, name: &str) -> Option<usize> {
+        // Each of these is a lower bound. Nearly all names are excluded by it, at a fraction of the cost.
+        if name.is_ascii()
+            && (name.len().abs_diff(self.lower.len()) > self.max_distance
+                || self.letters.n_edits_at_least(name) > self.max_distance)
+        {
             return None;
         }
 
-        let lower = name.to_lowercase();
-        if lower.len().abs_diff(self.lower.len()) <= 1 + self.lower.len() / 3 {
-            let distance = strsim::osa_distance(&lower, &self.lower);
-            if distance <= self.max_distance {
-                return Some(distance);
-            }
+        let distance = strsim::osa_distance(&name.to_lowercase(), &self.lower);
+        (distance <= self.max_distance).then_some(distance)
+    }
+
+    /// Returns the distance of a name that has more than half of the words, and at least two; `None` of others.
+    fn shared_words(&self, name: &str) -> Option<usize> {
+        let own = letters_of(name);
+        if name.is_ascii() && self.letters_of_words.iter().filter(|word| **word & !own == 0).count() < 2 {
+            return None;
         }
 
-        let own = words_of(name);
-        let n_shared = self.words.iter().filter(|word| own.contains(word)).count();
-        let most = self.words.len().max(own.len());
+        let is_word = |part: &&str| part.len() > 1;
+        let has = |word: &String| parts_of(name).filter(is_word).any(|part| is_equal(part, word));
+        let n_shared = self.words.iter().filter(|word| has(word)).count();
+        let most = self.words.len().max(parts_of(name).filter(is_word).count());
         (n_shared >= 2 && n_shared * 2 > most).then(|| 10 + most - n_shared)
     }
+}
+
+/// The number of times that each letter and digit is in a name. Some digits share a count, as do all other
+/// bytes.
+struct LetterCounts([i16; 32]);
+
+impl LetterCounts {
+    fn new(name: &str) -> LetterCounts {
+        let mut counts = [0i16; 32];
+        for byte in name.bytes() {
+            let count = &mut counts[letter(byte)];
+            *count = count.saturating_add(1);
+        }
+        LetterCounts(counts)
+    }
+
+    /// A lower bound of the number of edits that make `name` of this one: an edit adds at most one letter, and
+    /// takes at most one away.
+    fn n_edits_at_least(&self, name: &str) -> usize {
+        let mut left = self.0;
+        for byte in name.bytes() {
+            let count = &mut left[letter(byte)];
+            *count = count.saturating_sub(1);
+        }
+
+        let missing: u32 = left.iter().map(|&count| u32::from(count.max(0).unsigned_abs())).sum();
+        let added: u32 = left.iter().map(|&count| u32::from(count.min(0).unsigned_abs())).sum();
+        missing.max(added) as usize
+    }
+}
+
+/// The place of a byte in [`LetterCounts`], without regard to case.
+fn letter(byte: u8) -> usize {
+    match byte {
+        b'a'..=b'z' | b'A'..=b'Z' => usize::from((byte | 0x20) - b'a'),
+        b'0'..=b'9' => usize::from(26 + byte % 5),
+        _ => 31,
+    }
+}
+
+/// Returns whether `part` is the word `lower`, without regard to case.
+fn is_equal(part: &str, lower: &str) -> bool {
+    if part.is_ascii() { part.eq_ignore_ascii_case(lower) } else { part.to_lowercase() == lower }
 }
 
 /// Returns existing names that are similar to `symbol`: by edit distance, or because they share most words.
@@ -341,29 +387,30 @@ fn letters_of(name: &str) -> u32 {
     })
 }
 
-/// Returns the words of a name in lower case: two in `parse_header`, three in `parseHTTPHeader` or
-/// `parse_http_header`.
+/// Returns the words of a name in lower case: two in `parse_header`, three in `parseHttpHeader` or
+/// `parse_http_header`. Single letters are none.
 fn words_of(name: &str) -> Vec<String> {
-    let mut words: Vec<String> = Vec::new();
-    let mut last: Option<char> = None;
-    for c in name.chars() {
-        let starts = c.is_uppercase() && !last.is_some_and(char::is_uppercase);
-        if !c.is_alphanumeric() || starts {
-            words.push(String::new());
-        }
-        if c.is_alphanumeric() {
-            if words.is_empty() {
-                words.push(String::new());
-            }
-            if let Some(word) = words.last_mut() {
-                word.extend(c.to_lowercase());
-            }
-        }
-        last = Some(c);
-    }
+    parts_of(name).map(str::to_lowercase).filter(|word| word.len() > 1).collect()
+}
 
-    words.retain(|word| word.len() > 1);
-    words
+/// The parts of a name: runs of letters and digits, which a capital letter after another letter begins anew.
+fn parts_of(name: &str) -> impl Iterator<Item = &str> {
+    let runs = name.split(|c: char| !c.is_alphanumeric()).filter(|run| !run.is_empty());
+    runs.flat_map(|run| {
+        let mut rest = run;
+        std::iter::from_fn(move || {
+            let mut last = rest.chars().next()?;
+            let end = rest.char_indices().skip(1).find_map(|(at, c)| {
+                let starts = c.is_uppercase() && !last.is_uppercase();
+                last = c;
+                starts.then_some(at)
+            });
+
+            let (part, left) = rest.split_at(end.unwrap_or(rest.len()));
+            rest = left;
+            Some(part)
+        })
+    })
 }
 
 fn segments(name: &str) -> impl Iterator<Item = &str> {
@@ -375,12 +422,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_edit_changes_at_most_two_letters_of_a_set() {
-        for (a, b) in [("parser", "parsr"), ("parser", "pa_rser"), ("key1", "key7"), ("ab", "ba"), ("A", "b")]
-        {
-            assert!((letters_of(a) ^ letters_of(b)).count_ones() <= 2, "{a} {b}");
+    fn letters_bound_the_number_of_edits_from_below() {
+        let long = "a".repeat(300);
+        let names =
+            ["parser", "parsr", "pa_rser", "PARSER", "key1", "key7", "ab", "ba", "A", "open_session", &long];
+        for (a, b) in names.iter().flat_map(|a| names.iter().map(move |b| (a, b))) {
+            let bound = LetterCounts::new(a).n_edits_at_least(b);
+            let edits = strsim::osa_distance(&a.to_lowercase(), &b.to_lowercase());
+            assert!(bound <= edits, "{a} {b}: {bound} > {edits}");
         }
+
+        assert_eq!(LetterCounts::new("parser").n_edits_at_least("PARSR"), 1);
+        assert_eq!(LetterCounts::new("parser").n_edits_at_least("xyz"), 6);
         assert_eq!(letters_of("parseHTTP_2é"), letters_of("PARSEHTTP2"));
+    }
+
+    #[test]
+    fn names_are_near_by_edits_or_by_words() {
+        let missing = MissingName::new("call_retry");
+        let distances = ["call_retri", "retryCall", "CALL_RETRY_NOW", "retry", "retry_all_calls", "Größe"]
+            .map(|name| missing.distance(name));
+        assert_eq!(distances, [Some(1), Some(10), Some(11), None, None, None]);
     }
 
     #[test]
@@ -391,5 +453,6 @@ mod tests {
         assert_eq!(place("A::b"), None);
         assert_eq!(words_of("parse_http_header"), ["parse", "http", "header"]);
         assert_eq!(words_of("parseHttpHeader"), ["parse", "http", "header"]);
+        assert_eq!(words_of("parseHTTPHeader2x_é_Öse"), ["parse", "httpheader2x", "é", "öse"]);
     }
 }

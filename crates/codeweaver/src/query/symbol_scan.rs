@@ -1,7 +1,7 @@
 //! Definitions of a view by any condition on their names.
 //!
-//! [`scan`] reads every definition of the view, which takes about 0.1 µs each; [`scan_named`] reads those in the
-//! posting lists of a name.
+//! [`scan`] reads every definition of the view, which takes about 0.1 µs each; [`scan_named`] reads those in
+//! the posting lists of a name.
 
 use codeweaver_chunk::SymbolKind;
 use codeweaver_git::quoting;
@@ -59,15 +59,15 @@ pub fn scan(view: &View, filters: &Filters, is_wanted: &NameTest<'_>) -> Vec<Fou
 
 /// Scans as [`scan`] does, where `is_wanted` holds only for names that contain the words of `name`.
 pub fn scan_named(view: &View, filters: &Filters, name: &str, is_wanted: &NameTest<'_>) -> Vec<FoundSymbol> {
-    let terms = terms_of(name);
+    let (terms, postings) = (terms_of(name), TermRows::new(view));
     // A name without terms is in no posting list.
-    if terms.is_empty() {
+    if terms.is_empty() || !postings.is_whole() {
         return scan(view, filters, is_wanted);
     }
 
     let scope = view.scope(filters);
     let mut rows = Vec::new();
-    TermRows::new(view).with_all(Field::Symbol, &terms, &mut |id| {
+    postings.with_all(Field::Symbol, &terms, &mut |id| {
         if scope.rows[id.segment as usize].contains(id.row) {
             rows.push(id);
         }

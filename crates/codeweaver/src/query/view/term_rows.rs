@@ -16,6 +16,11 @@ impl<'v> TermRows<'v> {
         TermRows { view, postings: view.reader.segments.iter().map(|segment| segment.postings()).collect() }
     }
 
+    /// Returns whether the postings of all segments can be read. Rows of others are not visited.
+    pub fn is_whole(&self) -> bool {
+        self.postings.iter().all(Option::is_some)
+    }
+
     /// Visits the live rows that contain all `terms` in `field`, in the order of segments and rows.
     pub fn with_all(&self, field: Field, terms: &[String], visit: &mut dyn FnMut(RowId)) {
         for (s, postings) in self.postings.iter().enumerate() {
