@@ -10,8 +10,8 @@ use std::io::IsTerminal as _;
 use serde::{Deserialize, Serialize};
 use terminal_size::{Height, Width};
 
-/// Variables that agents set in the shells that they start: Claude Code, Cursor, Gemini CLI, Codex (the last two
-/// of three only in its sandbox) and opencode.
+/// Variables that agents set in the shells that they start: Claude Code, Cursor, Gemini CLI, Codex (the last
+/// two of three only in its sandbox) and opencode.
 pub const AGENTS: [&str; 7] = [
     "CLAUDECODE",
     "CURSOR_AGENT",

@@ -65,7 +65,7 @@ fn advise(event: &Event, question: &Question, deadline: Instant, lines: &Sender<
 
     let advisor = Advisor { searcher: Searcher::new(codebase), response: event.response(), deadline };
     let tell = |line: String| {
-        // After the deadline, nobody listens.
+        // After the deadline the receiver is gone.
         let _ = lines.send(line);
     };
     match question {
@@ -148,8 +148,8 @@ impl Advisor {
         let path = root.file(file).ok()?;
         let outline = self.searcher.outline(&path, None, &no_update).ok()?;
 
-        // The function that has most of the lines, the innermost of several; else the innermost definition that
-        // contains them all; else the first that begins in them.
+        // The function that has most of the lines, the innermost of several; else the innermost definition
+        // that contains them all; else the first that begins in them.
         let n_shared = |span: (u32, u32)| (span.1.min(last) + 1).saturating_sub(span.0.max(first));
         let functions = outline.symbols.iter().filter(|symbol| CALLED.contains(&symbol.kind));
         let shared = functions.map(|symbol| (n_shared(symbol.span), symbol)).filter(|(n, _)| *n > 0);
@@ -204,7 +204,7 @@ impl Advisor {
     }
 }
 
-/// Asks nobody to update the index.
+/// Leaves the index as it is.
 fn no_update(_: &Target, _: Duration) -> bool {
     false
 }

@@ -48,7 +48,7 @@ impl Planner<'_> {
     /// Plans the installation of all files of `product`.
     pub fn install(&self, product: &Product) -> Result<Vec<Step>, ClientError> {
         let files = self.files(product)?.into_iter();
-        // Nobody wants files of a program that is not here.
+        // A file that only an absent program reads is not written.
         let is_read =
             |file: &AgentFile| file.reader.is_none_or(|program| self.environment.program(program).is_some());
         let files = files.filter(|(file, _)| is_read(file));

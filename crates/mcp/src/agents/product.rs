@@ -58,8 +58,8 @@ pub const PRODUCTS: [Product; 5] = [
             },
         ],
     },
-    // agents.md; "Custom instructions with AGENTS.md", developers.openai.com/codex; "Rules", opencode.ai/docs.
-    // Other products read the file of a project as well.
+    // agents.md; "Custom instructions with AGENTS.md", developers.openai.com/codex; "Rules",
+    // opencode.ai/docs. Other products read the file of a project as well.
     Product {
         id: "agents-md",
         name: "AGENTS.md",
