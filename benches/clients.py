@@ -1,22 +1,24 @@
 #!/usr/bin/env python3
 """Shows what agent products make of the MCP server: benches/clients.py --products DIR [--fetch]
 
-Starts Claude Code, Codex, Gemini CLI and opencode (npm packages, which --fetch installs into DIR) in a clone of
---repository, each with a home directory of its own in which `git codeweaver mcp --install` has registered the server.
-Their model is a local stand-in: an HTTP server that speaks the Messages, Responses, Chat Completions and generateContent
-interfaces, asks for the calls of STEPS one after the other, and records what it is sent. Between a product and the
-server, a program named `git-codeweaver` records the messages of both. No product is given a network address other than
-the stand-in, and each is told by its documented settings not to report, update or fetch anything.
+Starts Claude Code, Codex, Gemini CLI and opencode (npm packages, which --fetch installs into DIR) in a clone
+of --repository, each with a home directory of its own in which `git codeweaver mcp --install` has registered
+the server. Their model is a local stand-in: an HTTP server that speaks the Messages, Responses, Chat
+Completions and generateContent interfaces, asks for the calls of STEPS one after the other, and records what
+it is sent. Between a product and the server, a program named `git-codeweaver` records the messages of both.
+No product is given a network address other than the stand-in, and each is told by its documented settings not
+to report, update or fetch anything.
 
-Prints a table of what reaches the model; the records are left below --out. Tokens are those of o200k, as in agents.py.
+Prints a table of what reaches the model; the records are left below --out. Tokens are those of o200k, as in
+agents.py.
 """
 
 import argparse
+import functools
 import json
 import os
 import shlex
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -26,16 +28,13 @@ from pathlib import Path
 
 from agents import Counter
 from stand_in.model import LOADERS, Script, Step, Turn, own_name, serve, turns
-from stand_in.products import PRODUCTS
+from stand_in.products import PRODUCTS, run_product
 from stand_in.recorder import ROOTS
 
 ROOT = Path(__file__).resolve().parent.parent
 RECORDER = ROOT / "benches/stand_in/recorder.py"
 # Names of the files in which products keep their servers.
 SETTINGS = {".claude.json", ".mcp.json", "config.toml", "settings.json", "opencode.json"}
-# Seconds for a product to end by itself.
-LIMIT = 300
-
 
 QUERY = "reduce code to signatures when an answer has too many tokens"
 # Stand for the paths of repositories without an index: one inside the workspace, and one outside.
@@ -110,8 +109,8 @@ class Runner:
     def run(self, name, steps, kind, scope="user", impatient=False, interrupt=False, calls=0):
         """Runs a product through the steps, in a fresh home directory and fresh clones.
 
-        `impatient` sets the time limit of a call to two seconds, `interrupt` presses Ctrl-C during the first call, and
-        `calls` kills the server after so many.
+        `impatient` sets the time limit of a call to two seconds, `interrupt` presses Ctrl-C during the first
+        call, and `calls` kills the server after so many.
         """
         script = Script([])
         server = serve(script)
@@ -159,27 +158,9 @@ class Runner:
         elif impatient:
             product.impatient(home)
         started = time.monotonic()
-        with open(place / "said", "w") as said, open(place / "errors", "w") as errors:
-            process = subprocess.Popen(
-                [product.program, *product.arguments, *(product.trusting if scope == "project" else ())],
-                cwd=repo,
-                env=env,
-                executable=shutil.which(product.program, path=env["PATH"]),
-                stdin=subprocess.DEVNULL,
-                stdout=said,
-                stderr=errors,
-                start_new_session=True,
-            )
-            if interrupt:
-                await_call(record, process)
-                # As a terminal does.
-                os.killpg(process.pid, signal.SIGINT)
-            try:
-                status = process.wait(LIMIT)
-            except subprocess.TimeoutExpired:
-                os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
-                status = "did not end"
+        await_interrupt = functools.partial(await_call, record) if interrupt else None
+        more = product.trusting if scope == "project" else ()
+        status = run_product(product, more, repo, env, place, await_interrupt)
         seconds = time.monotonic() - started
         # The server may outlive the product by what it needs to end.
         time.sleep(2)

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Times searches as a client for editors asks for them: a program for each, the same with a daemon, and one process.
+"""Times searches as a client for editors asks for them: with a program for each, and with one process.
 
     python3 benches/editors.py [--limit N] DIR
 
-DIR is an indexed repository. Printed are the median and the slowest of ten different questions in milliseconds, after
-one that warms up, and the time from the start of the one process to its first answer. CODEWEAVER_BENCH_BINARY names the
-binary, otherwise target/release/git-codeweaver.
+DIR is an indexed repository. Programs are timed without a daemon and with one. Printed are the median and
+the slowest of ten different questions in milliseconds, after one that warms up, and the time from the start
+of the one process to its first answer. CODEWEAVER_BENCH_BINARY names the binary, otherwise
+target/release/git-codeweaver.
 """
 
 import argparse
@@ -62,7 +63,7 @@ class Process:
         arguments = {"query": question, "explore": False, "max_results": limit, "token_limit": 100_000}
         arguments |= {"format": "json", "path": str(self.root)}
         answer = self.ask("tools/call", name="find_code", arguments=arguments)
-        if "matches" not in answer["structuredContent"]:
+        if "matches" not in answer.get("structuredContent", {}):
             raise SystemExit(f"no answer: {answer['content'][0]['text'][:500]}")
 
     def end(self):
@@ -92,8 +93,10 @@ def main():
     def program(environment):
         def search(question):
             command = [BINARY, "search", "-o", "json", "-l", str(options.limit), "--", question]
-            run = subprocess.run(command, cwd=root, env=environment, capture_output=True)
-            json.loads(run.stdout)
+            run = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True)
+            # An error is JSON as well.
+            if "matches" not in json.loads(run.stdout or "{}"):
+                raise SystemExit(f"no answer: {run.stdout[:500]}{run.stderr[:500]}")
 
         return search
 

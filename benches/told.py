@@ -1,16 +1,20 @@
 #!/usr/bin/env python3
-"""Shows what agent products make of what `git codeweaver agent install` tells them: benches/told.py --products DIR
+"""Shows what agent products make of what `git codeweaver agent install` tells them.
 
-Starts Claude Code, Codex, Gemini CLI and opencode (npm packages, which `clients.py --fetch` installs into DIR) in a
-clone of --repository, in which they are told of the program: in files of the project (`init --agent` and
-`mcp --install --scope project`), in those of the user (`agent install --global` and `mcp --install`), or by the plugin
-for Claude Code, installed from this checkout. The stand-in for their model asks for their own tools: searches for
---name and for what is absent, a read of the lines --place, the same in a shell, the skill, and for a tool of the server.
-A program named `git-codeweaver` in front of the real one records what hooks ask of it.
+    python3 benches/told.py --products DIR --repository REPOSITORY
 
-Prints for each product which of the texts are in the requests to its model, what the hook was asked and whether its
-answer is in a request, what became of each call, and the files that are not as before once all is undone. The records
-are left below --out. The defaults of --name and --place are for pallets/click at 2c8cd3ac.
+Starts Claude Code, Codex, Gemini CLI and opencode (npm packages, which `clients.py --fetch` installs into
+DIR) in a clone of --repository, in which they are told of the program: in files of the project (`init
+--agent` and `mcp --install --scope project`), in those of the user (`agent install --global` and `mcp
+--install`), or by the plugin for Claude Code, installed from this checkout. The stand-in for their model asks
+for their own tools: searches for --name and for what is absent, a read of the lines --place, the same in a
+shell, the skill, and for a tool of the server. A program named `git-codeweaver` in front of the real one
+records what hooks ask of it.
+
+Prints for each product which of the texts are in the requests to its model, what the hook was asked and
+whether its answer is in a request, what became of each call, and the files that are not as before once all
+is undone. The records are left below --out. The defaults of --name and --place are for pallets/click at
+2c8cd3ac.
 """
 
 import argparse
@@ -18,7 +22,6 @@ import json
 import os
 import shlex
 import shutil
-import signal
 import subprocess
 import tempfile
 import time
@@ -26,7 +29,7 @@ from pathlib import Path
 
 from clients import compact, squeezed
 from stand_in.model import Script, Step, own_name, serve, turns
-from stand_in.products import PRODUCTS
+from stand_in.products import PRODUCTS, run_product
 
 ROOT = Path(__file__).resolve().parent.parent
 # The products, and what `agent install` calls the files that they read.
@@ -48,8 +51,6 @@ DESCRIPTION = "Finds and reads code of this repository by meaning, name or text,
 PLUGIN = "mcp__plugin_git-codeweaver_git-codeweaver"
 # Words that no file has.
 ABSENT = "zqx_unheard_of_parser"
-# Seconds for a product to end by itself.
-LIMIT = 300
 
 
 def steps(name, file, first, last, skill):
@@ -155,10 +156,17 @@ class Runner:
         self.binary = str(Path(shutil.which(options.binary) or options.binary).resolve())
 
     def run(self, name, scope):
-        """Tells a product, runs it through the steps, and undoes it; returns what there is to report."""
+        """Starts the model and a product that is told; returns what there is to report."""
         script = Script([])
         server = serve(script)
-        product = PRODUCTS[name](f"http://127.0.0.1:{server.server_address[1]}")
+        try:
+            product = PRODUCTS[name](f"http://127.0.0.1:{server.server_address[1]}")
+            return script, self.tell(name, product, scope, script)
+        finally:
+            server.shutdown()
+
+    def tell(self, name, product, scope, script):
+        """Tells a product, runs it with the model of `script`, to which the steps are added, and undoes it."""
         place = self.out / name / scope
         shutil.rmtree(place, ignore_errors=True)
         home, repo, record, bin_dir = (place / part for part in ("home", "repo", "record", "bin"))
@@ -215,9 +223,9 @@ class Runner:
         skill = "git-codeweaver:git-codeweaver" if scope == "plugin" else "git-codeweaver"
         script.steps += steps(self.options.name, str(repo / file), first, last, skill)
         started = time.monotonic()
-        status = start(product, scope, repo, env, place)
+        more = [*(product.trusting if scope == "project" else ()), *product.permitting]
+        status = run_product(product, [*more, PLUGIN] if scope == "plugin" else more, repo, env, place)
         seconds = time.monotonic() - started
-        server.shutdown()
         with open(place / "model.jsonl", "w") as out:
             out.writelines(json.dumps(request) + "\n" for request in script.requests)
 
@@ -232,8 +240,7 @@ class Runner:
         ours("deinit")
         left = differences(original, told, after, snapshot(home, repo))
         shutil.rmtree(repo)
-        return script, {"status": status, "seconds": seconds, "left": left, "record": record}
-
+        return {"status": status, "seconds": seconds, "left": left, "record": record}
 
     def ripgrep(self):
         """opencode searches with it; Codex brings it."""
@@ -246,29 +253,6 @@ def write(file, content, executable=False):
     file.write_text(content)
     if executable:
         file.chmod(0o755)
-
-
-def start(product, scope, repo, env, place):
-    arguments = [*product.arguments, *(product.trusting if scope == "project" else ()), *product.permitting]
-    if scope == "plugin":
-        arguments.append(PLUGIN)
-    with open(place / "said", "w") as said, open(place / "errors", "w") as errors:
-        process = subprocess.Popen(
-            [product.program, *arguments],
-            cwd=repo,
-            env=env,
-            executable=shutil.which(product.program, path=env["PATH"]),
-            stdin=subprocess.DEVNULL,
-            stdout=said,
-            stderr=errors,
-            start_new_session=True,
-        )
-        try:
-            return process.wait(LIMIT)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-            return "did not end"
 
 
 def differences(original, told, after, now):

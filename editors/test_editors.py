@@ -43,6 +43,9 @@ FILES = {
         '    """Adds the prices of everything in a cart."""\n'
         "    return sum(item.price * item.count for item in cart)\n"
     ),
+    # Nothing calls it, and it may be called all the same.
+    "src/hooks.py": "def close_cart():\n    return None\n\n\nHOOKS = [close_cart]\n",
+    "src/build.sh": "folder=$(pwd)\n",
 }
 
 
@@ -63,6 +66,7 @@ class Editors(unittest.TestCase):
             "PATH": os.pathsep.join([str(cls.bin_folder()), os.environ["PATH"]]),
             "CODEWEAVER_TEST_BINARY": str(PROGRAM),
             "CODEWEAVER_TEST_REPOSITORY": str(cls.repository),
+            "CODEWEAVER_TEST_STAND_IN": str(EDITORS / "stand_in.py"),
         }
         for name, text in FILES.items():
             path = cls.repository / name

@@ -1,11 +1,20 @@
-"""The agent products: how each is installed, pointed at the stand-in, kept off the network, and run without a terminal."""
+"""The agent products: how each is installed, pointed at the stand-in, kept off the network, and run.
+
+None of them has a terminal.
+"""
 
 import json
+import os
+import shutil
+import signal
+import subprocess
 from dataclasses import dataclass
 
 from stand_in.model import NAME
 
 PROMPT = "Do what you are told by the tools."
+# Seconds for a product to end by itself.
+LIMIT = 300
 
 
 @dataclass
@@ -156,6 +165,36 @@ PRODUCTS = {
     "gemini": gemini,
     "opencode": opencode,
 }
+
+
+def run_product(product, more, repo, env, place, await_interrupt=None):
+    """Runs a product in `repo`, with `more` arguments, until it ends; returns its exit status.
+
+    What it prints is left in `said` and `errors` below `place`. `await_interrupt`, called with the process,
+    returns when Ctrl-C is to be pressed.
+    """
+    with open(place / "said", "w") as said, open(place / "errors", "w") as errors:
+        process = subprocess.Popen(
+            [product.program, *product.arguments, *more],
+            cwd=repo,
+            env=env,
+            executable=shutil.which(product.program, path=env["PATH"]),
+            stdin=subprocess.DEVNULL,
+            stdout=said,
+            stderr=errors,
+            start_new_session=True,
+        )
+        if await_interrupt:
+            await_interrupt(process)
+            # As a terminal does.
+            os.killpg(process.pid, signal.SIGINT)
+
+        try:
+            return process.wait(LIMIT)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            return "did not end"
 
 
 def edit_json(file, edit):

@@ -1,5 +1,6 @@
-// Four commands: search as you type, definition, similar code, callers. Each shows its places in a quick pick;
-// the one that is selected is shown in a preview, Enter opens it, and Escape goes back to where the cursor was.
+// Four commands: search as you type, definition, similar code, callers. Each shows its places in a quick
+// pick; the one that is selected is shown in a preview, Enter opens it, and Escape goes back to where the
+// cursor was.
 'use strict';
 
 const { execFile } = require('node:child_process');
@@ -105,7 +106,7 @@ async function search() {
       // Stopped, because more was typed.
       if (response === undefined) return;
       pick.items = items(places.ofMatches(response));
-      pick.title = response.status === 'degraded' ? response.warnings.join(' ') : undefined;
+      pick.title = places.doubt(response);
     } catch (problem) {
       pick.items = [];
       pick.title = problem.message;
@@ -127,22 +128,24 @@ async function search() {
 async function similar() {
   const { file, line } = lineOfCursor();
   const call = { tool: 'find_similar', args: { file, line, max_results: setting('limit') } };
-  const [root, found] = await placesOf(call, places.ofMatches);
-  showPlaces(root, `Similar to ${path.basename(file)}:${line}`, found);
+  showPlaces(`Similar to ${path.basename(file)}:${line}`, await placesOf(call, places.ofMatches));
 }
 
 async function callers() {
   const name = nameAtCursor();
-  const [root, found] = await placesOf(graphCall(name, 'callers'), places.ofCalls);
-  showPlaces(root, `Callers of ${name}`, found);
+  showPlaces(`Callers of ${name}`, await placesOf(graphCall(name, 'callers'), places.ofCalls));
 }
 
 // Opens the only definition of the name at the cursor, or shows all.
 async function definition() {
   const name = nameAtCursor();
-  const [root, found] = await placesOf(graphCall(name, 'definitions'), places.ofDefinitions);
-  if (found.length === 1) return show(root, found[0], false);
-  showPlaces(root, `Definitions of ${name}`, found);
+  const answer = await placesOf(graphCall(name, 'definitions'), places.ofDefinitions);
+  const { root, response, found } = answer;
+  if (found.length !== 1) return showPlaces(`Definitions of ${name}`, answer);
+
+  const doubt = places.doubt(response);
+  if (doubt) vscode.window.showWarningMessage(doubt);
+  await show(root, found[0], false);
 }
 
 function nameAtCursor() {
@@ -156,18 +159,23 @@ function graphCall(symbol, direction) {
   return { tool: 'call_graph', args: { symbol, direction, limit: setting('limit'), note_limit: 0 } };
 }
 
-// The repository of the active file, and the places in it that a tool finds.
+// The repository of the active file, the response of a tool, and the places that are found in it.
 async function placesOf(call, read) {
   const root = await findRoot();
-  return [root, read(await start(root, call).response)];
+  const response = await start(root, call).response;
+  return { root, response, found: read(response) };
 }
 
-function showPlaces(root, title, found) {
+function showPlaces(title, { root, response, found }) {
+  const doubt = places.doubt(response);
   if (found.length === 0) {
-    vscode.window.showInformationMessage(`${title}: nothing found.`);
+    const message = places.nothingFound(title, response);
+    if (doubt) vscode.window.showWarningMessage(message);
+    else vscode.window.showInformationMessage(message);
     return;
   }
   const pick = newPick(root, title);
+  pick.title = doubt;
   pick.items = items(found);
   pick.show();
 }

@@ -10,6 +10,8 @@ const PROTOCOL = '2025-06-18';
 const TOKENS = 100_000;
 // Characters of stderr that an error shows.
 const MAX_STDERR = 2000;
+// Characters of a line that is no message that an error shows.
+const MAX_LINE = 200;
 // Time that the server may take to ask for the folders of the user.
 const FOLDERS_MS = 2000;
 
@@ -22,6 +24,7 @@ class Ended extends Error {}
 // The process for all repositories. It is started by the first call, and again after it has ended.
 class Server {
   #connection;
+  #isDisposed = false;
   #roots = new Set();
 
   // Calls a tool for the repository at `root`. Returns `response`, a promise of the structured content, which
@@ -42,7 +45,7 @@ class Server {
     // A tool changes nothing, so it can be called again in place of a process that was killed.
     const response = send()
       .catch((error) => {
-        if (!(error instanceof Ended) || stopped) throw error;
+        if (!(error instanceof Ended) || stopped || this.#isDisposed) throw error;
         return send();
       })
       .catch((error) => {
@@ -59,6 +62,7 @@ class Server {
 
   // A connection that knows `root` as a folder of the user.
   async #connect(program, root) {
+    if (this.#isDisposed) throw new Ended('the editor has closed it');
     this.#roots.add(root);
     let connection = this.#connection;
     if (!connection || connection.hasEnded || connection.program !== program) {
@@ -70,7 +74,9 @@ class Server {
     return connection;
   }
 
+  // Ends the process. Calls under way fail, and no process is started again.
   dispose() {
+    this.#isDisposed = true;
     this.#connection?.close();
     this.#connection = undefined;
   }
@@ -89,6 +95,8 @@ class Connection {
   #roots;
   #stderr = '';
   #waiting = new Map();
+  // The error with which it ended.
+  #why;
 
   constructor(program, directory, roots) {
     this.program = program;
@@ -98,7 +106,9 @@ class Connection {
 
     const { stdin, stdout, stderr } = this.#child;
     this.#child.on('error', (error) => this.#end(failedStart(program, error)));
-    this.#child.on('close', (code, signal) => this.#end(new Ended(this.#stderr.trim() || `${signal ?? `exit code ${code}`}`)));
+    this.#child.on('close', (code, signal) => {
+      this.#end(new Ended(this.#stderr.trim() || `${signal ?? `exit code ${code}`}`));
+    });
     // The event `close` tells the same.
     stdin.on('error', () => {});
     stderr.setEncoding('utf8').on('data', (text) => {
@@ -135,7 +145,7 @@ class Connection {
 
   // Returns `result`, a promise, and `cancel`, after which it becomes undefined.
   request(method, params) {
-    if (this.hasEnded) return { result: Promise.reject(new Ended('it has ended')), cancel() {} };
+    if (this.hasEnded) return { result: Promise.reject(this.#why), cancel() {} };
     const id = (this.#lastId += 1);
     const result = new Promise((resolve, reject) => this.#waiting.set(id, { resolve, reject }));
     this.#send({ id, method, params });
@@ -163,12 +173,12 @@ class Connection {
   }
 
   #receive(line) {
-    if (line.trim() === '') return;
-    let message;
-    try {
-      message = JSON.parse(line);
-    } catch {
-      return this.close();
+    if (this.hasEnded || line.trim() === '') return;
+    const message = messageOf(line);
+    if (message === undefined) {
+      this.#child.kill();
+      this.#end(new Problem(`${this.program} printed what is no message: ${line.slice(0, MAX_LINE)}`));
+      return;
     }
 
     if (message.method !== undefined) return this.#answer(message);
@@ -205,9 +215,20 @@ class Connection {
 
   #end(error) {
     this.hasEnded = true;
+    this.#why ??= error;
     for (const { reject } of this.#waiting.values()) reject(error);
     this.#waiting.clear();
     this.#notifyListeners();
+  }
+}
+
+// The message of a line; undefined if it is none.
+function messageOf(line) {
+  try {
+    const message = JSON.parse(line);
+    return typeof message === 'object' && message !== null ? message : undefined;
+  } catch {
+    return undefined;
   }
 }
 
@@ -216,7 +237,8 @@ function failedStart(program, error) {
   return new Problem(`${program} is not on the PATH. Install git-codeweaver, or set codeweaver.path.`);
 }
 
-// The structured content of a result, unless it says that there is no answer: the program then names the reason.
+// The structured content of a result, unless it says that there is no answer: the program then names the
+// reason.
 function contentOf(result) {
   const { isError, structuredContent: content } = result;
   if (!isError && content && !content.reason) return content;

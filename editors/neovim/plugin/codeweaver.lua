@@ -1,4 +1,5 @@
--- :Codeweaver search [QUERY], similar, callers [SYMBOL], definition [SYMBOL]. With `!` the quickfix list is filled.
+-- :Codeweaver search [QUERY], similar, callers [SYMBOL], definition [SYMBOL]. With `!` the quickfix list is
+-- filled.
 
 if vim.g.loaded_codeweaver then
   return

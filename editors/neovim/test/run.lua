@@ -1,5 +1,6 @@
--- Test of the plugin in a Neovim without a window: real program, real repository (the current directory). Exits with 1
--- at the first failure. `python3 editors/test_editors.py` prepares and starts it.
+-- Test of the plugin in a Neovim without a window: real program, real repository (the current directory), and
+-- a stand-in where answers are given. Exits with 1 at the first failure. `python3 editors/test_editors.py`
+-- prepares and starts it.
 
 local function wait_for(what, condition)
   if not vim.wait(20000, condition, 20) then
@@ -181,6 +182,84 @@ function tests.nothing_found_is_said()
   wait_for("the message", function()
     return #notes > 0
   end)
+end
+
+function tests.nothing_found_in_an_incomplete_answer_proves_nothing()
+  vim.cmd("Codeweaver callers close_cart")
+  wait_for("the message", function()
+    return #notes > 0
+  end)
+  assert(notes[1]:match("nothing found for callers of close_cart; there may be some"), notes[1])
+  same(asked, nil)
+end
+
+-- Runs `test` with a program that answers each call with `answer`.
+local function with_answer(answer, test)
+  vim.env.CODEWEAVER_TEST_ANSWER = vim.fn.json_encode(answer)
+  require("codeweaver").setup({ command = { vim.env.CODEWEAVER_TEST_STAND_IN } })
+  require("codeweaver.server").stop()
+  test()
+  require("codeweaver").setup()
+end
+
+function tests.an_incomplete_answer_says_so()
+  vim.cmd("edit src/login.py")
+  vim.api.nvim_win_set_cursor(0, { 1, 0 })
+  local lacking = "3 files are not in this clone"
+  local function note()
+    notes = {}
+    vim.cmd("Codeweaver similar")
+    wait_for("the message", function()
+      return #notes > 0
+    end)
+    return notes[1]
+  end
+
+  with_answer({ status = "degraded", matches = {}, warnings = { lacking } }, function()
+    same(note(), "codeweaver: nothing found for similar to login.py:1; there may be some: " .. lacking)
+    local doubt
+    require("codeweaver").find("cookies", root, function(_, _, its_doubt)
+      doubt = its_doubt
+    end)
+    wait_for("the answer", function()
+      return doubt
+    end)
+    same(doubt, lacking)
+  end)
+
+  local match = { file = { path = "src/login.py" }, span = { 4, 6 }, content = { title = "log_in" } }
+  with_answer({ status = "degraded", matches = { match }, warnings = { lacking } }, function()
+    same(note(), "codeweaver: " .. lacking)
+    same(asked.lines, { "src/login.py:4  log_in" })
+  end)
+end
+
+function tests.a_process_that_was_stopped_is_not_replaced_for_calls_under_way()
+  local server = require("codeweaver.server")
+  ask_for_callers()
+  local pid = server.pid()
+  kill(pid, "sigstop") -- it cannot answer
+  vim.cmd("Codeweaver callers sign_session")
+  vim.wait(50)
+  server.stop()
+  kill(pid, "sigkill")
+  vim.wait(500)
+  same(server.pid(), nil)
+  same(notes, { "codeweaver: git-codeweaver was stopped" })
+end
+
+function tests.a_line_that_is_no_message_is_shown()
+  local script = "echo started >>starts; echo these are no messages; cat >/dev/null"
+  require("codeweaver").setup({ command = { "sh", "-c", script } })
+  vim.cmd("Codeweaver search cookies")
+  wait_for("the message", function()
+    return #notes > 0
+  end)
+  vim.wait(200)
+  same(notes, { "codeweaver: sh printed what is no message: these are no messages" })
+  same(#vim.fn.readfile("starts"), 1)
+  vim.fn.delete("starts")
+  require("codeweaver").setup()
 end
 
 function tests.a_missing_program_is_said()

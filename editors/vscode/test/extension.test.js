@@ -1,5 +1,6 @@
 // The extension with a stand-in for `vscode`, the real program and a real repository. CODEWEAVER_TEST_BINARY
-// and CODEWEAVER_TEST_REPOSITORY name the two; `python3 editors/test_editors.py` makes the repository.
+// and CODEWEAVER_TEST_REPOSITORY name the two, CODEWEAVER_TEST_STAND_IN a program whose answers are given;
+// `python3 editors/test_editors.py` makes the repository.
 'use strict';
 
 const assert = require('node:assert/strict');
@@ -28,6 +29,14 @@ function open(t) {
   started.length = 0;
   const editor = load(path.join(__dirname, '../extension.js'), folder, program);
   t.after(editor.close);
+  return editor;
+}
+
+// An editor with a program that answers each call with `answer`.
+function openWith(t, answer) {
+  process.env.CODEWEAVER_TEST_ANSWER = JSON.stringify(answer);
+  const editor = open(t);
+  editor.settings.path = process.env.CODEWEAVER_TEST_STAND_IN;
   return editor;
 }
 
@@ -132,6 +141,78 @@ test('a name that nothing calls', async (t) => {
   await editor.run('callers');
   assert.equal(editor.shown.picks.length, 0);
   assert.equal(editor.shown.messages.length + editor.shown.errors.length, 1);
+});
+
+test('nothing found in an incomplete answer proves nothing', async (t) => {
+  const editor = open(t);
+  await openAt(editor, 'src/hooks.py', 1, 6);
+  await editor.run('callers');
+  assert.equal(editor.shown.picks.length, 0);
+  assert.match(editor.shown.warnings[0], /^Callers of close_cart: nothing found; there may be some/);
+});
+
+test('an incomplete answer says so', async (t) => {
+  const degraded = { status: 'degraded', warnings: ['3 files are not in this clone'] };
+  const none = openWith(t, { ...degraded, matches: [] });
+  await openAt(none, 'src/login.py', 1, 0);
+  await none.run('similar');
+  const expected = 'Similar to login.py:1: nothing found; there may be some: 3 files are not in this clone';
+  assert.deepEqual(none.shown.warnings, [expected]);
+
+  const match = { file: { path: 'src/login.py' }, span: [4, 6], content: { title: 'log_in' } };
+  const some = openWith(t, { ...degraded, matches: [match] });
+  await openAt(some, 'src/login.py', 1, 0);
+  await some.run('similar');
+  assert.equal(some.shown.picks[0].title, '3 files are not in this clone');
+
+  const node = { file: 'src/session.py', span: [4, 8], qualifiedName: 'sign_session', signature: '' };
+  const coverage = { complete: false };
+  const one = openWith(t, { status: 'ok', nodes: [node], coverage, warnings: ['stopped after 9 files'] });
+  await openAt(one, 'src/login.py', 6, 30);
+  await one.run('definition');
+  assert.equal(lastShown(one), 'src/session.py:4');
+  assert.deepEqual(one.shown.warnings, ['stopped after 9 files']);
+});
+
+test('code with the syntax of icons is shown as it is', async (t) => {
+  const editor = open(t);
+  await editor.run('search');
+  const [pick] = editor.shown.picks;
+  await pick.type('"$(pwd)"');
+  await until(() => pick.items.length > 0);
+  assert.deepEqual(
+    pick.items.map(({ label, file }) => [label, file]),
+    [['folder=\\$(pwd)', 'src/build.sh']],
+  );
+});
+
+test('calls under way do not start a process after the editor has closed', async (t) => {
+  const editor = open(t);
+  await openAt(editor, 'src/session.py', 4, 6);
+  await editor.run('callers');
+  // This call cannot be answered.
+  started[0].kill('SIGSTOP');
+  await openAt(editor, 'src/session.py', 4, 6);
+  const running = editor.run('callers');
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  editor.close();
+  await running;
+  await editor.run('callers');
+
+  started[0].kill('SIGKILL');
+  assert.equal(started.length, 1);
+  assert.match(editor.shown.errors[0], /ended: the editor has closed it/);
+});
+
+test('a line that is no message is shown', async (t) => {
+  const editor = open(t);
+  const script = path.join(fs.mkdtempSync(`${folder}-program-`), 'program');
+  fs.writeFileSync(script, '#!/bin/sh\necho these are no messages\ncat >/dev/null\n', { mode: 0o755 });
+  editor.settings.path = script;
+  await openAt(editor, 'src/session.py', 4, 6);
+  await editor.run('callers');
+  assert.deepEqual(editor.shown.errors, [`${script} printed what is no message: these are no messages`]);
+  assert.equal(started.length, 1);
 });
 
 test('a missing program is named', async (t) => {

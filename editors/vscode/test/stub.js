@@ -83,10 +83,10 @@ class QuickPick {
   }
 }
 
-// A fresh module and the commands that the extension has registered with it. `close` ends the extension as the
-// editor does.
+// A fresh module and the commands that the extension has registered with it. `close` ends the extension as
+// the editor does.
 function load(extension, folder, program) {
-  const shown = { documents: [], errors: [], messages: [], picks: [] };
+  const shown = { documents: [], errors: [], messages: [], picks: [], warnings: [] };
   const commands = new Map();
   const settings = { path: program, limit: 30 };
   const window = {
@@ -102,6 +102,7 @@ function load(extension, folder, program) {
     },
     showErrorMessage: (message) => shown.errors.push(message),
     showInformationMessage: (message) => shown.messages.push(message),
+    showWarningMessage: (message) => shown.warnings.push(message),
   };
   const vscode = {
     Position,

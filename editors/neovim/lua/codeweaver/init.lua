@@ -1,7 +1,7 @@
 -- Searches code with git-codeweaver, and shows what is found in a picker or in the quickfix list.
 --
--- Each function asks the process of the program, which stays, about the repository of the current buffer, without
--- waiting for it, and shows the places of its answer. Works from Neovim 0.7.
+-- Each function asks the process of the program, which stays, about the repository of the current buffer,
+-- without waiting for it, and shows the places of its answer. Works from Neovim 0.7.
 
 local places_of = require("codeweaver.places")
 local server = require("codeweaver.server")
@@ -28,8 +28,8 @@ local function current_directory()
   return vim.fn.isdirectory(folder) == 1 and folder or vim.fn.getcwd()
 end
 
--- The root of the repository that a directory is in, which the paths of answers are relative to; the directory itself
--- if it is in none, which the answer then says.
+-- The root of the repository that a directory is in, which the paths of answers are relative to; the
+-- directory itself if it is in none, which the answer then says.
 local root_of = setmetatable({}, {
   __index = function(known, directory)
     local lines = vim.fn.systemlist({ "git", "-C", directory, "rev-parse", "--show-toplevel" })
@@ -46,8 +46,8 @@ function M.root()
   return root_of[current_directory()]
 end
 
--- The tool and the arguments for a query. One in quotes is a text, and one between slashes a regular expression: all
--- lines with it are listed.
+-- The tool and the arguments for a query. One in quotes is a text, and one between slashes a regular
+-- expression: all lines with it are listed.
 local function call_of(query)
   local text = query:match('^%s*"([^"]+)"%s*$')
   if text then
@@ -61,11 +61,15 @@ local function call_of(query)
   return "find_code", { query = query, explore = false, max_results = M.options.limit }
 end
 
--- Searches in the repository at `root` and calls `done(places, problem)`.
+-- Searches in the repository at `root` and calls `done(places, problem, doubt)`; `doubt` says why places may
+-- be missing.
 function M.find(query, root, done)
   local tool, arguments = call_of(query)
   server.call(M.options.command, root, tool, arguments, function(response, problem)
-    done(response and places_of.of_matches(response, root), problem)
+    if problem then
+      return done(nil, problem)
+    end
+    done(places_of.of_matches(response, root), nil, places_of.doubt(response))
   end)
 end
 
@@ -99,8 +103,8 @@ local function to_picker(title, places)
   end)
 end
 
--- Calls a tool and shows its places. `read` makes them of the response. A single one is opened if `options.open_single`
--- is set.
+-- Calls a tool and shows its places. `read` makes them of the response. A single one is opened if
+-- `options.open_single` is set.
 local function show(title, tool, arguments, read, options)
   options = options or {}
   local root = M.root()
@@ -108,14 +112,16 @@ local function show(title, tool, arguments, read, options)
     if problem then
       return vim.notify("codeweaver: " .. problem, vim.log.levels.ERROR)
     end
-    if response.status == "degraded" then
-      vim.notify("codeweaver: " .. table.concat(response.warnings or {}, "\n"), vim.log.levels.WARN)
+
+    local places, doubt = read(response, root), places_of.doubt(response)
+    if #places == 0 then
+      local level = doubt and vim.log.levels.WARN or vim.log.levels.INFO
+      return vim.notify("codeweaver: " .. places_of.nothing_found(title, response), level)
+    elseif doubt then
+      vim.notify("codeweaver: " .. doubt, vim.log.levels.WARN)
     end
 
-    local places = read(response, root)
-    if #places == 0 then
-      vim.notify("codeweaver: nothing found for " .. title, vim.log.levels.INFO)
-    elseif options.quickfix then
+    if options.quickfix then
       to_quickfix(title, places)
     elseif options.open_single and #places == 1 then
       open(places[1])

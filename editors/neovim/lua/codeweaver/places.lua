@@ -1,4 +1,5 @@
--- Places of answers: tables with `name` (the file, relative to the root), `path` (absolute), `line` (from 1) and `text`.
+-- Places of answers: tables with `name` (the file, relative to the root), `path` (absolute), `line` (from 1)
+-- and `text`.
 
 local M = {}
 
@@ -39,6 +40,28 @@ function M.of_definitions(response, root)
   return vim.tbl_map(function(node)
     return place(root, node.file, node.span[1], node.signature ~= "" and node.signature or node.qualifiedName)
   end, response.nodes or {})
+end
+
+-- The states of an answer in which places may exist that it does not have.
+local INCOMPLETE = { degraded = true, not_found = true, unsupported = true }
+
+-- Why a response may lack places, or nil if it lacks none.
+function M.doubt(response)
+  local is_covered = not response.coverage or response.coverage.complete
+  if is_covered and not INCOMPLETE[response.status] then
+    return nil
+  end
+  local warnings = table.concat(response.warnings or {}, "\n")
+  return warnings ~= "" and warnings or "there may be more"
+end
+
+-- The message that a response has no places, which proves that there are none only if it is complete.
+function M.nothing_found(title, response)
+  local warnings = table.concat(response.warnings or {}, "\n")
+  return "nothing found for "
+    .. title
+    .. (M.doubt(response) and "; there may be some" or "")
+    .. (warnings ~= "" and ": " .. warnings or "")
 end
 
 return M

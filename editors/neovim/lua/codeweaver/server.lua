@@ -1,5 +1,5 @@
--- The program as one process that stays while Neovim does: `git-codeweaver mcp` answers calls of tools over stdin and
--- stdout, in JSON-RPC with a message on each line (docs/mcp.md of the project has the tools).
+-- The program as one process that stays while Neovim does: `git-codeweaver mcp` answers calls of tools over
+-- stdin and stdout, in JSON-RPC with a message on each line (docs/mcp.md of the project has the tools).
 
 local M = {}
 
@@ -8,6 +8,8 @@ local PROTOCOL = "2025-06-18"
 local TOKENS = 100000
 -- Bytes of stderr that an error shows.
 local MAX_STDERR = 2000
+-- Characters of a line that is no message that an error shows.
+local MAX_LINE = 200
 -- Time that the server may take to ask for the folders of the user.
 local FOLDERS_MS = 2000
 
@@ -48,6 +50,25 @@ local function call_listeners(target)
   end
 end
 
+-- Ends what waits for a process, which is not called again. `has_ended` says that the process did so by
+-- itself, after which a call may be made again.
+local function finish(target, problem, has_ended)
+  if target.problem then
+    return
+  end
+  target.problem, target.has_ended = problem, has_ended
+  if process == target then
+    process = nil
+  end
+
+  local waiting = target.waiting
+  target.waiting = {}
+  for _, done in pairs(waiting) do
+    done(nil, problem, has_ended)
+  end
+  call_listeners(target)
+end
+
 -- Answers a request of the server; notifications are ignored.
 local function answer(target, message)
   if message.id == nil then
@@ -70,18 +91,20 @@ local function answer(target, message)
 end
 
 local function receive(target, line)
-  if vim.trim(line) == "" then
+  if target.problem or vim.trim(line) == "" then
     return
   end
   local decoded, message = pcall(vim.fn.json_decode, line)
   if not decoded or type(message) ~= "table" then
+    local start = vim.fn.strcharpart(line, 0, MAX_LINE)
+    finish(target, target.command[1] .. " printed what is no message: " .. start)
     vim.fn.jobstop(target.job)
   elseif message.method then
     answer(target, message)
   else
-    local done = target.waiting[message.id]
-    target.waiting[message.id] = nil
+    local done = message.id and target.waiting[message.id]
     if done then
+      target.waiting[message.id] = nil
       done(message.result, message.error and message.error.message)
     end
   end
@@ -106,16 +129,8 @@ local function start(command, directory)
       started.stderr = (started.stderr .. table.concat(parts, "\n")):sub(-MAX_STDERR)
     end,
     on_exit = function(_, code)
-      if process == started then
-        process = nil
-      end
-      local waiting, why = started.waiting, vim.trim(started.stderr)
-      started.waiting = {}
-      for _, done in pairs(waiting) do
-        done(nil, command[1] .. " ended: " .. (why ~= "" and why or ("exit code " .. code)), true)
-      end
-      started.has_ended = true
-      call_listeners(started)
+      local why = vim.trim(started.stderr)
+      finish(started, command[1] .. " ended: " .. (why ~= "" and why or ("exit code " .. code)), true)
     end,
   }
 
@@ -127,24 +142,25 @@ local function start(command, directory)
   return started
 end
 
--- Calls `done(process, problem, has_ended)` once the server knows `root`, one of `roots`, as a folder of the user.
+-- Calls `done(process, problem, has_ended)` once the server knows `root`, one of `roots`, as a folder of the
+-- user.
 local function introduce(target, root, done)
-  local finish = once(function()
-    if target.has_ended then
-      done(nil, target.command[1] .. " ended", true)
+  local go_on = once(function()
+    if target.problem then
+      done(nil, target.problem, target.has_ended)
     else
       done(target)
     end
   end)
-  if target.known[root] or target.has_ended then
-    return finish()
+  if target.known[root] or target.problem then
+    return go_on()
   end
 
   if target.is_listed then
     send(target, { method = "notifications/roots/list_changed" })
   end
-  table.insert(target.listeners, finish)
-  vim.defer_fn(finish, FOLDERS_MS) -- an answer without the folder says how to allow it
+  table.insert(target.listeners, go_on)
+  vim.defer_fn(go_on, FOLDERS_MS) -- an answer without the folder says how to allow it
 end
 
 -- Calls `done(process, problem, has_ended)` with a process that can be called.
@@ -200,13 +216,14 @@ local function problem_of(result)
   return content.status == "not_indexed" and (text .. "\nRun `git codeweaver init` in it.") or text
 end
 
--- Calls a tool for the repository at `root`, and `done(content, problem)` with its structured content. Starts the
--- process if none runs. A tool changes nothing, so it is called once more if the process was killed meanwhile.
+-- Calls a tool for the repository at `root`, and `done(content, problem)` with its structured content. Starts
+-- the process if none runs. A tool changes nothing, so it is called once more if the process was killed
+-- meanwhile.
 function M.call(command, root, tool, arguments, done)
   local all = vim.tbl_extend("force", arguments, { path = root, format = "json", token_limit = TOKENS })
 
   local function attempt(is_last)
-    local function finish(result, problem, has_ended)
+    local function receive_result(result, problem, has_ended)
       if has_ended and not is_last then
         return attempt(true)
       end
@@ -216,9 +233,9 @@ function M.call(command, root, tool, arguments, done)
 
     connect(command, root, function(target, problem, has_ended)
       if not target then
-        return finish(nil, problem, has_ended)
+        return receive_result(nil, problem, has_ended)
       end
-      request(target, "tools/call", { name = tool, arguments = all }, finish)
+      request(target, "tools/call", { name = tool, arguments = all }, receive_result)
     end)
   end
 
@@ -230,11 +247,12 @@ function M.pid()
   return process and process.pid
 end
 
--- Ends the process, which Neovim does as well when it exits.
+-- Ends the process, which Neovim does as well when it exits. Calls under way are not made again.
 function M.stop()
-  if process then
-    vim.fn.jobstop(process.job)
-    process = nil
+  local stopped = process
+  if stopped then
+    finish(stopped, stopped.command[1] .. " was stopped")
+    vim.fn.jobstop(stopped.job)
   end
 end
 

@@ -22,6 +22,7 @@ end
 local function search(options)
   options = options or {}
   local root = codeweaver.root()
+  local last_doubt = nil
 
   -- Runs in a coroutine of Telescope, which goes on when the answer is there.
   local function find(prompt)
@@ -29,10 +30,13 @@ local function search(options)
       return {}
     end
     local send, receive = channel.oneshot()
-    codeweaver.find(prompt, root, function(places, problem)
+    codeweaver.find(prompt, root, function(places, problem, doubt)
       if problem then
         vim.notify("codeweaver: " .. problem, vim.log.levels.ERROR)
+      elseif doubt and doubt ~= last_doubt then
+        vim.notify("codeweaver: " .. doubt, vim.log.levels.WARN)
       end
+      last_doubt = doubt -- said once, not with every letter
       send(places or {})
     end)
     return receive()
