@@ -198,11 +198,11 @@ def configure(directory, run, cluster, node):
         "cluster.routing.allocation.disk.watermark.low": "600mb",
         "cluster.routing.allocation.disk.watermark.high": "500mb",
         "cluster.routing.allocation.disk.watermark.flood_stage": "400mb",
-        # A node that is gone is noticed in seconds.
+        # A node that is gone is noticed in seconds, and one that is busy beside other tests is not taken for it.
         "cluster.fault_detection.follower_check.interval": "500ms",
-        "cluster.fault_detection.follower_check.timeout": "2s",
+        "cluster.fault_detection.follower_check.timeout": "6s",
         "cluster.fault_detection.leader_check.interval": "500ms",
-        "cluster.fault_detection.leader_check.timeout": "2s",
+        "cluster.fault_detection.leader_check.timeout": "6s",
     }
     if len(all_nodes) == 1:
         settings["discovery.type"] = "single-node"

@@ -100,8 +100,8 @@ fn lines_above<'t>(text: &'t str, mark: &str) -> Vec<&'t str> {
 
     for line in text.lines().rev().take(MAX_LINES) {
         let line = line.trim();
-        // The end of a body, unless it closes the arguments of an attribute.
-        if n_closed == 0 && line.starts_with('}') && !line.contains(')') {
+        // The end of another definition.
+        if n_closed == 0 && line.ends_with(['}', ';']) && !line.starts_with(['/', '*']) {
             break;
         }
         let count = |brackets: [char; 3]| line.matches(brackets).count() as i32;
