@@ -54,8 +54,22 @@ impl Cluster {
 
     /// Has the engine try again to allocate copies. By itself it gives up after five failures, which a busy
     /// machine causes.
-    pub fn retry_allocation(&self) {
+    fn retry_allocation(&self) {
         self.send("POST", "_cluster/reroute?retry_failed=true", "");
+    }
+
+    /// Waits until `is_whole`, and says which copies are missing if it never is.
+    #[track_caller]
+    pub fn wait_for_all_copies(&self, is_whole: impl Fn() -> bool) {
+        wait_longer_for(PATIENCE, "all copies again", || {
+            self.retry_allocation();
+            if is_whole() {
+                return Ok(());
+            }
+
+            let asked = ["_cat/nodes?v", "_cat/shards?v", "_cluster/health", "_cluster/allocation/explain"];
+            Err(asked.map(|path| self.send("GET", path, "").body).join("\n"))
+        });
     }
 
     /// Sends a request to the first node, and returns the body of its answer.
@@ -96,8 +110,11 @@ fn text(path: &Path) -> &str {
     path.to_str().unwrap()
 }
 
-/// Waits for what a cluster does within five minutes, also on a busy machine.
+/// Time that a cluster may take for anything, also on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(300);
+
+/// Waits for what a cluster does.
 pub fn eventually(what: &str, condition: impl Fn() -> bool) {
     let attempt = || if condition() { Ok(()) } else { Err("not yet") };
-    wait_longer_for(Duration::from_secs(300), what, attempt);
+    wait_longer_for(PATIENCE, what, attempt);
 }

@@ -53,10 +53,7 @@ fn a_node_that_hangs(site: &Site, cluster: &Cluster) {
     });
 
     cluster.resume(3);
-    eventually("all copies again", || {
-        cluster.retry_allocation();
-        site.status()["health"] == "green"
-    });
+    cluster.wait_for_all_copies(|| site.status()["health"] == "green");
     eventually("a whole answer again", || {
         let run = site.ask(&[QUESTIONS[0]]);
         run.code() == 0 && run.json()["status"] != "degraded"
@@ -128,10 +125,7 @@ fn lost_nodes(site: &Site, cluster: &Cluster) {
 
     cluster.restart(2);
     cluster.restart(3);
-    eventually("all copies again", || {
-        cluster.retry_allocation();
-        site.org(&["status", "--json"]).stdout().contains("green")
-    });
+    cluster.wait_for_all_copies(|| site.org(&["status", "--json"]).stdout().contains("green"));
     site.check_answers(&[]);
     eventually("the shards without copies", || single.status()["health"] == "green");
     single.check_answers(&[]);
