@@ -203,6 +203,10 @@ def configure(directory, run, cluster, node):
         "cluster.fault_detection.follower_check.timeout": "6s",
         "cluster.fault_detection.leader_check.interval": "500ms",
         "cluster.fault_detection.leader_check.timeout": "6s",
+        # A copy that is made between nodes which come and go can hang, and is begun anew after these instead of 30 minutes.
+        "indices.recovery.internal_action_timeout": "10s",
+        "indices.recovery.internal_action_long_timeout": "20s",
+        "indices.recovery.recovery_activity_timeout": "20s",
     }
     if len(all_nodes) == 1:
         settings["discovery.type"] = "single-node"

@@ -161,14 +161,23 @@ impl Org {
     pub(super) fn refresh(&self) -> Result<(), OrgError> {
         let indices = Kind::ALL.map(|kind| self.alias(kind)).join(",");
         let answer = self.connection.ask(Method::Post, &format!("{indices}/_refresh"), None)?;
-        all_shards(&answer)
+        no_failures(&answer)
     }
 }
 
-/// Checks that no shard failed.
+/// Checks that all shards have answered. One that is on no node has not failed, and is missing all the same.
 pub(super) fn all_shards(answer: &Value) -> Result<(), OrgError> {
-    let n_failed = answer["_shards"]["failed"].as_u64().unwrap_or(0);
-    match n_failed {
+    let number = |name: &str| answer["_shards"][name].as_u64().unwrap_or(0);
+    let n_missing = number("total").saturating_sub(number("successful")).max(number("failed"));
+    match n_missing {
+        0 => Ok(()),
+        n => Err(OrgError::Degraded { why: format!("{n} shards did not answer") }),
+    }
+}
+
+/// Checks that no shard failed. A change is made on the copies that there are.
+fn no_failures(answer: &Value) -> Result<(), OrgError> {
+    match answer["_shards"]["failed"].as_u64().unwrap_or(0) {
         0 => Ok(()),
         n => Err(OrgError::Degraded { why: format!("{n} shards failed") }),
     }
