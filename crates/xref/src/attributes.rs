@@ -46,7 +46,7 @@ const WITHOUT_CALLS: &[&str] = &[
     "nowarn",
     "nullable",
     "obsolete",
-    "optin",
+    "optin", // typos: ignore
     "overload",
     "override",
     "property",
