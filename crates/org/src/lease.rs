@@ -1,11 +1,11 @@
 //! The right of one process to change a repository, kept in the document of that repository.
 
 use std::sync::Mutex;
-use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use codeweaver_base::{random, sync};
 
+use super::beat;
 use super::error::OrgError;
 use super::members::{OrgMember, PushState, Version};
 use super::org::Org;
@@ -97,19 +97,8 @@ impl<'a> Lease<'a> {
     /// Runs `work` while a thread shows that this process works: some requests take longer than others wait
     /// for a sign of life.
     pub fn beating<T>(&self, work: impl FnOnce() -> T) -> T {
-        std::thread::scope(|scope| {
-            let (is_running, is_over) = channel::<()>();
-            scope.spawn(move || {
-                // The work meets a lost lease at its own next beat, or at its end.
-                while is_over.recv_timeout(BEAT) == Err(RecvTimeoutError::Timeout)
-                    && !matches!(self.beat(), Err(OrgError::Busy { .. }))
-                {}
-            });
-
-            let result = work();
-            drop(is_running);
-            result
-        })
+        // The work meets a lost lease at its own next beat, or at its end.
+        beat::beating(BEAT, || !matches!(self.beat(), Err(OrgError::Busy { .. })), work)
     }
 
     /// Returns whether no other process has taken over.

@@ -11,6 +11,7 @@
 //! * [`schema`]: the indices, their fields, and the names of documents.
 //! * `words`: the words of files, and the conditions that a pattern makes of them.
 //! * `record`: a file with its rows as the engine keeps it.
+//! * `beat`: signs of life during work.
 //! * [`org`]: an opened index.
 //! * `members`: the repositories and the state of their pushes.
 //! * `bulk`: many changes in one request.
@@ -19,6 +20,7 @@
 //! * [`push`]: from the local index to the engine.
 //! * [`manage`]: everything else that changes documents.
 //! * [`reindex`]: copying an index into one with other fields or shards.
+//! * `cache`: files of an index in memory.
 //! * `requests`: searches for candidates and counts, as the engine takes them.
 //! * [`search`]: candidates and counts for a query.
 //!
@@ -29,7 +31,9 @@
 #![warn(missing_docs)]
 
 pub mod address;
+mod beat;
 mod bulk;
+mod cache;
 mod document;
 pub mod error;
 mod http;

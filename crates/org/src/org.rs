@@ -182,3 +182,24 @@ fn no_failures(answer: &Value) -> Result<(), OrgError> {
         n => Err(OrgError::Degraded { why: format!("{n} shards failed") }),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_shard_that_is_on_no_node_is_missing() {
+        let answer = |successful, failed| json!({ "_shards": { "total": 3, "successful": successful, "failed": failed } });
+        assert!(all_shards(&answer(3, 0)).is_ok());
+        for (successful, failed) in [(2, 0), (2, 1)] {
+            let error = all_shards(&answer(successful, failed)).unwrap_err();
+            assert!(format!("{error:?}").contains("1 shards did not answer"), "{error:?}");
+        }
+
+        // A change is made on the copies that there are.
+        assert!(no_failures(&answer(2, 0)).is_ok());
+        assert!(no_failures(&answer(2, 1)).is_err());
+    }
+}

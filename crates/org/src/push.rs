@@ -188,7 +188,7 @@ impl Push<'_> {
     fn mark_if_lost(&self, lease: &Lease<'_>, error: &OrgError) {
         let is_lost = match error {
             OrgError::Busy { .. } => Ok(true),
-            // Nobody can be asked.
+            // The engine cannot be asked.
             OrgError::Unreachable { .. } => Ok(false),
             _ => lease.is_held().map(|is_held| !is_held),
         };

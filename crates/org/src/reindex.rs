@@ -10,13 +10,13 @@
 //! index is switched to and deleted only as long as the alias is where the process has found it.
 
 use std::collections::BTreeMap;
-use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
 use codeweaver_base::random;
 
+use super::beat;
 use super::error::OrgError;
 use super::http::{Method, checked};
 use super::org::{Org, all_shards};
@@ -319,34 +319,26 @@ impl<'a> Copying<'a> {
         self.describe(&json!(self.meta))
     }
 
+    /// Shows that this process works. Returns false if the copy is gone, which the work meets at its own end.
+    fn beat(&self, n: u64) -> bool {
+        match self.check().and_then(|()| self.describe(&self.description(n))) {
+            Ok(()) => true,
+            Err(OrgError::Copied { .. }) => false,
+            Err(error) => {
+                tracing::warn!(component = "org", operation = "reindex", %error, "no sign of life");
+                true
+            }
+        }
+    }
+
     /// Runs `work` while a thread shows that this process works.
     fn beating<T>(&self, work: impl FnOnce() -> T) -> T {
-        std::thread::scope(|scope| {
-            let (is_running, is_over) = channel::<()>();
-            scope.spawn(move || {
-                let mut beat = 0;
-                while is_over.recv_timeout(BEAT) == Err(RecvTimeoutError::Timeout) {
-                    beat += 1;
-                    match self.check().and_then(|()| self.describe(&self.description(beat))) {
-                        Ok(()) => {}
-                        // The work meets a copy that is gone at its own end.
-                        Err(OrgError::Copied { .. }) => break,
-                        Err(error) => {
-                            tracing::warn!(
-                                component = "org",
-                                operation = "reindex",
-                                %error,
-                                "no sign of life"
-                            );
-                        }
-                    }
-                }
-            });
-
-            let result = work();
-            drop(is_running);
-            result
-        })
+        let mut n_beats = 0;
+        let beat = || {
+            n_beats += 1;
+            self.beat(n_beats)
+        };
+        beat::beating(BEAT, beat, work)
     }
 }
 

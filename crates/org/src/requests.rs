@@ -49,7 +49,7 @@ pub struct Search {
 pub struct Limits {
     /// Conditions on rows and files.
     conditions: Vec<Value>,
-    /// Whether all repositories are meant.
+    /// True if all repositories are meant.
     are_all: bool,
 }
 

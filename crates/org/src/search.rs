@@ -7,8 +7,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use rustc_hash::FxHashMap;
 use serde_json::{Value, json};
 
@@ -25,11 +23,11 @@ use codeweaver_store::segment::SegmentBuilder;
 use codeweaver_store::snapshot::Totals;
 use codeweaver_text::TermTable;
 
+use super::cache::{Cache, CachedFile};
 use super::error::OrgError;
 use super::http::{Method, error_of};
 use super::members::{OrgMember, PushState};
 use super::org::{Org, all_shards};
-use super::record::{Record, decompressed};
 use super::requests::{self, Limits, Search};
 use super::schema::{Kind, LENGTH_FIELDS, SEPARATOR};
 use super::words;
@@ -38,8 +36,6 @@ use super::words;
 const FRESH: Duration = Duration::from_secs(1);
 /// Time after which a shard gives what it has found so far; shorter than the time that a request waits.
 const SHARD_TIMEOUT: &str = "8s";
-/// Maximum number of bytes of the files in memory.
-const MAX_CACHE_BYTES: usize = 256 << 20;
 /// Number of searches of one request.
 const MAX_SEARCHES: usize = 400;
 /// Number of documents of a request, and of requests for them at the same time.
@@ -75,25 +71,6 @@ struct State {
     counts: Mutex<FxHashMap<String, TermTotals>>,
     /// Number of rows when the oldest of them was asked for.
     n_counted: u64,
-}
-
-/// Files by the names of their documents, those used last and those used before.
-#[derive(Default)]
-struct Cache(Mutex<Generations>);
-
-#[derive(Default)]
-struct Generations {
-    young: FxHashMap<String, Arc<CachedFile>>,
-    old: FxHashMap<String, Arc<CachedFile>>,
-    n_bytes: usize,
-}
-
-/// The content of a file.
-struct CachedFile {
-    record: Record,
-    vectors: Vec<i8>,
-    text: Option<Vec<u8>>,
-    n_bytes: usize,
 }
 
 impl std::fmt::Debug for OrgEngine {
@@ -430,7 +407,7 @@ impl OrgEngine {
 
             let file = match self.cache.get(id) {
                 Some(file) => Some(file),
-                None => decoded(id, &doc["_source"], self.org.meta.dim).map(Arc::new),
+                None => CachedFile::decode(id, &doc["_source"], self.org.meta.dim).map(Arc::new),
             };
             if let Some(file) = &file {
                 self.cache.keep(id, file);
@@ -484,35 +461,6 @@ impl Engine for OrgEngine {
             whole: Mutex::default(),
             cache: self.cache.clone(),
         })
-    }
-}
-
-impl Cache {
-    fn get(&self, id: &str) -> Option<Arc<CachedFile>> {
-        let mut generations = sync::lock(&self.0);
-        if let Some(file) = generations.young.get(id) {
-            return Some(file.clone());
-        }
-        let file = generations.old.remove(id)?;
-        generations.insert(id, &file);
-        Some(file)
-    }
-
-    fn keep(&self, id: &str, file: &Arc<CachedFile>) {
-        sync::lock(&self.0).insert(id, file);
-    }
-}
-
-impl Generations {
-    /// Adds a file to the young ones, which become the old ones first if they are too large.
-    fn insert(&mut self, id: &str, file: &Arc<CachedFile>) {
-        if self.n_bytes + file.n_bytes > MAX_CACHE_BYTES / 2 {
-            self.old = std::mem::take(&mut self.young);
-            self.n_bytes = 0;
-        }
-        if self.young.insert(id.to_owned(), file.clone()).is_none() {
-            self.n_bytes += file.n_bytes;
-        }
     }
 }
 
@@ -576,21 +524,6 @@ fn placed(place: &str, shown: &BTreeSet<&str>) -> Option<Placed> {
     let (repo, path) = rest.split_once(SEPARATOR)?;
     shown.contains(repo).then_some(())?;
     Some(Placed { path: path.as_bytes().to_vec(), flags: flags.parse().ok()? })
-}
-
-/// The content in a document; `None` if it is damaged, or of another file than its name says.
-fn decoded(id: &str, source: &Value, dim: usize) -> Option<CachedFile> {
-    let data = STANDARD.decode(source["data"].as_str()?).ok()?;
-    let (record, vectors) = Record::decode(&data, dim)?;
-    if !id.starts_with(&record.oid()?.to_string()) {
-        return None;
-    }
-
-    let text = source["text"].as_str().and_then(|text| STANDARD.decode(text).ok());
-    let text = text.and_then(|text| decompressed(&text));
-    // A decoded record takes several times its bytes.
-    let n_bytes = data.len() * 6 + vectors.len() + text.as_ref().map_or(0, Vec::len);
-    Some(CachedFile { record, vectors, text, n_bytes })
 }
 
 /// Checks that a search was answered by all shards in time.
