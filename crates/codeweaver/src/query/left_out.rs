@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use codeweaver_git::BString;
+use codeweaver_git::{BStr, BString, ByteSlice as _};
 use codeweaver_index::policy::{SkipReason, skip_reason};
 use codeweaver_text::plural;
 
@@ -151,23 +151,31 @@ fn lines_of(files: BTreeSet<BString>, asked: &ViewRequest, budget: Duration) -> 
 /// The paths of the files of `view` with text that the index leaves out by itself. What the user excludes and
 /// what has credentials is not searched by anything.
 fn left_out(view: &View) -> BTreeSet<BString> {
-    skipped(view, is_text)
+    let mut found = BTreeSet::new();
+    visit_skipped(view, is_text, |path, _| {
+        found.insert(path.to_owned());
+    });
+    found
 }
 
-/// The paths of the files of `view` that are not indexed for a reason that `is_wanted`.
-pub fn skipped(view: &View, is_wanted: impl Fn(SkipReason) -> bool) -> BTreeSet<BString> {
+/// Calls `visit` with each file of `view` that is not indexed for a reason that `is_wanted`, and the reason.
+pub fn visit_skipped(
+    view: &View,
+    is_wanted: impl Fn(SkipReason) -> bool,
+    mut visit: impl FnMut(&BStr, SkipReason),
+) {
     let mut counts = view.snapshot.totals.skipped.iter();
     if !counts.any(|(number, count)| *count > 0 && skip_reason(*number).is_some_and(&is_wanted)) {
-        return BTreeSet::new();
+        return;
     }
 
-    let entries = view.reader.live_entries(&view.snapshot.entries);
-    let skipped = entries.filter(|(_, record, _)| {
+    for (_, record, path) in view.reader.live_entries(&view.snapshot.entries) {
         // A path is skipped by its entry, or by the doc of its blob.
         let reason = skip_reason(record.skipped).or_else(|| doc_reason(view, record.doc));
-        reason.is_some_and(&is_wanted)
-    });
-    skipped.map(|(_, _, path)| path.into()).collect()
+        if let Some(reason) = reason.filter(|&reason| is_wanted(reason)) {
+            visit(path.as_bstr(), reason);
+        }
+    }
 }
 
 /// Returns whether files that are left out for this reason have text that exact search covers.
