@@ -130,10 +130,13 @@ fn credentials_and_ignored_files_are_not_served() {
     repo.write(".gitignore", "*.local\n").write("notes.local", "private\n");
     let key = "-----BEGIN RSA PRIVATE KEY-----\nMIIEpAIBAAKCAQEA0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQ\n-----END RSA PRIVATE KEY-----\n";
     repo.write("deploy/id_rsa", key).write("src/token.rs", format!("{key}// the key\n")).commit("Add keys");
+    // A credential by its name alone, which is left out for another reason as well.
+    repo.write(".codeweaverignore", ".env\n").write(".env", "WORD=private\n").commit("Add settings");
     repo.codeweaver(["init", "--no-hooks"]).success();
     repo.write("draft.rs", "fn draft() {}\n");
+
     let server = Server::start(&repo, &[]);
-    for path in ["notes.local", "deploy/id_rsa", "src/token.rs", ".git/config"] {
+    for path in ["notes.local", "deploy/id_rsa", "src/token.rs", ".env", ".git/config"] {
         for query in [format!("api/file?path={path}"), format!("api/file?path={path}&rev=HEAD")] {
             let answer = server.get(&query);
             assert!([400, 403, 404].contains(&answer.status), "{query}: {answer:#?}");
