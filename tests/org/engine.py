@@ -198,12 +198,12 @@ def configure(directory, run, cluster, node):
         "cluster.routing.allocation.disk.watermark.low": "600mb",
         "cluster.routing.allocation.disk.watermark.high": "500mb",
         "cluster.routing.allocation.disk.watermark.flood_stage": "400mb",
-        # A node that is gone is noticed in seconds, and one that is busy beside other tests is not taken for it.
+        # A node that is gone is noticed in seconds. One that is busy beside other tests is not taken for it.
         "cluster.fault_detection.follower_check.interval": "500ms",
         "cluster.fault_detection.follower_check.timeout": "6s",
         "cluster.fault_detection.leader_check.interval": "500ms",
         "cluster.fault_detection.leader_check.timeout": "6s",
-        # A copy that is made between nodes which come and go can hang, and is begun anew after these instead of 30 minutes.
+        # A copy between nodes that come and go can hang. It is begun anew after these times, not 30 minutes.
         "indices.recovery.internal_action_timeout": "10s",
         "indices.recovery.internal_action_long_timeout": "20s",
         "indices.recovery.recovery_activity_timeout": "20s",

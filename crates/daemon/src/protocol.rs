@@ -1,7 +1,7 @@
 //! Messages of one connection: a request, then frames.
 //!
-//! A message has its length before it (u32, little endian) and is JSON. A frame has a kind (u8), the length
-//! of its payload (u32, little endian) and the payload. Both sides are the same program, so the format has
+//! A message is its length (u32, little endian), then JSON. A frame is a kind (u8), the length of its payload
+//! (u32, little endian), then the payload. Both sides are the same program, so the format has
 //! no versions.
 
 use std::ffi::OsString;

@@ -186,6 +186,7 @@ mod tests {
             let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
             Value::Object(arguments(tools::by_name(tool).unwrap(), &words))
         };
+
         assert_eq!(
             of("find_code", &["a = b", "max_results=3"]),
             json!({ "query": "a = b", "max_results": "3" })

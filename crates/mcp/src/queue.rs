@@ -229,6 +229,7 @@ mod tests {
         run(async {
             let queue = Queue::new(1, 1);
             let held = queue.place(&client(1)).await.unwrap();
+
             for _ in 0..10 {
                 let waiting = tokio::spawn({
                     let queue = queue.clone();

@@ -29,9 +29,9 @@ Examples:
 
 /// Tell coding agents to search with this program
 ///
-/// Adds a skill, a rule or a section of instructions to the files that a product reads, and for Claude Code a hook that
-/// adds definitions and callers to what its own search finds. Every change is shown before it is written, and can be undone
-/// exactly. `git codeweaver mcp --install` adds the MCP server.
+/// Adds a skill, a rule or a section of instructions to the files that a product reads, and for Claude Code a
+/// hook that adds definitions and callers to what its own search finds. Every change is shown before it is
+/// written, and can be undone exactly. `git codeweaver mcp --install` adds the MCP server.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct AgentArgs {

@@ -132,8 +132,8 @@ fn lost_nodes(site: &Site, cluster: &Cluster) {
 }
 
 /// An index of three shards without copies, on three nodes of which one is gone: there is an error, or an
-/// answer that says that something is missing. `lines` are those of the whole, which may have been on the other
-/// nodes.
+/// answer that says that something is missing. `lines` are those of the whole, which may have been on the
+/// other nodes.
 fn lost_shards(single: &Site, lines: &Value) {
     for question in QUESTIONS {
         let run = single.ask(&[question]);

@@ -129,7 +129,7 @@ pub fn a_late_writer(site: &Site, cluster: &Cluster) {
     site.org(&["remove", "two/late"]).success();
 }
 
-/// Whether a writer lives is told by its counter, and not by its clock.
+/// Signs of life are compared by a counter, and not by clocks.
 pub fn clocks(site: &Site, cluster: &Cluster) {
     let set = |fields: Value| {
         let body = json!({ "doc": fields }).to_string();
@@ -198,7 +198,7 @@ fn head(own: &TestRepo) -> Value {
     own.git_text(["rev-parse", "HEAD"]).trim().into()
 }
 
-/// What the index says about a repository.
+/// The entry of a repository in the index.
 fn member(site: &Site, name: &str) -> Value {
     let status = site.status();
     let members = status["repositories"].as_array().unwrap();

@@ -348,6 +348,7 @@ mod tests {
             parts_of("vue", "<script src=\"a.js\" />\n<i18n>\n{}\n</i18n>\n"),
             ["html: <script src=\"a.js\" />", "json: {}"]
         );
+
         assert_eq!(parts_of("html", VUE), [""; 0]);
     }
 
@@ -393,6 +394,7 @@ mod tests {
     fn tags_that_are_not_closed_take_linear_time() {
         let n = 100_000;
         let blocks = "<a>\n".repeat(n);
+
         for text in [
             blocks.clone() + "</a",
             blocks.clone() + "</a" + &"b".repeat(4 * n),
@@ -430,6 +432,7 @@ mod tests {
             "/>",
             "\n",
         ];
+
         let mut random = fastrand::Rng::with_seed(7);
         for _ in 0..2_000 {
             let text: String = (0..random.usize(..20)).map(|_| parts[random.usize(..parts.len())]).collect();

@@ -161,11 +161,13 @@ mod tests {
         assert_eq!(class(&copy), Some(Class::Identical));
         assert_eq!(class(&copy.replace("total", "result")), Some(Class::Renamed));
         assert_eq!(class(&copy.replace("= 0", "= 1")), Some(Class::Renamed));
+
         // The function that is called has the name of the definition by chance.
         let delegating =
             |name: &str| copy.replace("fn add", &format!("fn {name}")).replace("log(", &format!("{name}("));
         let compared = compared_texts(&delegating("min"), "min", &delegating("max"), "max").unwrap();
         assert_eq!(compared.class, Class::Renamed);
+
         // One place was forgotten, so it is not only a renaming.
         assert_eq!(class(&copy.replacen("total", "result", 1)), Some(Class::Near));
         assert_eq!(class(&copy.replace("log(value);", "")), Some(Class::Near));

@@ -236,7 +236,7 @@ fn leave_out_secondary(symbols: &mut Vec<FoundSymbol>) {
 pub fn importance(symbol: &FoundSymbol) -> u8 {
     let has = |flag| symbol.flags.contains(flag);
     match () {
-        () if has(PathFlags::TEST) || symbol.kind == SymbolKind::Test => 2,
+        () if symbol.is_test() => 2,
         () if has(PathFlags::EXAMPLE) || has(PathFlags::BENCH) || has(PathFlags::DOCS) => 1,
         () if has(PathFlags::VENDORED_LIKE) => 1,
         () => 0,
@@ -284,7 +284,8 @@ impl MissingName {
         (distance <= self.max_distance).then_some(distance)
     }
 
-    /// Returns the distance of a name that has more than half of the words, and at least two; `None` of others.
+    /// Returns the distance of a name that has more than half of the words, and at least two; `None` of
+    /// others.
     fn shared_words(&self, name: &str) -> Option<usize> {
         let own = letters_of(name);
         if name.is_ascii() && self.letters_of_words.iter().filter(|word| **word & !own == 0).count() < 2 {
@@ -313,8 +314,8 @@ impl LetterCounts {
         LetterCounts(counts)
     }
 
-    /// A lower bound of the number of edits that make `name` of this one: an edit adds at most one letter, and
-    /// takes at most one away.
+    /// A lower bound of the number of edits that make `name` of this one: an edit adds at most one letter,
+    /// and takes at most one away.
     fn n_edits_at_least(&self, name: &str) -> usize {
         let mut left = self.0;
         for byte in name.bytes() {

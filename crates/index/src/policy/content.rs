@@ -166,6 +166,7 @@ mod tests {
         let component = format!("{jsx}    <img src=\"data:image/png;base64,{blob}\" />\n  )\n}}\n").into();
         let lines = format!("var a=1;\n{}\n", "b();".repeat(400)).repeat(40).into();
         let glue = format!("/*!\n * x\n */\n'use strict';\n(function(){{\n{blob}\n}})();\n").into();
+
         let cases: Vec<(&str, Vec<u8>, Option<SkipReason>)> = vec![
             ("empty", b"".to_vec(), Some(SkipReason::Empty)),
             ("blank", b" \n\n\t".to_vec(), Some(SkipReason::Empty)),

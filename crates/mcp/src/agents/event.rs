@@ -1,7 +1,7 @@
 //! The event that a hook of an agent gets: a tool has run, and this is its answer.
 //!
-//! Read here is no more than the question that is worth an answer: the names that were searched for, the words
-//! that were not found, the lines that were read.
+//! Read here is no more than the question that is worth an answer: the names that were searched for, the
+//! words that were not found, the lines that were read.
 
 use std::path::PathBuf;
 
@@ -385,6 +385,7 @@ mod tests {
         let read = json!({ "file_path": "/r/a.py", "offset": 10, "limit": 20 });
         let lines = Question::Lines { file: "/r/a.py".to_owned(), first: 10, last: 29 };
         assert_eq!(question("Read", read, json!("…")), Some(lines));
+
         for input in [
             json!({ "file_path": "/r/a.py" }),
             json!({ "file_path": "/r/a.py", "offset": 1, "limit": 2000 }),
@@ -393,6 +394,7 @@ mod tests {
         ] {
             assert_eq!(question("Read", input.clone(), json!("…")), None, "{input}");
         }
+
         assert_eq!(question("Edit", json!({ "pattern": "open_session" }), json!("…")), None);
         assert!(Event::parse("").is_none() && Event::parse("{\"cwd\": 1}").is_none());
         assert!(Event::parse(r#"{"cwd":"/","hook_event_name":"Stop","tool_name":"Grep"}"#).is_none());

@@ -47,7 +47,7 @@ pub async fn page(asked: Asked) -> Response {
     .await
 }
 
-/// What the page is about.
+/// The subject of a page.
 #[derive(Clone, Copy)]
 struct About<'a> {
     rev: Option<&'a str>,

@@ -134,6 +134,7 @@ mod tests {
             flags: u16::from(flags.0),
         };
         let none = PathFlags::default();
+
         let new = [
             entry("lib/a.c", none),
             entry("tests/a.c", PathFlags::TEST),
