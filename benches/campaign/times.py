@@ -2,7 +2,8 @@
 
 Words of a hidden repository, and neighbours of them that no repository has, are asked in random order over one
 connection. The times of both must be of one distribution, by a rank-sum test for each form of request. The same test
-with a token without limits must tell them apart, which shows that it can.
+with a token without limits must tell them apart, which shows that it can. Where hidden and shown repositories share
+segments, the postings of a hidden word are still decoded: there the medians may differ by less than `TOLERATED`.
 """
 
 import gc
@@ -15,7 +16,7 @@ from server import ask
 from tokens import LIMITED, WHOLE, Catalogues
 from world import Failure
 
-SHORT, SECONDS, LONG = 30, 6, 2000
+SHORT, SECONDS, LONG = 60, 8, 2000
 # Deviation of the rank sum from its mean, in standard deviations, from which two distributions are different. Times
 # of one distribution reach it once in 16,000 comparisons.
 LIMIT = 4
@@ -27,31 +28,40 @@ FORMS = [
     "api/search?q=fetch_remote+{}",
     "api/graph?symbol={}_of_vault",
 ]
+# Difference of the medians in ms that is no failure, by catalogue.
+TOLERATED = {"whole": 0, "mixed": 0.15}
 # Requests that are made before any is timed, and words of which the token without limits is asked.
 WARM_UP, SHOWN = 100, 200
 
 
 def campaign(run):
-    wanted = run.wanted
-    world = Catalogues(run.rng, wanted)
+    world = Catalogues(run.rng, run.wanted)
     pairs = [(word, like(run.rng, word, set(world.words))) for word in world.words]
-    server = world.serve("whole")
+    # Half of the words each where hidden repositories have segments of their own, and where they share them.
+    half = len(pairs) // 2
+    for name, asked in (("whole", pairs[:half]), ("mixed", pairs[half:])):
+        compare(run, world, name, asked)
+    if not run.failures:
+        world.remove()
+
+
+def compare(run, world, name, pairs):
+    server = world.serve(name)
     try:
-        shown = timed(run, server, WHOLE, pairs[: min(SHOWN, wanted)])
+        shown = timed(run, server, WHOLE, pairs[:SHOWN])
         limited = timed(run, server, LIMITED, pairs, is_tried=True)
     finally:
         server.end()
 
-    run.figures["without limits"] = f"deviation {max((abs(deviation(*it)) for it in shown.values()), default=0):.1f}"
-    if wanted >= SHOWN and not any(differ(*times) for times in shown.values()):
+    run.figures[f"{name} without limits"] = f"deviation {max((abs(deviation(*it)) for it in shown.values()), default=0):.1f}"
+    if len(pairs) >= SHOWN and not any(differ(*times) for times in shown.values()):
         raise Failure("the times of a token without limits do not differ, so nothing is shown")
     for form, times in limited.items():
         said = told(*times)
-        if differ(*times):
-            run.failed(f"{form} tells by its time: {said}")
-        run.figures[form] = said
-    if not run.failures:
-        world.remove()
+        medians = [statistics.median(one) for one in times if one]
+        if differ(*times) and abs(medians[0] - medians[1]) >= TOLERATED[name]:
+            run.failed(f"{name}: {form} tells by its time: {said}")
+        run.figures[f"{name}: {form}"] = said
 
 
 def timed(run, server, token, pairs, is_tried=False):

@@ -138,7 +138,7 @@ def compare(run, world, servers, paths):
 
 
 class Catalogues(World):
-    """The repositories, and the catalogues `whole` and `never`."""
+    """The repositories, and the catalogues `whole`, `never` and `mixed`."""
 
     def __init__(self, rng, n_words):
         super().__init__("tokens")
@@ -149,6 +149,8 @@ class Catalogues(World):
         # The members are added in another order, so that ids and segments differ too.
         self.catalogue("whole", ["fork", "secret/vault", "pub/tool", "pub/docs"])
         self.catalogue("never", ["pub/docs", "pub/tool"])
+        # Added at once, so that members share segments.
+        self.add("mixed", "--recursive", str(self.root / "members"))
 
     def write_members(self):
         docs = {
@@ -179,11 +181,15 @@ class Catalogues(World):
             self.commit("Begin", cwd=repo)
 
     def catalogue(self, name, members):
-        place = str(self.place(name))
-        self.program("catalogue", "init", place, cwd=self.root)
         for member in members:
-            repo = str(self.root / "members" / member)
-            self.program("catalogue", "add", "--catalogue", place, "--name", member, repo, cwd=self.root)
+            self.add(name, "--name", member, str(self.root / "members" / member))
+
+    def add(self, name, *what):
+        """Adds repositories to the catalogue `name`, which is made if it is not there."""
+        place = str(self.place(name))
+        if not self.place(name).exists():
+            self.program("catalogue", "init", place, cwd=self.root)
+        self.program("catalogue", "add", "--catalogue", place, *what, cwd=self.root)
 
     def place(self, name):
         return self.root / name / "team.git"

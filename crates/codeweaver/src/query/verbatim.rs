@@ -314,17 +314,30 @@ fn rows_with_all(
 
     let segments = &view.reader.segments;
     let by_segment = parallel::map(segments.len(), view.n_rows(), min_parallel_rows, |s| {
-        let rows = rows_of_segment(&segments[s], &scope.rows[s], needles, &words);
+        // Of a segment without hidden docs there is nothing to tell.
+        let shown = view.live().get(s).filter(|live| view.is_limited && !live.all());
+        let rows = rows_of_segment(&segments[s], &scope.rows[s], shown, needles, &words);
         rows.into_iter().map(move |row| RowId { segment: s as u32, row })
     });
 
     by_segment.into_iter().flatten().collect()
 }
 
-/// Returns rows as [`rows_with_all`] does, of one segment. `wanted` are its rows in scope.
-fn rows_of_segment(segment: &Segment, wanted: &LiveRows, needles: &[Needle], words: &[&str]) -> Vec<u32> {
+/// Returns rows as [`rows_with_all`] does, of one segment. `wanted` are its rows in scope; `shown` those that a
+/// limited reader may see.
+fn rows_of_segment(
+    segment: &Segment,
+    wanted: &LiveRows,
+    shown: Option<&LiveRows>,
+    needles: &[Needle],
+    words: &[&str],
+) -> Vec<u32> {
     const FIELDS: [Field; 3] = [Field::Body, Field::Symbol, Field::Doc];
-    let docs = docs_with_all(segment, needles);
+    if wanted.n_live() == 0 {
+        return Vec::new();
+    }
+
+    let docs = docs_with_all(segment, shown, needles);
     let Some(postings) = segment.postings().filter(|_| !docs.as_ref().is_some_and(DocSet::is_empty)) else {
         return Vec::new();
     };
@@ -382,9 +395,13 @@ fn listed(lists: &[Option<PostingList<'_>>; 3]) -> Vec<u32> {
     rows
 }
 
-/// Returns the docs of `segment` that have all `needles`; `None` if its words are not stored.
-fn docs_with_all(segment: &Segment, needles: &[Needle]) -> Option<DocSet> {
+/// Returns the docs of `segment` that have all `needles`; `None` if its words are not stored. With `shown`, only
+/// docs with such rows.
+fn docs_with_all(segment: &Segment, shown: Option<&LiveRows>, needles: &[Needle]) -> Option<DocSet> {
+    let is_shown = |doc: u32| shown.is_some_and(|shown| segment.doc_rows(doc).any(|row| shown.contains(row)));
     let words = segment.words()?;
+    let words = if shown.is_some() { words.limited_to(&is_shown) } else { words };
+
     let mut docs: Option<DocSet> = None;
 
     for needle in needles {

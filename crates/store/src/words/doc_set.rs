@@ -7,11 +7,12 @@ pub struct DocSet {
 }
 
 impl DocSet {
-    pub(super) fn empty(n_docs: u32) -> DocSet {
+    /// A set without docs, of a segment of `n_docs`.
+    pub fn empty(n_docs: u32) -> DocSet {
         DocSet { bits: vec![0; n_docs.div_ceil(64) as usize] }
     }
 
-    pub(super) fn insert(&mut self, doc: u32) {
+    pub fn insert(&mut self, doc: u32) {
         if let Some(bits) = self.bits.get_mut((doc / 64) as usize) {
             *bits |= 1 << (doc % 64);
         }

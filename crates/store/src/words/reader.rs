@@ -22,6 +22,8 @@ pub struct Words<'a> {
     pub(super) unknown: &'a [u32],
     filters: &'a [[u8; FILTER]],
     n_docs: u32,
+    /// Returns whether a doc may be seen; `None` if all may.
+    is_shown: Option<&'a dyn Fn(u32) -> bool>,
 }
 
 thread_local! {
@@ -55,7 +57,13 @@ impl<'a> Words<'a> {
         });
 
         let is_whole = is_in_order && fits && filters.len() == blocks.len();
-        is_whole.then_some(Words { text, lists, blocks, unknown, filters, n_docs })
+        is_whole.then_some(Words { text, lists, blocks, unknown, filters, n_docs, is_shown: None })
+    }
+
+    /// The same words for a reader who may see only the docs that `is_shown`. Other docs are not found, and the
+    /// time of a search does not tell which words they have: every block is read, with its lists.
+    pub fn limited_to(self, is_shown: &'a dyn Fn(u32) -> bool) -> Words<'a> {
+        Words { is_shown: Some(is_shown), ..self }
     }
 
     /// The docs whose words are not stored.
@@ -66,7 +74,7 @@ impl<'a> Words<'a> {
     }
 
     /// The docs with a word that has `needle`, without those whose words are not stored. `None` if there are
-    /// too many such words to be worth the effort, or the words are damaged.
+    /// too many such words of docs that may be seen to be worth the effort, or the words are damaged.
     pub fn docs_with(&self, needle: &Needle) -> Option<DocSet> {
         let search = NeedleSearch::new(needle)?;
         let numbers = match &search.whole_word {
@@ -78,17 +86,18 @@ impl<'a> Words<'a> {
         let mut n_hits = 0;
         let (mut block, mut lists) = (Vec::new(), Vec::new());
 
-        for number in numbers.filter(|&number| search.may_be_in(&self.filters[number])) {
+        let is_limited = self.is_shown.is_some();
+        let is_read = |number: &usize| is_limited || search.may_be_in(&self.filters[*number]);
+        for number in numbers.filter(is_read) {
             self.read(number, &mut block)?;
+            if is_limited {
+                self.read_lists(number, &mut lists)?;
+            }
 
             let (mut from, mut counted, mut list) = (0, 1, 0);
             while let Some(found) = search.find(&block, from) {
-                n_hits += 1;
-                if n_hits > MAX_HITS {
-                    return None;
-                }
-                // Lists are read only if the block has a match.
-                if from == 0 {
+                // Without limits, lists are read only if the block has a match.
+                if from == 0 && !is_limited {
                     self.read_lists(number, &mut lists)?;
                 }
                 // A match that begins with a line break belongs to the word behind it.
@@ -98,7 +107,17 @@ impl<'a> Words<'a> {
                 let skipped = memchr::memchr_iter(b'\n', &block[counted..start]).count();
                 (0..skipped).for_each(|_| self.list(&lists, &mut list, |_| {}));
 
-                self.list(&lists, &mut list.clone(), |doc| docs.insert(doc));
+                let mut is_hit = false;
+                self.list(&lists, &mut list.clone(), |doc| {
+                    if self.is_shown.is_none_or(|is_shown| is_shown(doc)) {
+                        docs.insert(doc);
+                        is_hit = true;
+                    }
+                });
+                n_hits += usize::from(is_hit);
+                if n_hits > MAX_HITS {
+                    return None;
+                }
                 counted = start;
 
                 // The line break after this word. The next word begins with it.

@@ -71,6 +71,14 @@ fn needle() -> impl Strategy<Value = Needle> {
         .prop_map(|(text, [is_start, is_end, ignore_case])| Needle { text, is_start, is_end, ignore_case })
 }
 
+/// The docs of `builder` that are found by who may see `shown` alone.
+fn found_among(shown: &[u32], builder: WordsBuilder, needle: &Needle) -> Vec<u32> {
+    let n_docs = builder.n_docs;
+    let sections = Sections::new(builder.finish(), n_docs);
+    let is_shown = |doc: u32| shown.contains(&doc);
+    sections.words().unwrap().limited_to(&is_shown).docs_with(needle).unwrap().iter().collect()
+}
+
 proptest! {
     #[test]
     fn the_docs_with_a_word_are_found(
@@ -80,6 +88,12 @@ proptest! {
     ) {
         let wanted = expected(&docs, &needle);
         prop_assert_eq!(&found(built(&docs), &needle), &wanted);
+
+        let even = |doc: &u32| doc.is_multiple_of(2);
+        let shown: Vec<u32> = (0..docs.len() as u32).filter(even).collect();
+        let known = |doc: &u32| docs[*doc as usize].is_some();
+        let wanted_among: Vec<u32> = wanted.iter().copied().filter(|doc| even(doc) && known(doc)).collect();
+        prop_assert_eq!(found_among(&shown, built(&docs), &needle), wanted_among);
 
         let split = split.index(docs.len() + 1);
         let mut appended = built(&docs[..split]);

@@ -111,17 +111,24 @@ impl Corpus {
             }
             _ => None,
         };
-        let requirement = Requirement::from_pattern(&request.pattern);
-        let n_docs = reader.segments.iter().map(|segment| u64::from(segment.n_docs())).sum();
-        let candidates = parallel::map(reader.segments.len(), n_docs, PARALLEL_DOCS, |at| {
-            requirement.candidates(&reader.segments[at])
-        });
-
         let tree = wanted.target.tree_oid();
+        // A snapshot that is still growing has only some of the files.
         let snapshot = source.snapshot(&reader, &codebase.snapshot_key(&tree))?;
+        let snapshot = snapshot.filter(|snapshot| snapshot.totals.complete);
         let policy = source.policy(&wanted)?;
 
         let repo = &codebase.repo;
+        let requirement = Requirement::from_pattern(&request.pattern);
+        let candidates = match &snapshot {
+            Some(snapshot) if repo.is_limited() => {
+                let shown = shown_docs(&reader, snapshot);
+                candidates(&reader, &requirement, |at| Some(&shown[at]))
+            }
+            // The docs that may be seen are not known.
+            None if repo.is_limited() => vec![None; reader.segments.len()],
+            _ => candidates(&reader, &requirement, |_| None),
+        };
+
         let shown_tree = wanted.target.tree.map(|tree| repo.shown_tree(&tree)).transpose()?;
         let commit = wanted.target.commit.filter(|_| !repo.is_limited());
         let mut gathering = Gathering {
@@ -146,8 +153,7 @@ impl Corpus {
             },
         };
 
-        // A snapshot that is still growing has only some of the files.
-        match snapshot.filter(|snapshot| snapshot.totals.complete) {
+        match snapshot {
             Some(snapshot) => gathering.add_snapshot(&snapshot, &wanted)?,
             None => gathering.add_tree(&wanted)?,
         }
@@ -167,6 +173,29 @@ impl Corpus {
             None => self.policy.language(None, file.path.as_bstr(), bytes).name().to_owned(),
         }
     }
+}
+
+/// The docs of each segment that may meet `requirement`, among those that `shown` gives for the segment; `None` if
+/// all of a segment may.
+fn candidates<'s>(
+    reader: &StoreReader,
+    requirement: &Requirement,
+    shown: impl Fn(usize) -> Option<&'s DocSet> + Sync,
+) -> Vec<Option<DocSet>> {
+    let n_docs = reader.segments.iter().map(|segment| u64::from(segment.n_docs())).sum();
+    parallel::map(reader.segments.len(), n_docs, PARALLEL_DOCS, |at| {
+        requirement.candidates(&reader.segments[at], shown(at))
+    })
+}
+
+/// The docs of each segment that live entries of `snapshot` name.
+fn shown_docs(reader: &StoreReader, snapshot: &Snapshot) -> Vec<DocSet> {
+    let mut shown: Vec<_> = reader.segments.iter().map(|segment| DocSet::empty(segment.n_docs())).collect();
+    let entries = reader.live_entries(&snapshot.entries);
+    for (segment, ordinal) in entries.filter_map(|(_, record, _)| reader.locate_doc(record.doc)) {
+        shown[segment].insert(ordinal);
+    }
+    shown
 }
 
 /// A corpus under construction.

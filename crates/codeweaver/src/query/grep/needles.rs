@@ -39,9 +39,16 @@ impl Requirement {
         requirement(&hir, pattern.ignore_case)
     }
 
-    /// The docs of `segment` that may have a match; `None` if all may.
-    pub(super) fn candidates(&self, segment: &Segment) -> Option<DocSet> {
+    /// The docs of `segment` that may have a match; `None` if all may. With `shown`, the docs among these.
+    pub(super) fn candidates(&self, segment: &Segment, shown: Option<&DocSet>) -> Option<DocSet> {
+        if let Some(shown) = shown.filter(|shown| shown.is_empty()) {
+            return Some(shown.clone());
+        }
+
         let words = segment.words()?;
+        let is_shown = |doc: u32| shown.is_some_and(|shown| shown.contains(doc));
+        let words = if shown.is_some() { words.limited_to(&is_shown) } else { words };
+
         let mut docs = self.docs(&words)?;
         docs.unite(&words.unknown());
         Some(docs)

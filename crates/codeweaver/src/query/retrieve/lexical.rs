@@ -309,10 +309,14 @@ impl InSegment<'_> {
         // A segment without live rows only waits for compaction.
         let is_live = live.n_live() > 0;
         let postings = segment.postings().filter(|_| is_live);
-        let lists: Vec<Lists<'a>> =
+        let mut lists: Vec<Lists<'a>> =
             terms.iter().map(|term| FIELDS.map(|field| postings.as_ref()?.get(field, &term.term))).collect();
-        let df =
+        let df: Vec<_> =
             lists.iter().map(|lists| lists.map(|list| list.map_or(0, |list| list.df_live(live)))).collect();
+        // Lists without live rows are as good as none, in time as well.
+        for (list, df) in lists.iter_mut().flatten().zip(df.iter().flatten()) {
+            *list = list.filter(|_| *df > 0);
+        }
 
         let scores = if is_live { score_buffers::take(segment) } else { SegmentScores::default() };
         InSegment { df, lists, scores }

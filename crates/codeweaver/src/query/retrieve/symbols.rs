@@ -37,8 +37,7 @@ pub struct Definitions {
 /// With `fuzzy`, names are also completed, and corrected by one edit. A single name that is defined nowhere
 /// always is; if that finds nothing either, names of which it is an inner part are found.
 pub fn find(view: &View, scope: &Scope, names: &[QueryName], fuzzy: bool) -> Definitions {
-    let segments = view.reader.segments.iter();
-    let postings: Vec<_> = segments.map(|segment| segment.postings()).collect();
+    let postings = view.postings();
     let mut search = Search { view, scope, found: Definitions::default() };
 
     for wanted in names {

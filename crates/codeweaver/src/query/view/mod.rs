@@ -31,6 +31,7 @@ use codeweaver_index::policy::{PathFlags, SkipReason, skipped_number};
 use codeweaver_index::{Codebase, arrivals};
 use codeweaver_store::StoreReader;
 use codeweaver_store::live::LiveRows;
+use codeweaver_store::postings::Postings;
 use codeweaver_store::records::RowRecord;
 use codeweaver_store::segment::Segment;
 use codeweaver_store::snapshot::Snapshot;
@@ -71,6 +72,8 @@ pub struct View {
     pub shown_tree: String,
     /// The revision as typed, or `HEAD`.
     pub spec: String,
+    /// Whether the reader may see only some members of a catalogue.
+    pub is_limited: bool,
     /// Hex oid of the commit of the revision, if it has one and the reader may see all of it.
     pub commit: Option<String>,
     /// Hex oid of the commit that HEAD points to, under the same conditions.
@@ -107,6 +110,12 @@ impl View {
     /// Live rows, by segment.
     pub fn live(&self) -> &[LiveRows] {
         &self.members.rows
+    }
+
+    /// The postings of each segment that has live rows; `None` for the others, and where they are damaged.
+    pub fn postings(&self) -> Vec<Option<Postings<'_>>> {
+        let segments = self.reader.segments.iter().zip(self.live());
+        segments.map(|(segment, live)| segment.postings().filter(|_| live.n_live() > 0)).collect()
     }
 
     /// Live entries of a doc.

@@ -66,6 +66,8 @@ impl View {
             tree_oid: tree.map(|tree| tree.to_string()).unwrap_or_default(),
             shown_tree: String::new(),
             spec: "HEAD".to_owned(),
+            // What a reader may not see is not among the candidates.
+            is_limited: false,
             commit: None,
             head_commit: None,
             needs_update: false,

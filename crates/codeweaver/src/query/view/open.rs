@@ -589,6 +589,7 @@ impl<'a> Builder<'a> {
             tree_oid: snapshot.totals.tree_oid.clone(),
             shown_tree: shown_tree.map(|tree| tree.to_string()).unwrap_or_default(),
             spec: wanted.spec.clone(),
+            is_limited: codebase.repo.is_limited(),
             commit: seen(wanted.target.commit),
             head_commit: seen(head.and_then(|head| head.commit)),
             // The updater could not read it either.

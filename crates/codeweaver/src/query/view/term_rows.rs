@@ -13,12 +13,15 @@ pub struct TermRows<'v> {
 
 impl<'v> TermRows<'v> {
     pub fn new(view: &'v View) -> TermRows<'v> {
-        TermRows { view, postings: view.reader.segments.iter().map(|segment| segment.postings()).collect() }
+        TermRows { view, postings: view.postings() }
     }
 
-    /// Returns whether the postings of all segments can be read. Rows of others are not visited.
+    /// Returns whether the postings of all live rows can be read. Rows of others are not visited.
     pub fn is_whole(&self) -> bool {
-        self.postings.iter().all(Option::is_some)
+        self.postings
+            .iter()
+            .zip(self.view.live())
+            .all(|(postings, live)| postings.is_some() || live.n_live() == 0)
     }
 
     /// Visits the live rows that contain all `terms` in `field`, in the order of segments and rows.

@@ -96,7 +96,7 @@ pub struct Symbols<'a> {
 
 impl<'a> Symbols<'a> {
     pub fn new(view: &'a View) -> Symbols<'a> {
-        Symbols { view, postings: view.reader.segments.iter().map(|segment| segment.postings()).collect() }
+        Symbols { view, postings: view.postings() }
     }
 
     /// The definition `record` in the chunk `id`, in the file of `entry`.
