@@ -142,8 +142,8 @@ impl<'a> Xref<'a> {
     }
 }
 
-/// `response`, with the nearest names that are defined if the symbols have no definition, and the submodules
-/// that may define them.
+/// `response`, with the nearest names that are defined if the symbols have no definition, the submodules that
+/// may define them, and the places that are behind the end of their files.
 fn with_near_names(
     mut response: CallGraphResponse,
     view: &View,
@@ -154,6 +154,9 @@ fn with_near_names(
     }
 
     response.warnings.extend(submodules::note(view));
+    let places = request.symbols.iter().filter_map(|symbol| parse_location(symbol));
+    response.warnings.extend(places.filter_map(|(path, line, _)| beyond_end(view, path, line)));
+
     let filters = Filters { include_tests: true, ..Filters::default() };
     for symbol in request.symbols.iter().filter(|symbol| parse_location(symbol).is_none()).take(MAX_MISSPELT)
     {
@@ -164,4 +167,11 @@ fn with_near_names(
         }
     }
     response
+}
+
+/// The warning about a place behind the end of its file; `None` if the file has the line, or is not indexed.
+fn beyond_end(view: &View, path: &str, line: u32) -> Option<String> {
+    let file = locate::file(view, path).ok()?;
+    let error = locate::beyond_end(view, &file, line)?;
+    Some(format!("CALL_GRAPH_NOT_FOUND: {error}"))
 }

@@ -1,6 +1,6 @@
 //! `find_symbol` over the protocol: names, patterns and places, and everything about one definition.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use codeweaver_chunk::tokens;
 use codeweaver_testkit::TestRepo;
@@ -169,6 +169,26 @@ fn a_name_that_is_not_there_is_answered_with_those_that_are_like_it() {
     );
     let missing = client.call_plainly("find_symbol", json!({ "symbol": "src/nothing.py:1" }));
     assert_eq!(missing["isError"], true, "{missing:#}");
+}
+
+#[test]
+fn a_line_behind_the_end_of_a_file_is_answered_with_the_number_of_its_lines() {
+    let repo = sample();
+    let mut client = McpClient::start(&repo);
+    let said = |result: &Value| result["content"][0]["text"].as_str().unwrap().to_owned();
+    let expected = "src/other.py has no line 99: it has 3 lines; name lines from 1 to 3";
+    for (tool, arguments) in [
+        ("find_symbol", json!({ "symbol": "src/other.py:99" })),
+        ("find_similar", json!({ "file": "src/other.py", "line": 99 })),
+    ] {
+        let text = said(&client.call_plainly(tool, arguments));
+        assert!(text.contains(expected), "{tool}: {text}");
+    }
+    let graph = client.text("call_graph", json!({ "symbol": "src/other.py:99" }));
+    assert!(graph.contains("src/other.py has no line 99: it has 3\n"), "{graph}");
+    // A line that is there is in no definition.
+    let text = said(&client.call_plainly("find_symbol", json!({ "symbol": "src/retry.py:7" })));
+    assert!(text.contains("no definition is around line 7 of src/retry.py"), "{text}");
 }
 
 /// The names are looked up by their words, which differ from what an outline shows in each of these.

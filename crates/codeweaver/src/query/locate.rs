@@ -73,6 +73,14 @@ pub fn rows(view: &View, doc: u32) -> impl Iterator<Item = RowId> + '_ {
     range.into_iter().flat_map(|(segment, rows)| rows.map(move |row| RowId { segment, row }))
 }
 
+/// The error of a `line` behind the end of an indexed file; `None` if the file has it. Lines without text at
+/// the end of a file are in no row and do not count.
+pub fn beyond_end(view: &View, file: &Located, line: u32) -> Option<QueryError> {
+    let total_lines = rows(view, file.doc).map(|id| view.row(id).1.end_line).max().unwrap_or(0);
+    let path = || quoting::printed(&file.path).into_owned();
+    (line > total_lines).then(|| QueryError::BeyondEnd { path: path(), line, total_lines })
+}
+
 /// Returns the bytes of `path`, which may be [quoted](quoting), without a leading `./`.
 ///
 /// # Errors

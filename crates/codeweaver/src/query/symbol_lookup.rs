@@ -53,7 +53,8 @@ pub struct SymbolList {
 ///
 /// # Errors
 /// [`QueryError::Parameter`] for an empty name, [`QueryError::UnknownName`] for a language or kind that there
-/// is not, [`QueryError::NotFound`] if the file of a place is not indexed.
+/// is not, [`QueryError::NotFound`] if the file of a place is not indexed or no definition is there,
+/// [`QueryError::BeyondEnd`] if it has no such line.
 pub(crate) fn find(view: &View, request: &SymbolRequest) -> Result<SymbolList, QueryError> {
     names::check(&request.filters)?;
 
@@ -112,9 +113,9 @@ fn at_place(view: &View, path: &str, line: u32, name: Option<&str>) -> Result<Sy
 
     match best {
         Some(symbol) => Ok(SymbolList { symbols: vec![symbol], fit: NameFit::Exact, near: Vec::new() }),
-        None => Err(QueryError::NotFound {
+        None => Err(locate::beyond_end(view, &file, line).unwrap_or_else(|| QueryError::NotFound {
             what: format!("no definition is around line {line} of {}", quoting::printed(&file.path)),
-        }),
+        })),
     }
 }
 

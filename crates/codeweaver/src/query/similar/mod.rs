@@ -130,7 +130,7 @@ impl SimilarRequest {
 /// line is in no definition. That definition or chunk itself is left out.
 ///
 /// # Errors
-/// [`QueryError::NotFound`] if no chunk has the line, [`QueryError::Cancelled`], and those of reading blobs.
+/// Those of [`Origin::find`], [`QueryError::Cancelled`], and those of reading blobs.
 pub(super) fn rank_similar(
     resources: &Resources<'_>,
     view: &View,

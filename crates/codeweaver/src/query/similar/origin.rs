@@ -29,11 +29,12 @@ impl Origin {
     /// Finds the code at `line` of `file`.
     ///
     /// # Errors
-    /// [`QueryError::NotFound`] if no chunk has the line.
+    /// [`QueryError::BeyondEnd`] if the file has no such line, [`QueryError::NotFound`] if no chunk has it.
     pub fn find(view: &View, texts: &mut Texts<'_>, file: &Located, line: u32) -> Result<Origin, QueryError> {
-        let chunk = chunk_at(view, file.doc, line).ok_or_else(|| QueryError::NotFound {
-            what: format!("{}:{line} (the file has no chunk there)", file.path),
-        })?;
+        let no_chunk =
+            || QueryError::NotFound { what: format!("{}:{line} (the file has no chunk there)", file.path) };
+        let chunk = chunk_at(view, file.doc, line)
+            .ok_or_else(|| locate::beyond_end(view, file, line).unwrap_or_else(no_chunk))?;
 
         let text = texts.of_doc(chunk)?;
         let definition = definitions::at_line(view, file.doc, text, line);
