@@ -27,9 +27,9 @@ fn lines_are_grouped_by_file_with_the_definition_first() {
     let repo = repository();
     let mut client = McpClient::start(&repo);
     let text = client.text("find_text", json!({ "pattern": "fetch_page" }));
-    let expected = "5 matches in 5 files\nsrc/page.py\n1: def fetch_page(n):\nnew.py, untracked\n\
-                    1: fetch_page(2)\ndeep/er/use.py\n5: x = page.fetch_page(1)  [run]\nimage.bin, binary\n\
-                    package-lock.json\n1: { \"fetch_page\": 1 }\n";
+    let expected = "5 matches in 5 files\nsrc/page.py\n1: def fetch_page(n):  [1-3]\nnew.py, untracked\n\
+                    1: fetch_page(2)\ndeep/er/use.py\n5: x = page.fetch_page(1)  [run 4-5]\n\
+                    image.bin, binary\npackage-lock.json\n1: { \"fetch_page\": 1 }\n";
     assert_eq!(text, expected);
     let text =
         client.text("find_text", json!({ "pattern": r"fetch_\w+\(\d", "regex": true, "output": "count" }));
@@ -43,6 +43,24 @@ fn lines_are_grouped_by_file_with_the_definition_first() {
     assert!(text.starts_with("no line matches (searched "), "{text}");
     let text = client.text("find_text", json!({ "pattern": "fetch_page", "rev": "HEAD~1" }));
     assert!(text.starts_with("no line matches (searched "), "{text}");
+}
+
+#[test]
+fn the_lines_of_a_function_are_given_once() {
+    let repo = TestRepo::with_files(&[(
+        "src/job.py",
+        "class Job:\n    def run(self):\n        self.tick = 1\n        self.tick = 2\n\n\
+         \x20   def stop(self):\n        self.tick = 0\n",
+    )]);
+    repo.codeweaver(["init", "--no-hooks"]).success();
+    let mut client = McpClient::start(&repo);
+    let text = client.text("find_text", json!({ "pattern": "self.tick" }));
+    let expected = "3 matches in 1 file\nsrc/job.py\n3: self.tick = 1  [run 2-4]\n4: self.tick = 2\n\
+                    7: self.tick = 0  [stop 6-7]\n";
+    assert_eq!(text, expected);
+    let json = client.ask("find_text", json!({ "pattern": "self.tick = 0" }));
+    let line = &json["files"][0]["lines"][0];
+    assert_eq!((&line["symbol"], &line["symbol_span"]), (&json!("Job.stop"), &json!([6, 7])), "{json:#}");
 }
 
 #[test]

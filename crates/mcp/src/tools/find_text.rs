@@ -255,10 +255,11 @@ fn text_of(
             _ => writeln!(text, "{path}{state}{binary}"),
         };
 
-        let mut symbol = "";
+        let mut before = None;
         let has_context = file.lines.iter().any(|line| line.column.is_none());
         for line in &file.lines {
-            put_line(&mut text, line, has_context, &mut symbol);
+            put_line(&mut text, line, has_context, before);
+            before = Some(line);
         }
 
         let n_left = file.count.saturating_sub(n_items(file) as u64);
@@ -276,20 +277,56 @@ fn text_of(
 }
 
 /// Appends a line as `12: text`, followed by the function or type around it if that differs from the one of
-/// the line before.
-fn put_line<'l>(text: &mut String, line: &'l GrepLine, has_context: bool, symbol: &mut &'l str) {
+/// the line `before`.
+fn put_line(text: &mut String, line: &GrepLine, has_context: bool, before: Option<&GrepLine>) {
     let separator = if line.column.is_some() { ':' } else { '-' };
     // Indentation is meaningful only beside other lines.
     let shown = if has_context { line.text.trim_end() } else { line.text.trim() };
     let _ = write!(text, "{}{separator} {}", line.line, shown.replace('\n', " "));
 
-    let name = line.symbol.rsplit(['.', ':', '#', '/']).next().unwrap_or_default();
-    if !has_context && !name.is_empty() && line.symbol != *symbol && !line.text.contains(name) {
-        let end = name.char_indices().nth(MAX_NAME).map_or(name.len(), |(end, _)| end);
-        let cut = if end < name.len() { "…" } else { "" };
-        let _ = write!(text, "  [{}{cut}]", &name[..end]);
+    let is_in_same =
+        before.is_some_and(|before| (&before.symbol, before.symbol_span) == (&line.symbol, line.symbol_span));
+    if !has_context
+        && !is_in_same
+        && let Some(around) = label(&line.symbol, line.symbol_span, &line.text)
+    {
+        let _ = write!(text, "  {around}");
     }
 
-    *symbol = &line.symbol;
     text.push('\n');
+}
+
+/// A function or type in brackets: `[parse 12-40]`. Its name is left out if the line `shown` has it, and its
+/// lines if it is a single one; `None` if nothing remains.
+fn label(symbol: &str, span: Option<(u32, u32)>, shown: &str) -> Option<String> {
+    let name = symbol.rsplit(['.', ':', '#', '/']).next().unwrap_or_default();
+    let end = name.char_indices().nth(MAX_NAME).map_or(name.len(), |(end, _)| end);
+    let cut = if end < name.len() { "…" } else { "" };
+    let name = (!name.is_empty() && !shown.contains(name)).then(|| format!("{}{cut}", &name[..end]));
+
+    let lines = span.filter(|(first, last)| first < last).map(|(first, last)| format!("{first}-{last}"));
+    let parts: Vec<String> = name.into_iter().chain(lines).collect();
+    (!parts.is_empty()).then(|| format!("[{}]", parts.join(" ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_label_says_what_the_line_does_not() {
+        let span = Some((12, 40));
+        for (symbol, span, shown, expected) in [
+            ("Tree.parse", span, "x = 1", Some("[parse 12-40]")),
+            ("Tree::parse", span, "fn parse() {", Some("[12-40]")),
+            ("parse", Some((12, 12)), "fn parse() {}", None),
+            ("parse", Some((12, 12)), "x = 1", Some("[parse]")),
+            ("", None, "x = 1", None),
+        ] {
+            assert_eq!(label(symbol, span, shown).as_deref(), expected, "{symbol} {shown}");
+        }
+
+        let long = label(&"ä".repeat(50), None, "").unwrap();
+        assert_eq!(long, format!("[{}…]", "ä".repeat(MAX_NAME)));
+    }
 }

@@ -73,6 +73,9 @@ pub struct GrepLine {
     /// Qualified name of the innermost function or type that contains the line.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub symbol: String,
+    /// First and last line of that function or type.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub symbol_span: Option<(u32, u32)>,
 }
 
 /// The part of the found lines that is wanted.
@@ -332,5 +335,6 @@ fn shown(line: &RawLine, max_line: usize) -> GrepLine {
     if line.goes_on || window.end < text.len() {
         shown.push('…');
     }
-    GrepLine { line: line.number, column, text: shown, ranges, symbol: line.symbol.clone() }
+    let (symbol, symbol_span) = (line.symbol.clone(), line.symbol_span);
+    GrepLine { line: line.number, column, text: shown, ranges, symbol, symbol_span }
 }

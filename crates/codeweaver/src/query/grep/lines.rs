@@ -41,6 +41,8 @@ pub(super) struct RawLine {
     pub is_match: bool,
     /// Qualified name of the innermost function or type that contains the line; empty if none is known.
     pub symbol: String,
+    /// First and last line of that function or type; `None` if none is known.
+    pub symbol_span: Option<(u32, u32)>,
 }
 
 /// The result of the search of one file.
@@ -132,6 +134,7 @@ impl<'a> LineSearch<'a> {
                 if end - start < *innermost {
                     *innermost = end - start;
                     line.symbol = segment.name(symbol.qualified_name).to_owned();
+                    line.symbol_span = Some((symbol.start_line, symbol.end_line));
                 }
             }
         }
@@ -235,6 +238,7 @@ impl<'a> Collected<'a> {
             ranges,
             is_match,
             symbol: String::new(),
+            symbol_span: None,
         });
     }
 }
