@@ -1,5 +1,7 @@
 //! `find_text`: complete lines, compact form, pages, limits, errors.
 
+use std::ops::RangeInclusive;
+
 use serde_json::json;
 
 use codeweaver_chunk::tokens;
@@ -86,13 +88,73 @@ fn of_several_files_each_shows_some_lines() {
     let mut client = McpClient::start(&repo);
     let text = client.text("find_text", json!({ "pattern": "wanted" }));
     assert!(text.starts_with("46 matches in 2 files; showing 9\n"), "{text}");
-    assert!(text.contains("8: wanted = 1\n… 37 more\nsrc/one.py\n1: wanted = 2\n"), "{text}");
+    let rest = numbers(9..=45);
+    let expected = format!("8: wanted = 1\n… 37 more: {rest}\nsrc/one.py\n1: wanted = 2\n");
+    assert!(text.contains(&expected), "{text}");
+    // Who asks for as many as there are gets all of them.
+    let text = client.text("find_text", json!({ "pattern": "wanted", "max_results": 46 }));
+    assert!(text.starts_with("46 matches in 2 files\n") && text.contains("\n45: wanted"), "{text}");
     let text = client.text("find_text", json!({ "pattern": "wanted", "paths": "src/many.py" }));
     assert!(text.starts_with("45 matches in 1 file\n") && text.contains("45: wanted"), "{text}");
     // Few enough to show them all.
     repo.write("src/few.py", "needed = 1\n".repeat(30)).write("src/one.py", "needed = 2\n").commit("few");
     let text = client.text("find_text", json!({ "pattern": "needed", "paths": ["*.py", "*.none"] }));
     assert!(text.starts_with("31 matches in 2 files\nsrc/"), "{text}");
+}
+
+/// The numbers of lines, as an answer lists them.
+fn numbers(lines: RangeInclusive<u32>) -> String {
+    lines.map(|line| line.to_string()).collect::<Vec<_>>().join(", ")
+}
+
+#[test]
+fn lines_that_are_not_shown_are_numbered_by_the_function_around_them() {
+    let function = |name: &str| format!("def {name}():\n{}", "    hit()\n".repeat(20));
+    let repo = TestRepo::with_files(FILES);
+    repo.write("src/a.py", ["first", "second", "third"].map(function).concat()).write("src/b.py", "hit()\n");
+    repo.commit("hits");
+    repo.codeweaver(["init", "--no-hooks"]).success();
+    let mut client = McpClient::start(&repo);
+
+    let text = client.text("find_text", json!({ "pattern": "hit()" }));
+    let expected = format!(
+        "61 matches in 2 files; showing 9\nsrc/a.py\n2: hit()  [first 1-21]\n{}… 52 more: {} [first 1-21]; {} \
+         [second 22-42]; {} [third 43-63]; all with this file alone in `paths`\nsrc/b.py\n1: hit()\n",
+        (3..=9).map(|line| format!("{line}: hit()\n")).collect::<String>(),
+        numbers(10..=21),
+        numbers(23..=42),
+        numbers(44..=51),
+    );
+    assert_eq!(text, expected);
+    let answer = client.ask("find_text", json!({ "pattern": "hit()", "token_limit": 4000 }));
+    let file = &answer["files"][0];
+    assert_eq!((&file["count"], &file["n_further"]), (&json!(60), &json!(52)), "{answer:#}");
+    let first =
+        json!({ "symbol": "first", "symbol_span": [1, 21], "lines": (10..=21).collect::<Vec<u32>>() });
+    assert_eq!(file["further"][0], first, "{answer:#}");
+
+    // The numbers never keep a page from going on.
+    let mut arguments = json!({ "pattern": "hit()", "token_limit": 80 });
+    let (mut n_lines, mut n_rests, mut n_pages) = (0, 0, 0);
+    loop {
+        let text = client.text("find_text", arguments.clone());
+        assert!(tokens::count(&text) <= 80, "{text}");
+        n_pages += 1;
+        n_lines += text.lines().filter(|line| line.contains(": hit()")).count();
+        n_rests += text.matches("… 52 more: 10 [first 1-21]; all with this file alone").count();
+        let Some((_, rest)) = text.split_once("more: cursor \"") else { break };
+        arguments["cursor"] = json!(rest.trim_end().trim_end_matches('"'));
+    }
+    assert_eq!((n_lines, n_rests, n_pages > 1), (9, 1, true));
+
+    let (mut arguments, mut n_lines) = (json!({ "pattern": "hit()", "paths": "src/a.py" }), 0);
+    loop {
+        let text = client.text("find_text", arguments.clone());
+        n_lines += text.lines().filter(|line| line.contains(": hit()")).count();
+        let Some((_, rest)) = text.split_once("more: cursor \"") else { break };
+        arguments["cursor"] = json!(rest.trim_end().trim_end_matches('"'));
+    }
+    assert_eq!(n_lines, 60);
 }
 
 #[test]

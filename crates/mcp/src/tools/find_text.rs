@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use codeweaver::query::grep::{CorpusInfo, Found, GrepFile, GrepLine, Page, Pattern};
+use codeweaver::query::grep::{CorpusInfo, Found, FurtherLines, GrepFile, GrepLine, Page, Pattern};
 use codeweaver::query::response::n_of;
 use codeweaver::query::{GrepRequest, QueryError, ViewRequest};
 use codeweaver_git::quoting::printed;
@@ -17,9 +17,15 @@ use crate::cursor::Cursor;
 
 /// Default of `max_results`.
 const DEFAULT_RESULTS: usize = 50;
-/// Maximum number of lines of each file, if several files have more than [`MANY_LINES`] together.
+/// Maximum number of lines of each file, if several files have more than [`MANY_LINES`] together, or than
+/// `max_results` if that is larger. The next lines are numbered, up to the second maximum; all are shown if
+/// the file is searched alone.
 const MAX_PER_FILE: usize = 8;
-const MANY_LINES: u64 = 40;
+const MAX_NUMBERED: usize = 40;
+const MANY_LINES: u32 = 40;
+/// Tokens of the limit for each number. With the function around the line it hardly ever takes as many, so
+/// the numbers have room.
+const TOKENS_PER_NUMBER: u32 = 50;
 /// Maximum of `max_results`; larger values are reduced to it.
 const MAX_RESULTS: u32 = 1000;
 /// Maximum of `context`.
@@ -115,10 +121,13 @@ impl Tool for FindText {
         target.add_paths(&mut request.filters, &paths)?;
 
         let listing = arguments.output.unwrap_or(Listing::Lines);
+        // A larger number asks for all lines, so that an offset counts others.
+        let many = arguments.max_results.map_or(MANY_LINES, |n| n.clamp(MANY_LINES, MAX_RESULTS));
+
         let key = (
             (codebase.root(), &arguments.pattern, is_regex, ignore_case, word),
             (&paths, &request.filters.languages, request.filters.include_tests),
-            (&request.view.revision, request.context, listing),
+            (&request.view.revision, request.context, listing, many),
         );
         let offset = Cursor::resume(arguments.cursor.as_deref(), &key)?;
 
@@ -128,11 +137,12 @@ impl Tool for FindText {
         let max = arguments.max_results.map_or(DEFAULT_RESULTS, |n| n.min(MAX_RESULTS) as usize);
         let limit = call.token_limit(arguments.token_limit, codebase);
         // The lines of one file must not crowd out the other files.
-        let is_cut = found.n_files() > 1 && found.n_lines > MANY_LINES;
+        let is_cut = found.n_files() > 1 && found.n_lines > u64::from(many);
         let per_file = if is_cut { MAX_PER_FILE } else { usize::MAX };
+        let numbered = ((limit / TOKENS_PER_NUMBER) as usize).clamp(1, MAX_NUMBERED);
 
         // Every line has some tokens, so more lines than tokens cannot fit.
-        let page = Page { offset, limit: max.min(limit as usize), per_file, max_line: MAX_LINE };
+        let page = Page { offset, limit: max.min(limit as usize), per_file, numbered, max_line: MAX_LINE };
         let files = call.run_query(&target, |_| files_of(&found, listing, page))?;
 
         let n_all = match listing {
@@ -208,6 +218,7 @@ fn first(files: &[GrepFile], n: usize) -> Vec<GrepFile> {
             let end = ends.map(|(at, _)| at).nth(left).unwrap_or(file.lines.len());
             // The context before the first omitted line is omitted with it, as far as that can be determined.
             file.lines.truncate(end);
+            (file.n_further, file.further) = (0, Vec::new());
         }
 
         left -= n.min(left);
@@ -246,7 +257,7 @@ fn text_of(
         let _ = writeln!(text, "warning: {warning}");
     }
 
-    for (at, file) in files.iter().enumerate() {
+    for file in files {
         let binary = if file.binary { ", binary" } else { "" };
         let path = printed(&file.path);
         let state = state_of(file.state);
@@ -262,11 +273,8 @@ fn text_of(
             before = Some(line);
         }
 
-        let n_left = file.count.saturating_sub(n_items(file) as u64);
-        // The continued answer shows the rest of the last file.
-        let continues = next_cursor.is_some() && at + 1 == files.len();
-        if listing == Listing::Lines && !file.binary && n_left > 0 && !continues {
-            let _ = writeln!(text, "… {n_left} more");
+        if file.n_further > 0 {
+            put_further(&mut text, file);
         }
     }
 
@@ -294,6 +302,26 @@ fn put_line(text: &mut String, line: &GrepLine, has_context: bool, before: Optio
     }
 
     text.push('\n');
+}
+
+/// Appends how many lines of `file` are not shown, as `… 12 more: 7, 9 [parse 5-20]; 31`, and the way to them
+/// if not all have their numbers there.
+fn put_further(text: &mut String, file: &GrepFile) {
+    let mut groups = Vec::new();
+    for FurtherLines { symbol, symbol_span, lines } in &file.further {
+        let numbers: Vec<String> = lines.iter().map(u64::to_string).collect();
+        let around = label(symbol, *symbol_span, "");
+        groups.push([Some(numbers.join(", ")), around].into_iter().flatten().collect::<Vec<_>>().join(" "));
+    }
+
+    let n_numbered: usize = file.further.iter().map(|group| group.lines.len()).sum();
+    // If there are no numbers, a warning says that the lines cannot be shown.
+    if (1..file.n_further).contains(&(n_numbered as u64)) {
+        groups.push("all with this file alone in `paths`".to_owned());
+    }
+
+    let separator = if groups.is_empty() { "" } else { ": " };
+    let _ = writeln!(text, "… {} more{separator}{}", file.n_further, groups.join("; "));
 }
 
 /// A function or type in brackets: `[parse 12-40]`. Its name is left out if the line `shown` has it, and its

@@ -55,6 +55,29 @@ pub struct GrepFile {
     /// Lines that match, with their context.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub lines: Vec<GrepLine>,
+    /// Number of matching lines of the file that come after those of all pages.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub n_further: u64,
+    /// The numbers of the first of them, in the order of the file.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub further: Vec<FurtherLines>,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+/// Consecutive matching lines in one function or type, or outside of any, by their numbers.
+#[derive(Debug, Clone, schemars::JsonSchema, serde::Serialize)]
+pub struct FurtherLines {
+    /// Qualified name of the innermost function or type that contains them.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub symbol: String,
+    /// First and last line of that function or type.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub symbol_span: Option<(u32, u32)>,
+    /// Counted from 1, ascending.
+    pub lines: Vec<u64>,
 }
 
 /// A line that matches, or one near it.
@@ -88,6 +111,8 @@ pub struct Page {
     /// Maximum number of matching lines of one file, from its first. The others are not counted by `offset`
     /// and `limit`.
     pub per_file: usize,
+    /// Maximum number of the others that are numbered with the last line of the file.
+    pub numbered: usize,
     /// Maximum number of bytes of a line; longer ones are cut around the first match.
     pub max_line: usize,
 }
@@ -95,7 +120,7 @@ pub struct Page {
 impl Default for Page {
     /// All lines, uncut.
     fn default() -> Page {
-        Page { offset: 0, limit: usize::MAX, per_file: usize::MAX, max_line: usize::MAX }
+        Page { offset: 0, limit: usize::MAX, per_file: usize::MAX, numbered: 0, max_line: usize::MAX }
     }
 }
 
@@ -173,6 +198,10 @@ impl<'a> Found<'a> {
             skip = 0;
 
             let mut file = self.file(hit);
+            let is_end = wanted.end == n_matches;
+            if is_end {
+                file.n_further = hit.n_matches - n_matches;
+            }
             if !hit.is_binary {
                 // The lines of a large result were not all kept; such a file is searched again.
                 let again = match &hit.lines {
@@ -182,6 +211,9 @@ impl<'a> Found<'a> {
                 let lines = hit.lines.as_ref().or(again.as_ref()).map_or(&[][..], |found| &found.lines);
                 let part = part(lines, &wanted, self.request.context);
                 file.lines = part.iter().map(|line| shown(line, page.max_line)).collect();
+                if is_end {
+                    file.further = further(lines, n_matches, page.numbered);
+                }
             }
             visit(file)?;
         }
@@ -252,6 +284,7 @@ impl<'a> Found<'a> {
 
     fn file(&self, hit: &Hit) -> GrepFile {
         let file = &self.corpus.files[hit.file];
+
         GrepFile {
             path: corpus::shown(&file.path),
             language: hit.language.clone(),
@@ -260,6 +293,8 @@ impl<'a> Found<'a> {
             binary: hit.is_binary,
             count: hit.n_matches,
             lines: Vec::new(),
+            n_further: 0,
+            further: Vec::new(),
         }
     }
 }
@@ -296,6 +331,24 @@ fn part<'l>(lines: &'l [RawLine], wanted: &std::ops::Range<u64>, context: usize)
     let before = n_context(lines[..first].iter().rev(), &lines[first], context);
     let after = n_context(lines[last + 1..].iter(), &lines[last], context);
     &lines[first - before..=last + after]
+}
+
+/// The numbers of at most `most` of the matches of `lines` after the first `n_before`.
+fn further(lines: &[RawLine], n_before: u64, most: usize) -> Vec<FurtherLines> {
+    let mut groups: Vec<FurtherLines> = Vec::new();
+
+    for line in lines.iter().filter(|line| line.is_match).skip(n_before as usize).take(most) {
+        let around = (&line.symbol, line.symbol_span);
+        match groups.last_mut().filter(|group| (&group.symbol, group.symbol_span) == around) {
+            Some(group) => group.lines.push(line.number),
+            None => groups.push(FurtherLines {
+                symbol: line.symbol.clone(),
+                symbol_span: line.symbol_span,
+                lines: vec![line.number],
+            }),
+        }
+    }
+    groups
 }
 
 /// Number of first lines of `neighbours` that are context of `line`: no matches, at most `context` lines

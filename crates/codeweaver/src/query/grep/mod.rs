@@ -36,7 +36,7 @@ use super::view::open::ViewSource;
 
 pub use answer::{LineAnswer, StreamedAnswer};
 pub use corpus::CorpusInfo;
-pub use found::{Found, GrepFile, GrepLine, Page};
+pub use found::{Found, FurtherLines, GrepFile, GrepLine, Page};
 pub use pattern::Pattern;
 pub use request::GrepRequest;
 
