@@ -134,9 +134,13 @@ fn an_answer_is_what_is_needed_and_not_what_the_limit_allows() {
     let all = client.text("find_code", json!({ "query": "parse header", "max_results": 40 }));
     assert!(all.starts_with("40 matches"), "{all}");
     assert_eq!(locations(&all), 40);
-    // A larger limit gets more code.
+    // A larger limit gets more code, and is not filled.
     let large = client.text("find_code", json!({ "query": "parse header", "token_limit": 8000 }));
     assert!(large.matches("pub fn parse_header_").count() > text.matches("pub fn parse_header_").count());
+    for limit in [8_000, 100_000] {
+        let large = client.text("find_code", json!({ "query": "parse header", "token_limit": limit }));
+        assert!(large.starts_with("40 matches, 6 with code"), "{limit}: {large}");
+    }
 
     let places = client
         .text("find_code", json!({ "query": "parse header", "locations_only": true, "max_results": 10 }));

@@ -2,7 +2,8 @@
 //! within the token limit.
 //!
 //! A limit is a maximum and not a target: by default, only the best match and those about as good have code,
-//! reduced to the lines that answer the query. A call that gives a larger limit gets more code.
+//! reduced to the lines that answer the query. A call that gives a larger limit gets the code of some more
+//! good matches, and of no weak one, however much room is left.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -33,6 +34,10 @@ const MAX_MATCHES: u32 = 1000;
 /// Maximum number of matches by default with a large token limit, and the tokens of the limit for each.
 const MANY_MATCHES: usize = 50;
 const TOKENS_PER_MATCH: u32 = 200;
+/// Maximum number of matches with code with a large token limit, and the tokens of the limit for each. Agents
+/// that asked for 15,000 tokens used one in five of the definitions that filled them.
+const MANY_TEXTS: usize = 6;
+const TOKENS_PER_TEXT: u32 = 1_000;
 /// Number of matches that have code by default, if there is any, and the maximum number of lines of the code.
 /// The code of a further match hardly ever answers; its signature is enough to decide whether to read it.
 const DEFAULT_TEXTS: usize = 1;
@@ -52,7 +57,7 @@ const MANY_LINES: usize = 80;
 const FEWER_LINES: [usize; 3] = [20, 8, 3];
 /// Minimum relevance of a match with code, as a share of the best: by default, and with a large token limit.
 const MIN_SHARE: f32 = 0.85;
-const MIN_SHARE_OF_MANY: f32 = 0.4;
+const MIN_SHARE_OF_MANY: f32 = 0.7;
 /// Share of the token limit that is reserved for lines before code is added, if both are wanted.
 const SHARE_OF_LINES: f32 = 0.4;
 /// Number of matches from the best that name further places in their files, with code and without, and the
@@ -101,7 +106,8 @@ impl Limits {
         let by_tokens = (tokens / TOKENS_PER_MATCH) as usize;
         let by_default =
             if is_large { by_tokens.clamp(DEFAULT_MATCHES, MANY_MATCHES) } else { DEFAULT_MATCHES };
-        let texts = if is_large { by_tokens.max(DEFAULT_TEXTS) } else { DEFAULT_TEXTS };
+        let many_texts = ((tokens / TOKENS_PER_TEXT) as usize).min(MANY_TEXTS);
+        let texts = if is_large { many_texts } else { DEFAULT_TEXTS };
 
         Limits {
             matches: matches.map_or(by_default, |n| n.min(MAX_MATCHES) as usize),
@@ -112,10 +118,11 @@ impl Limits {
         }
     }
 
-    /// The limits of an answer to a question about a flow, unless the token limit asks for much code anyway.
+    /// The limits of an answer to a question about a flow. With a large token limit, the code need not be of
+    /// short functions.
     pub fn for_flow(self) -> Limits {
-        let is_flow = self.texts == DEFAULT_TEXTS && !self.is_large;
-        Limits { texts: if is_flow { FLOW_TEXTS } else { self.texts }, is_flow, ..self }
+        let texts = if self.texts == 0 { 0 } else { self.texts.max(FLOW_TEXTS) };
+        Limits { texts, is_flow: texts > 0 && !self.is_large, ..self }
     }
 
     /// Maximum number of lines of the code of a match.
@@ -601,6 +608,28 @@ pub(super) fn freshness(response: &Response) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_large_limit_is_no_reason_for_weak_code() {
+        let limits = |tokens| Limits::new(None, tokens, DEFAULT_TOKENS, false);
+        for (tokens, texts, matches, min_share) in [
+            (None, 1, 8, MIN_SHARE),
+            (Some(500), 1, 8, MIN_SHARE),
+            (Some(DEFAULT_TOKENS), 1, 8, MIN_SHARE),
+            (Some(3_000), 3, 15, MIN_SHARE_OF_MANY),
+            (Some(15_000), 6, 50, MIN_SHARE_OF_MANY),
+            (Some(1_000_000), 6, 50, MIN_SHARE_OF_MANY),
+        ] {
+            let limits = limits(tokens);
+            let found = (limits.texts, limits.matches, limits.min_share());
+            assert_eq!(found, (texts, matches, min_share), "{tokens:?}");
+        }
+
+        for (tokens, texts) in [(None, FLOW_TEXTS), (Some(2_500), FLOW_TEXTS), (Some(15_000), MANY_TEXTS)] {
+            assert_eq!(limits(tokens).for_flow().texts, texts, "{tokens:?}");
+        }
+        assert_eq!(Limits::new(None, None, DEFAULT_TOKENS, true).for_flow().texts, 0);
+    }
 
     #[test]
     fn shared_qualifiers_are_left_out() {
