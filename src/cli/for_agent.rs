@@ -79,7 +79,7 @@ pub fn print(name: &str, said: &Said, context: &Context) -> Result<ExitCode, Cli
         return Err(CliError::new(
             what,
             why,
-            format!("`git codeweaver tool {name}` takes what docs/mcp.md says"),
+            format!("`git codeweaver tool {name} --help` has its arguments"),
         ));
     }
 

@@ -120,6 +120,18 @@ pub fn did_you_mean<'a>(found: &str, candidates: impl Iterator<Item = &'a str>) 
         .map(|(_, candidate)| format!("did you mean `{candidate}`?"))
 }
 
+/// Returns the `candidates`, those with the fewest edits from `found` first. Equally near ones keep their
+/// order.
+pub fn nearest_first<'a>(found: &str, candidates: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let mut candidates: Vec<&str> = candidates.collect();
+    // Distances cost the product of both lengths.
+    if found.len() <= 80 {
+        candidates.sort_by_key(|candidate| strsim::osa_distance(found, candidate));
+    }
+
+    candidates
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

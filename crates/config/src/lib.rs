@@ -22,8 +22,8 @@ mod value;
 mod yaml;
 
 pub use edit::{set, unset};
-pub use error::did_you_mean;
 pub use error::{ConfigError, Problem};
+pub use error::{did_you_mean, nearest_first};
 pub use files::{MAX_FILE_BYTES, REPOSITORY_FILE_NAME};
 pub use keys::{KeySpec, documentation, get, keys};
 pub use loaded::{Loaded, SettingRow};

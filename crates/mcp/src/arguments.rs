@@ -1,22 +1,40 @@
 //! Arguments of calls: lenient in form, strict in meaning.
 //!
 //! The schema of a tool decides. A value that means the same in another form is converted: `"5"` and `5.0` to
-//! 5, `"true"` to true, `"src"` to `["src"]`, `tokenLimit` to `token_limit`; `null` counts as absent.
-//! Everything else that the schema does not allow is an error that names the argument and what it may be:
-//! ignoring a misspelt filter would return unfiltered results.
+//! 5, `"true"` to true, `"src"` to `["src"]`, `tokenLimit` to `token_limit`, `limit` to `max_results`; `null`
+//! counts as absent. Everything else that the schema does not allow is an error that names the argument and
+//! what it may be: ignoring a misspelt filter would return unfiltered results.
 
 use rmcp::model::JsonObject;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use codeweaver_config::did_you_mean;
+use codeweaver_config::{did_you_mean, nearest_first};
 
 use super::answer::{CallError, FORMAT};
+
+/// Names that arguments have in other programs, with the argument that is meant if the tool has no own one of
+/// the name.
+const OTHER_NAMES: [(&str, &str); 13] = [
+    ("limit", "max_results"),
+    ("max_count", "max_results"),
+    ("head_limit", "max_results"),
+    ("max_results", "limit"),
+    ("max_tokens", "token_limit"),
+    ("query", "pattern"),
+    ("text", "pattern"),
+    ("query", "symbol"),
+    ("name", "symbol"),
+    ("query", "question"),
+    ("case_insensitive", "ignore_case"),
+    ("context_lines", "context"),
+    ("glob", "paths"),
+];
 
 /// Converts the arguments of a call of `tool` to what its `schema` asks for.
 ///
 /// # Errors
-/// The first argument that is unknown, missing, or cannot be converted.
+/// The first argument that is unknown, missing, given twice, or cannot be converted.
 pub fn parse<T: DeserializeOwned>(
     tool: &str,
     schema: &JsonObject,
@@ -26,9 +44,13 @@ pub fn parse<T: DeserializeOwned>(
     let properties = schema.get("properties").and_then(Value::as_object).unwrap_or(&none);
 
     let mut arguments = JsonObject::new();
-    for (name, value) in given.into_iter().filter(|(_, value)| !value.is_null()) {
-        let (name, property) = find(&name, properties).ok_or_else(|| unknown(tool, &name, properties))?;
+    for (given, value) in given.into_iter().filter(|(_, value)| !value.is_null()) {
+        let (name, property) = find(&given, properties).ok_or_else(|| unknown(tool, &given, properties))?;
         let value = converted(name, value, property)?;
+        if arguments.get(name).is_some_and(|other| *other != value) {
+            let twice = format!("{tool} has two values of `{name}`, one of them as {}", quoted(&given));
+            return Err(CallError::invalid(twice));
+        }
 
         // The form is an argument of every tool; the types of arguments do not have it.
         if name != FORMAT {
@@ -50,26 +72,46 @@ pub fn parse<T: DeserializeOwned>(
     })
 }
 
-/// Returns whether a tool with this `schema` has an argument called `name`.
+/// Returns whether a tool with this `schema` has an argument called `name`, also in camel case.
 pub fn is_known(name: &str, schema: &JsonObject) -> bool {
     let properties = schema.get("properties").and_then(Value::as_object);
-    properties.is_some_and(|properties| find(name, properties).is_some())
+    properties.is_some_and(|properties| find_own(name, properties).is_some())
+}
+
+/// Returns whether `name` is another name of an argument of a tool with this `schema`, or a misspelt one.
+pub fn is_meant(name: &str, schema: &JsonObject) -> bool {
+    let properties = schema.get("properties").and_then(Value::as_object);
+    properties.is_some_and(|properties| {
+        find(name, properties).is_some() || did_you_mean(name, names(properties)).is_some()
+    })
+}
+
+/// Finds an argument by its name or by one that it has in other programs.
+fn find<'a>(name: &str, properties: &'a JsonObject) -> Option<(&'a String, &'a Value)> {
+    let mut meant = OTHER_NAMES.iter().filter(|(other, _)| is_written_as(other, name));
+    find_own(name, properties).or_else(|| meant.find_map(|(_, argument)| properties.get_key_value(*argument)))
 }
 
 /// Finds an argument by its name, which may also be written in camel case.
-fn find<'a>(name: &str, properties: &'a JsonObject) -> Option<(&'a String, &'a Value)> {
-    let plain = name.replace(['_', '-'], "");
-    properties
-        .get_key_value(name)
-        .or_else(|| properties.iter().find(|(known, _)| known.replace('_', "").eq_ignore_ascii_case(&plain)))
+fn find_own<'a>(name: &str, properties: &'a JsonObject) -> Option<(&'a String, &'a Value)> {
+    properties.get_key_value(name).or_else(|| properties.iter().find(|(known, _)| is_written_as(known, name)))
+}
+
+/// Returns whether `written` is `name`, in any case and with any separators of its words.
+fn is_written_as(name: &str, written: &str) -> bool {
+    name.replace('_', "").eq_ignore_ascii_case(&written.replace(['_', '-'], ""))
+}
+
+fn names(properties: &JsonObject) -> impl Iterator<Item = &str> {
+    properties.keys().map(String::as_str)
 }
 
 fn unknown(tool: &str, name: &str, properties: &JsonObject) -> CallError {
-    let known: Vec<&str> = properties.keys().map(String::as_str).collect();
     let hint =
-        did_you_mean(name, known.iter().copied()).map_or_else(|| ".".to_owned(), |hint| format!("; {hint}"));
+        did_you_mean(name, names(properties)).map_or_else(|| ".".to_owned(), |hint| format!("; {hint}"));
+    let known = nearest_first(name, names(properties)).join(", ");
 
-    CallError::invalid(format!("{tool} has no argument {}{hint} It has {}", quoted(name), known.join(", ")))
+    CallError::invalid(format!("{tool} has no argument {}{hint} It has {known}", quoted(name)))
 }
 
 fn converted(name: &str, value: Value, property: &Value) -> Result<Value, CallError> {
@@ -286,9 +328,46 @@ mod tests {
         }
         let unknown = parsed(json!({ "query": "x", "max_result": 5 })).unwrap_err();
         assert!(
-            unknown.starts_with("sample has no argument \"max_result\"; did you mean `max_results`?"),
+            unknown.starts_with(
+                "sample has no argument \"max_result\"; did you mean `max_results`? It has max_results, "
+            ),
             "{unknown}"
         );
-        assert!(unknown.contains("token_limit"), "{unknown}");
+        for name in ["query", "token_limit", "include_tests", "paths", "way", "format"] {
+            assert!(unknown.contains(name), "{name}: {unknown}");
+        }
+        let far = parsed(json!({ "query": "x", "patterns": 5 })).unwrap_err();
+        assert!(far.starts_with("sample has no argument \"patterns\". It has paths, "), "{far}");
+    }
+
+    #[test]
+    fn names_of_other_programs_are_accepted_where_the_tool_has_none_of_the_name() {
+        for (given, name) in [
+            (json!({ "query": "x", "limit": 5 }), "max_results"),
+            (json!({ "query": "x", "maxCount": 5 }), "max_results"),
+            (json!({ "query": "x", "limit": 5, "max_results": "5" }), "max_results"),
+            (json!({ "query": "x", "max-tokens": 5 }), "token_limit"),
+        ] {
+            assert_eq!(parsed(given.clone()), parsed(json!({ "query": "x", name: 5 })), "{given}");
+        }
+        // Its own `query` is not taken for a `pattern`, and nothing for what it lacks.
+        assert_eq!(parsed(json!({ "query": "x", "glob": "src" })).unwrap().paths.unwrap(), ["src"]);
+        assert!(parsed(json!({ "query": "x", "context_lines": 1 })).is_err());
+        let twice = parsed(json!({ "query": "x", "limit": 5, "max_results": 6 })).unwrap_err();
+        assert!(twice.contains("two values of `max_results`"), "{twice}");
+    }
+
+    #[test]
+    fn a_name_is_own_or_meant() {
+        let schema = schema::input::<Sample>();
+        for (name, is_own, is_other) in [
+            ("max_results", true, true),
+            ("maxResults", true, true),
+            ("limit", false, true),
+            ("max_result", false, true),
+            ("timeout", false, false),
+        ] {
+            assert_eq!((is_known(name, &schema), is_meant(name, &schema)), (is_own, is_other), "{name}");
+        }
     }
 }

@@ -145,7 +145,7 @@ fn says_nothing(line: &str) -> bool {
 fn arguments(spec: &ToolSpec, words: &[String]) -> JsonObject {
     let subject = SUBJECTS.iter().find(|(tool, ..)| *tool == spec.name);
     let mut arguments = JsonObject::new();
-    let mut unnamed = Vec::new();
+    let mut unnamed: Vec<&str> = Vec::new();
 
     for word in words {
         match word.split_once('=') {
@@ -154,11 +154,33 @@ fn arguments(spec: &ToolSpec, words: &[String]) -> JsonObject {
         }
     }
 
-    if let Some((_, one, several)) = subject {
-        let name = if unnamed.len() > 1 { several.unwrap_or(one) } else { one };
-        unnamed.into_iter().for_each(|word| add(&mut arguments, name, word));
+    let Some((_, one, several)) = subject else { return arguments };
+    let is_named = [Some(*one), *several].into_iter().flatten().any(|name| arguments.contains_key(name));
+    let (mut about, mut others): (Vec<&str>, Vec<&str>) =
+        unnamed.into_iter().partition(|word| named(word, spec, several.is_some()).is_none());
+
+    // The tool is about something, which may look like an argument: `find_text limit=5` looks for that text.
+    if about.is_empty() && !is_named && !others.is_empty() {
+        about.push(others.remove(0));
     }
+
+    for (name, value) in others.into_iter().filter_map(|word| named(word, spec, several.is_some())) {
+        add(&mut arguments, name, value);
+    }
+    let name = if about.len() > 1 { several.unwrap_or(one) } else { one };
+    about.into_iter().for_each(|word| add(&mut arguments, name, word));
     arguments
+}
+
+/// The name and the value of a word that is an argument if the tool has its subject from another word. What
+/// the tool does not have is refused by its name. A tool that is about several things may be about the word,
+/// unless the name is like one of its arguments.
+fn named<'w>(word: &'w str, spec: &ToolSpec, takes_several: bool) -> Option<(&'w str, &'w str)> {
+    let (name, value) = word.split_once('=')?;
+    let is_name = name.contains(|c: char| c.is_ascii_alphabetic())
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'));
+
+    (is_name && (!takes_several || spec.may_mean_argument(name))).then_some((name, value))
 }
 
 /// Adds a value; a second one of the same name makes a list.
@@ -197,6 +219,17 @@ mod tests {
             of("find_text", &["x", "paths=src", "paths=tests"]),
             json!({ "pattern": "x", "paths": ["src", "tests"] })
         );
+
+        // Other names and misspelt ones, beside a subject.
+        assert_eq!(of("find_text", &["x", "limit=5"]), json!({ "pattern": "x", "limit": "5" }));
+        assert_eq!(of("find_text", &["pattern=x", "limit=5"]), json!({ "pattern": "x", "limit": "5" }));
+        assert_eq!(of("find_text", &["x", "colour=5"]), json!({ "pattern": "x", "colour": "5" }));
+        assert_eq!(
+            of("find_text", &["limit=5", "paths=src"]),
+            json!({ "pattern": "limit=5", "paths": "src" })
+        );
+        assert_eq!(of("find_code", &["x", "max_result=5"]), json!({ "query": "x", "max_result": "5" }));
+        assert_eq!(of("find_code", &["x", "colour=5"]), json!({ "queries": ["x", "colour=5"] }));
     }
 
     #[test]

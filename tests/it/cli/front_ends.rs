@@ -331,6 +331,14 @@ fn a_tool_called_in_the_shell_has_the_text_of_the_server() {
     let none = repo.codeweaver(["tool", "read_code", "no/such/file.rs"]);
     none.fails(2);
     assert!(none.stderr().contains("no/such/file.rs"), "{}", none.stderr());
+
+    // An argument by another name, and one that is none.
+    repo.codeweaver(["tool", "find_text", "parse_header", "limit=1"]).success().says(&["; showing 1"]);
+    let wrong = repo.codeweaver(["tool", "find_text", "parse_header", "colour=1"]);
+    wrong.fails(2);
+    for part in ["find_text has no argument", "max_results", "`git codeweaver tool find_text --help`"] {
+        assert!(wrong.stderr().contains(part), "{part}: {}", wrong.stderr());
+    }
 }
 
 /// In the shell of an agent, and with `--for-agent`, commands print what the tools say, with exit codes for

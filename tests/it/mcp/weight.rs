@@ -79,6 +79,10 @@ fn arguments_mean_the_same_in_every_form() {
     let other = json!({ "query": ["header"], "paths": "src", "maxResults": "1", "include_tests": "true",
         "cursor": null, "rev": null });
     assert_eq!(client.text("find_code", plain), client.text("find_code", other));
+    // Names of other programs.
+    let plain = json!({ "pattern": "header", "max_results": 1, "paths": ["src"] });
+    let other = json!({ "query": "header", "limit": 1, "glob": "src" });
+    assert_eq!(client.text("find_text", plain), client.text("find_text", other));
     let lines = json!({ "file": "src/parse.rs", "start_line": "1", "end_line": 2.0 });
     let read = client.text("read_code", lines.clone());
     assert!(read.starts_with("src/parse.rs:1-2 "), "{read}");
@@ -107,6 +111,11 @@ fn errors_of_arguments_say_what_would_do() {
         ),
         ("manage_index", json!({ "action": "explode" }), "status, create, reindex, sync, clear"),
         ("read_code", json!({ "file": "src/parse.rs", "line": 3 }), "start_line"),
+        (
+            "find_text",
+            json!({ "pattern": "x", "max_result": 3 }),
+            "find_text has no argument \"max_result\"; did you mean `max_results`? It has max_results, ",
+        ),
     ] {
         let message = client.refused(tool, arguments.clone());
         assert!(message.contains(expected), "{tool} {arguments}: {message}");

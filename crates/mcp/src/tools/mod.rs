@@ -189,6 +189,11 @@ impl ToolSpec {
         arguments::is_known(name, &self.input)
     }
 
+    /// Returns whether this is a name of an argument of the tool in other programs, or a misspelt one.
+    pub fn may_mean_argument(&self, name: &str) -> bool {
+        arguments::is_meant(name, &self.input)
+    }
+
     /// The arguments that the list of tools names.
     pub fn arguments(&self) -> Vec<schema::Argument> {
         schema::arguments(&self.input)
