@@ -1,9 +1,13 @@
 //! Clusters of an engine on this machine.
 
+use std::cell::Cell;
+use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
 
 use codeweaver_testkit::{Run, Tool, wait_longer_for};
 
@@ -58,17 +62,52 @@ impl Cluster {
         self.send("POST", "_cluster/reroute?retry_failed=true", "");
     }
 
+    /// Starts the nodes again on which copies are being made. Between nodes that came back, one may wait for an
+    /// answer that never comes, in spite of the time limits of the engine.
+    fn restart_waiting_nodes(&self) {
+        let shards = self.request("GET", "_cat/shards?format=json", "");
+        let shards: Value = serde_json::from_str(&shards).unwrap();
+
+        let is_being_made = |shard: &&Value| shard["prirep"] == "r" && shard["state"] == "INITIALIZING";
+        let waiting = shards.as_array().unwrap().iter().filter(is_being_made);
+        let numbers = waiting.map(|shard| shard["node"].as_str().unwrap().trim_start_matches("node"));
+        let numbers: BTreeSet<usize> = numbers.map(|number| number.parse().unwrap()).collect();
+
+        eprintln!("{numbers:?}: {}", self.state());
+        for number in numbers {
+            self.kill(number);
+            self.restart(number);
+        }
+    }
+
+    /// The state of the nodes and copies, for the reader of a failure.
+    fn state(&self) -> String {
+        let asked = [
+            "_cat/nodes?v",
+            "_cat/shards?v",
+            "_cat/recovery?v&active_only=true",
+            "_tasks?detailed&actions=*recovery*,*shard*",
+            "_cluster/health",
+            "_cluster/allocation/explain",
+        ];
+        asked.map(|path| self.send("GET", path, "").body).join("\n")
+    }
+
     /// Waits until `is_whole`, and says which copies are missing if it never is.
     #[track_caller]
     pub fn wait_for_all_copies(&self, is_whole: impl Fn() -> bool) {
+        let last_mended = Cell::new(Instant::now());
         wait_longer_for(PATIENCE, "all copies again", || {
             self.retry_allocation();
+            if last_mended.get().elapsed() > HUNG {
+                self.restart_waiting_nodes();
+                last_mended.set(Instant::now());
+            }
             if is_whole() {
                 return Ok(());
             }
 
-            let asked = ["_cat/nodes?v", "_cat/shards?v", "_cluster/health", "_cluster/allocation/explain"];
-            Err(asked.map(|path| self.send("GET", path, "").body).join("\n"))
+            Err(self.state())
         });
     }
 
@@ -112,6 +151,8 @@ fn text(path: &Path) -> &str {
 
 /// Time that a cluster may take for anything, also on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(300);
+/// Time after which a copy of a small shard is taken to hang.
+const HUNG: Duration = Duration::from_secs(45);
 
 /// Waits for what a cluster does.
 pub fn eventually(what: &str, condition: impl Fn() -> bool) {
