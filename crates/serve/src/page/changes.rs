@@ -27,8 +27,6 @@ const CONTEXT: u32 = 3;
 const MAX_LINES: usize = 3000;
 /// Maximum number of files that are listed.
 const MAX_FILES: usize = 300;
-/// Hexadecimal digits of an oid for people.
-const SHORT_OID: usize = 10;
 
 /// `GET /changes`: the lines that the commit `rev` changes, compared with its first parent, or without `rev`
 /// those that are not committed; of `path`, of the definition `symbol`, or of all files.
@@ -246,14 +244,8 @@ fn heading(about: About<'_>) -> Markup {
             @if about.symbol.is_some() { " in " } @else { " of " }
             (code::path(path))
         }
-        @if let Some(rev) = about.rev { " in " code { (safe(short(rev))) } }
+        @if let Some(rev) = about.rev { " in " code { (safe(code::short_oid(rev))) } }
     }
-}
-
-/// A revision for people: an oid is shortened.
-fn short(rev: &str) -> &str {
-    let is_oid = rev.len() >= 40 && rev.bytes().all(|byte| byte.is_ascii_hexdigit());
-    if is_oid { &rev[..SHORT_OID] } else { rev }
 }
 
 /// The message of a commit, its author and its day.

@@ -154,6 +154,12 @@ fn breakable(path: &str) -> Markup {
     }
 }
 
+/// A revision for people: the first ten digits of an oid, anything else as it is.
+pub fn short_oid(rev: &str) -> &str {
+    let is_oid = rev.len() >= 40 && rev.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if is_oid { &rev[..10] } else { rev }
+}
+
 /// Says that a file is not as it was committed.
 pub fn badge(state: MatchState) -> Markup {
     let (text, title) = match state {

@@ -11,9 +11,6 @@ use super::{Asked, links, respond};
 use crate::api::{self, CommitItem};
 use crate::failure::Failure;
 
-/// Hexadecimal digits of an oid for people.
-const SHORT_OID: usize = 10;
-
 /// `GET /history`: the history of `path`, or of `symbol`, from `offset` on.
 pub async fn page(asked: Asked) -> Response {
     respond(asked, |work| {
@@ -55,7 +52,7 @@ pub async fn page(asked: Asked) -> Response {
 }
 
 fn item(commit: &CommitItem, path: Option<&str>, symbol: Option<&str>) -> Markup {
-    let short = commit.commit.get(..SHORT_OID).unwrap_or(&commit.commit);
+    let short = code::short_oid(&commit.commit);
     let path = commit.path.as_deref().or(path);
     // A definition that was removed is not in the commit.
     let is_there = !matches!(commit.symbol, Some("removed"));

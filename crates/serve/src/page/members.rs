@@ -6,15 +6,13 @@ use codeweaver_git::{Member, MemberState};
 use codeweaver_store::time;
 use codeweaver_text::{ago, plural};
 
-use super::code::safe;
+use super::code::{self, safe};
 use super::links;
 use crate::failure::Failure;
 use crate::job::Work;
 
 /// Maximum number of repositories that are listed.
 const MAX_LISTED: usize = 500;
-/// Hexadecimal digits of an oid for people.
-const SHORT_OID: usize = 10;
 
 /// The repositories of a catalogue that the client may see, with their states; empty in a single repository.
 ///
@@ -46,7 +44,7 @@ pub fn list(work: &Work) -> Result<Markup, Failure> {
 }
 
 fn row(member: &Member) -> Markup {
-    let commit = member.commit.as_deref().map(|oid| oid.get(..SHORT_OID).unwrap_or(oid));
+    let commit = member.commit.as_deref().map(code::short_oid);
 
     html! {
         tr {

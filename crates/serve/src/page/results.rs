@@ -21,8 +21,6 @@ const MAX_LISTED: usize = 6;
 const MAX_SYMBOLS: usize = 4;
 /// Parts of an explanation that the sum of the others is multiplied by.
 const FACTORS: [&str; 3] = ["prior", "intent", "factor"];
-/// Hexadecimal digits of an oid for people.
-const SHORT_OID: usize = 12;
 
 /// Options for showing matches.
 #[derive(Debug, Default)]
@@ -67,7 +65,7 @@ pub fn notes(response: &Response) -> Markup {
 
 fn freshness(index: &IndexInfo) -> String {
     let commit = index.commit.as_deref().unwrap_or(&index.tree);
-    let commit = safe(commit.get(..SHORT_OID).unwrap_or(commit)).into_owned();
+    let commit = safe(code::short_oid(commit)).into_owned();
     let place =
         if index.rev == "HEAD" { format!("HEAD {commit}") } else { format!("{} {commit}", safe(&index.rev)) };
 

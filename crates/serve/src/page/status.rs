@@ -9,14 +9,13 @@ use codeweaver_index::status::{self, HooksInfo, Place, RunProgress, StatusReport
 use codeweaver_store::time;
 use codeweaver_text::{ago, bytes, count, duration, plural};
 
-use super::code::safe;
+use super::code::{self, safe};
 use super::frame::{Page, Section};
 use super::{Asked, members, respond};
 
 /// Milliseconds until the script refreshes the state, while a run is in progress and otherwise.
 const REFRESH_RUNNING: u32 = 1000;
 const REFRESH: u32 = 10_000;
-const SHORT_OID: usize = 12;
 
 /// `GET /status`.
 pub async fn page(asked: Asked) -> Response {
@@ -110,7 +109,7 @@ fn progress(run: &RunProgress) -> Markup {
 }
 
 fn place(place: &Place) -> Markup {
-    let commit = place.commit.as_deref().map(|oid| oid.get(..SHORT_OID).unwrap_or(oid));
+    let commit = place.commit.as_deref().map(code::short_oid);
     let name = place.reference.as_deref().map(|name| name.strip_prefix("refs/heads/").unwrap_or(name));
     html! {
         @match commit { Some(commit) => code { (commit) }, None => "no commit yet" }
