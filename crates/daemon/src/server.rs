@@ -71,6 +71,8 @@ struct Shared<H> {
     n_active: AtomicUsize,
     n_served: AtomicUsize,
     n_declined: AtomicUsize,
+    /// The reason for which a request was declined last.
+    last_declined: Mutex<Option<String>>,
     is_stopping: AtomicBool,
 }
 
@@ -85,6 +87,7 @@ struct Status<'a> {
     active: usize,
     served: usize,
     declined: usize,
+    last_declined: Option<String>,
 }
 
 /// Serves `handler` at `address` until there is a reason to end, or `is_stopping` becomes true.
@@ -113,6 +116,7 @@ pub fn serve<H: Handler>(
         n_active: AtomicUsize::new(0),
         n_served: AtomicUsize::new(0),
         n_declined: AtomicUsize::new(0),
+        last_declined: Mutex::default(),
         is_stopping: AtomicBool::new(false),
     });
 
@@ -230,7 +234,7 @@ fn run<H: Handler>(shared: &Arc<Shared<H>>, call: &Call, mut stream: UnixStream)
     let directory = match shared.directory_of(call) {
         Ok(directory) => directory,
         Err(reason) => {
-            shared.n_declined.fetch_add(1, Ordering::Relaxed);
+            shared.note_declined(reason);
             return Frame::Declined(reason.to_owned()).write(&mut stream);
         }
     };
@@ -251,7 +255,7 @@ fn run<H: Handler>(shared: &Arc<Shared<H>>, call: &Call, mut stream: UnixStream)
             replies.finish(code)
         }
         Ok(Err(reason)) => {
-            shared.n_declined.fetch_add(1, Ordering::Relaxed);
+            shared.note_declined(&reason);
             replies.decline(&reason)
         }
         Err(_) => replies.decline("the request failed"),
@@ -286,6 +290,8 @@ impl<H: Handler> Shared<H> {
     }
 
     fn status(&self) -> Status<'_> {
+        let last_declined = self.last_declined.lock().unwrap_or_else(PoisonError::into_inner).clone();
+
         Status {
             pid: std::process::id(),
             version: &self.identity.program.version,
@@ -295,7 +301,13 @@ impl<H: Handler> Shared<H> {
             active: self.n_active.load(Ordering::Relaxed).saturating_sub(1),
             served: self.n_served.load(Ordering::Relaxed),
             declined: self.n_declined.load(Ordering::Relaxed),
+            last_declined,
         }
+    }
+
+    fn note_declined(&self, reason: &str) {
+        self.n_declined.fetch_add(1, Ordering::Relaxed);
+        *self.last_declined.lock().unwrap_or_else(PoisonError::into_inner) = Some(reason.to_owned());
     }
 
     fn idle_time(&self) -> Duration {

@@ -151,14 +151,16 @@ fn status(address: &Address, as_json: bool, context: &Context) -> Result<ExitCod
         }
         say(context, &render::json(&answer, true)?)?;
     } else if let Some(status) = status {
+        let why = status["last_declined"].as_str().map(|reason| format!(" (the last: {reason})"));
         say(
             context,
             &format!(
-                "The daemon runs (process {}, for {} s): {} answered, {} declined; it ends after {} s without a request",
+                "The daemon runs (process {}, for {} s): {} answered, {} declined{}; it ends after {} s without a request",
                 status["pid"],
                 status["uptime_s"],
                 status["served"],
                 status["declined"],
+                why.unwrap_or_default(),
                 status["ends_after_s"]
             ),
         )?;

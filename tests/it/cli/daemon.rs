@@ -304,6 +304,8 @@ fn another_build_is_not_served_and_ends_the_daemon() {
     // The same bytes in another file are another build.
     repo.codeweaver(["search", "header"]).success();
     assert_eq!((n_served(&repo), status(&repo)["declined"].as_u64()), (0, Some(1)));
+    let told = repo.codeweaver(["daemon", "status"]).success().stdout().to_owned();
+    assert!(told.contains("1 declined (the last: the daemon runs another program file)"), "{told}");
 
     copy_program(&own.with_file_name("new"));
     std::fs::rename(own.with_file_name("new"), &own).unwrap();
