@@ -39,7 +39,6 @@ pub struct Invocation {
 
 /// The codebases of a daemon.
 #[derive(Clone)]
-#[cfg_attr(not(unix), expect(dead_code, reason = "there is no daemon on this system"))]
 pub struct OpenCodebases(pub Arc<Codebases>);
 
 impl fmt::Debug for OpenCodebases {

@@ -3,12 +3,13 @@
 //! The descriptors are duplicated and replaced at start. Afterwards, libraries and child processes that print
 //! to stdout write to stderr instead, and only the server reads the input of the client.
 
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
 
 /// Takes over stdin and stdout. Afterwards, stdin is empty and stdout is stderr.
 #[cfg(unix)]
 pub fn take() -> io::Result<(impl BufRead + Send + 'static, impl Write + Send + 'static)> {
+    use std::fs::File;
+
     use rustix::stdio;
 
     // Numbers above the standard descriptors, closed in every child process.

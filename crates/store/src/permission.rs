@@ -3,7 +3,9 @@
 //! New files inherit owner and permissions ([`codeweaver_base::durable`]), so these files come from
 //! elsewhere: a copy made by root, another version of this program, a changed umask.
 
-use std::path::{Path, PathBuf};
+#[cfg(unix)]
+use std::path::Path;
+use std::path::PathBuf;
 
 use super::layout::Layout;
 
