@@ -6,9 +6,14 @@ use codeweaver_index::progress::Silent;
 use codeweaver_index::{Codebase, Target, UpdateOptions, updater};
 use codeweaver_testkit::{TestRepo, outlast_clock_tick};
 
+use codeweaver_text::query_terms;
+
 use super::answer::Ranking;
+use super::filters::Filters;
 use super::{Mode, QueryError, Request, Searcher, Stage, Stages, Tuning, ViewRequest, WorktreeMode};
 use crate::query::rank::WEIGHTS;
+use crate::query::retrieve::paths;
+use crate::query::view::View;
 
 const FILES: &[(&str, &str)] = &[
     (
@@ -52,7 +57,11 @@ struct Fixture {
 
 impl Fixture {
     fn new() -> Fixture {
-        let repo = TestRepo::with_files(FILES);
+        Fixture::of(FILES)
+    }
+
+    fn of(files: &[(&str, &str)]) -> Fixture {
+        let repo = TestRepo::with_files(files);
         let codebase = Codebase::open(repo.root(), &[]).unwrap();
         updater::run(&codebase, &Target::head(&codebase).unwrap(), UpdateOptions::default(), &Silent)
             .unwrap();
@@ -64,11 +73,15 @@ impl Fixture {
     fn search(&self, query: &str, mode: Mode) -> Vec<(String, f32)> {
         let mut request = Request::new(query, &self.searcher.codebase.settings);
         request.mode = mode;
-        let committed = ViewRequest { worktree: WorktreeMode::Exclude, ..ViewRequest::default() };
-        let view = self.searcher.view(&committed, &|_, _| false).unwrap();
+        let view = self.view();
         let found = self.searcher.rank(&request, &view, &WEIGHTS, Instant::now() + Duration::from_secs(60));
         let path = |entry| String::from_utf8_lossy(view.entry(entry).0).into_owned();
         found.files.iter().map(|file| (path(file.entry), file.relevance)).collect()
+    }
+
+    fn view(&self) -> View {
+        let committed = ViewRequest { worktree: WorktreeMode::Exclude, ..ViewRequest::default() };
+        self.searcher.view(&committed, &|_, _| false).unwrap()
     }
 
     fn first(&self, query: &str, mode: Mode) -> String {
@@ -223,6 +236,23 @@ fn a_path_is_evidence_except_for_foreign_queries() {
     // The relevance is absolute: the nearest of unrelated paths is still unrelated.
     let (_, foreign) = relevance("simmer tomato soup");
     assert!(foreign < 0.15, "{foreign}");
+}
+
+/// Files that are skipped because of their content have paths, and nothing that could be found.
+#[test]
+fn only_indexed_files_count_and_are_chosen_by_their_paths() {
+    let mut files = vec![("stock/tall/lamp.py".to_owned(), "def tall_lamp():\n    return 1\n")];
+    files.push(("stock/chair.py".to_owned(), "def chair():\n    return 2\n"));
+    files.extend((0..70).map(|n| (format!("stock/lamp_{n}.py"), "\0")));
+    files.push(("stock/sofa.py".to_owned(), "\0"));
+    let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), *text)).collect();
+    let fixture = Fixture::of(&files);
+
+    let view = fixture.view();
+    let found = paths::by_terms(&view, &view.scope(&Filters::default()), &query_terms("lamp"));
+    assert_eq!((found.rows.len(), found.term_shares), (1, vec![0.5]));
+    assert_eq!(paths::share_with(&view, "lamp"), 0.5);
+    assert!(paths::is_in_any(&view, "lamp") && !paths::is_in_any(&view, "sofa"));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use roaring::RoaringBitmap;
 
-use codeweaver_store::entries::NO_DOC;
+use codeweaver_store::entries::{EntryRecord, NO_DOC};
 use codeweaver_store::records::RowRecord;
 use codeweaver_text::{Mention, QueryTerm};
 
@@ -39,10 +39,9 @@ pub fn by_terms(view: &View, scope: &Scope, terms: &[QueryTerm]) -> PathMatches 
 
         for (term, n) in terms.iter().zip(&mut n_paths) {
             let Some(list) = entries.list(&term.term) else { continue };
-            // Paths that are not indexed do not count as files that have the term.
+            // Paths that are not indexed do not count as files that have the term, and have no rows.
             list.for_each(|local, _| {
-                let is_indexed = records.get(local as usize).is_some_and(|record| record.doc != NO_DOC);
-                if is_indexed && live.has(reference.entry_base + local) {
+                if is_indexed(records, local) && live.has(reference.entry_base + local) {
                     *n += 1;
                     weights[local as usize] += term.weight;
                     is_found = true;
@@ -130,15 +129,13 @@ pub fn is_in_any(view: &View, term: &str) -> bool {
         let records = entries.records();
         let mut is_found = false;
         list.for_each(|local, _| {
-            let is_indexed = records.get(local as usize).is_some_and(|record| record.doc != NO_DOC);
-            is_found |= is_indexed && live.has(reference.entry_base + local);
+            is_found |= is_indexed(records, local) && live.has(reference.entry_base + local);
         });
         is_found
     })
 }
 
-/// Returns the share of all paths that have `term`, 0–1. Unlike [`PathMatches::term_shares`], it counts paths
-/// that are skipped.
+/// Returns the share of all paths that have `term`, 0–1, as [`PathMatches::term_shares`].
 pub fn share_with(view: &View, term: &str) -> f32 {
     let n = match &view.whole {
         Some(whole) => whole.counts(&[term])[0].paths,
@@ -149,13 +146,21 @@ pub fn share_with(view: &View, term: &str) -> f32 {
     share.min(1.0)
 }
 
-/// Counts the live paths that have `term`.
+/// Returns whether an entry is that of an indexed file. One that is skipped because of its content has a doc.
+fn is_indexed(records: &[EntryRecord], local: u32) -> bool {
+    records.get(local as usize).is_some_and(|record| record.doc != NO_DOC && record.skipped == 0)
+}
+
+/// Counts the live paths of indexed files that have `term`.
 fn n_with(view: &View, term: &str) -> u64 {
     let live = LiveEntries::new(view);
     let mut n = 0u64;
     for (reference, entries) in view.reader.state.entries.iter().zip(&view.reader.entries) {
         let Some(list) = entries.list(term) else { continue };
-        list.for_each(|local, _| n += u64::from(live.has(reference.entry_base + local)));
+        let records = entries.records();
+        list.for_each(|local, _| {
+            n += u64::from(is_indexed(records, local) && live.has(reference.entry_base + local));
+        });
     }
     n
 }
