@@ -89,16 +89,19 @@ class Editors(unittest.TestCase):
     @classmethod
     def call(cls, *command, **environment):
         """Runs a command in the repository; its output is that of a failure."""
-        done = subprocess.run(
-            command,
-            cwd=cls.repository,
-            env={**cls.environment, **environment},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=300,
-        )
+        try:
+            done = subprocess.run(
+                command,
+                cwd=cls.repository,
+                env={**cls.environment, **environment},
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                timeout=120,
+            )
+        except subprocess.TimeoutExpired as error:
+            raise AssertionError(f"{error}\n{(error.stdout or b'').decode(errors='replace')}") from error
         if done.returncode != 0:
             raise AssertionError(f"{' '.join(map(str, command))}: exit code {done.returncode}\n{done.stdout}")
         return done.stdout

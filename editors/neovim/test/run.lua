@@ -87,6 +87,7 @@ function tests.one_process_answers_everything()
   local server = require("codeweaver.server")
   local pid = ask_for_callers() and server.pid()
   assert(pid, "no process")
+  asked = nil
   vim.cmd("Codeweaver search where are session cookies signed")
   vim.cmd("Codeweaver callers sign_token")
   wait_for("both", function()
