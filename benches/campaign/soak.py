@@ -68,7 +68,8 @@ class Soak(World):
             path.unlink()
             path = self.repo / f"new_{self.number}.py"
         elif how == "branch":
-            self.git("switch", "-q", "-c", f"branch_{self.number}", f"HEAD~{min(3, self.number - 1)}")
+            n_before = int(self.git("rev-list", "--count", "HEAD")) - 1
+            self.git("switch", "-q", "-c", f"branch_{self.number}", f"HEAD~{min(3, n_before)}")
             path = self.repo / f"new_{self.number}.py"
         elif how == "many":
             for other in files[::7]:
