@@ -62,7 +62,9 @@ fn without_the_model_or_the_time_the_first_ranking_stands() {
         ("CODEWEAVER_SEARCH_RERANK_MS", "1", "search.rerank_ms"),
     ] {
         let reranking = repo.at(".").env("CODEWEAVER_SEARCH_RERANK", "overlap").env(name, value);
-        let run = reranking.codeweaver(["search", "parse_header"]);
+        // On a busy machine the model may be done before the search looks at the clock again.
+        let mut runs = (0..5).map(|_| reranking.codeweaver(["search", "parse_header"]));
+        let run = runs.find(|run| run.stderr().contains("not reranked by")).expect("a run without the model");
         run.success().says(&["not reranked by", said]);
         assert!(
             run.stdout().starts_with("Found") && run.stdout().contains("1. src/parse_header.rs"),
