@@ -57,10 +57,10 @@ struct Fixture {
 
 impl Fixture {
     fn new() -> Fixture {
-        Fixture::of(FILES)
+        Fixture::with_files(FILES)
     }
 
-    fn of(files: &[(&str, &str)]) -> Fixture {
+    fn with_files(files: &[(&str, &str)]) -> Fixture {
         let repo = TestRepo::with_files(files);
         let codebase = Codebase::open(repo.root(), &[]).unwrap();
         updater::run(&codebase, &Target::head(&codebase).unwrap(), UpdateOptions::default(), &Silent)
@@ -246,7 +246,7 @@ fn only_indexed_files_count_and_are_chosen_by_their_paths() {
     files.extend((0..70).map(|n| (format!("stock/lamp_{n}.py"), "\0")));
     files.push(("stock/sofa.py".to_owned(), "\0"));
     let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), *text)).collect();
-    let fixture = Fixture::of(&files);
+    let fixture = Fixture::with_files(&files);
 
     let view = fixture.view();
     let found = paths::by_terms(&view, &view.scope(&Filters::default()), &query_terms("lamp"));

@@ -323,8 +323,8 @@ fn rows_with_all(
     by_segment.into_iter().flatten().collect()
 }
 
-/// Returns rows as [`rows_with_all`] does, of one segment. `wanted` are its rows in scope; `shown` those that a
-/// limited reader may see.
+/// Returns rows as [`rows_with_all`] does, of one segment. `wanted` are its rows in scope; `shown` those that
+/// a limited reader may see.
 fn rows_of_segment(
     segment: &Segment,
     wanted: &LiveRows,
@@ -395,8 +395,8 @@ fn listed(lists: &[Option<PostingList<'_>>; 3]) -> Vec<u32> {
     rows
 }
 
-/// Returns the docs of `segment` that have all `needles`; `None` if its words are not stored. With `shown`, only
-/// docs with such rows.
+/// Returns the docs of `segment` that have all `needles`; `None` if its words are not stored. With `shown`,
+/// only docs with such rows.
 fn docs_with_all(segment: &Segment, shown: Option<&LiveRows>, needles: &[Needle]) -> Option<DocSet> {
     let is_shown = |doc: u32| shown.is_some_and(|shown| segment.doc_rows(doc).any(|row| shown.contains(row)));
     let words = segment.words()?;

@@ -60,8 +60,8 @@ impl<'a> Words<'a> {
         is_whole.then_some(Words { text, lists, blocks, unknown, filters, n_docs, is_shown: None })
     }
 
-    /// The same words for a reader who may see only the docs that `is_shown`. Other docs are not found, and the
-    /// time of a search does not tell which words they have: every block is read, with its lists.
+    /// The same words for a reader who may see only the docs that `is_shown`. Other docs are not found, and
+    /// the time of a search does not tell which words they have: every block is read, with its lists.
     pub fn limited_to(self, is_shown: &'a dyn Fn(u32) -> bool) -> Words<'a> {
         Words { is_shown: Some(is_shown), ..self }
     }

@@ -175,8 +175,8 @@ impl Corpus {
     }
 }
 
-/// The docs of each segment that may meet `requirement`, among those that `shown` gives for the segment; `None` if
-/// all of a segment may.
+/// The docs of each segment that may meet `requirement`, among those that `shown` gives for the segment;
+/// `None` if all of a segment may.
 fn candidates<'s>(
     reader: &StoreReader,
     requirement: &Requirement,

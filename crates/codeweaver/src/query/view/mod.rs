@@ -72,7 +72,7 @@ pub struct View {
     pub shown_tree: String,
     /// The revision as typed, or `HEAD`.
     pub spec: String,
-    /// Whether the reader may see only some members of a catalogue.
+    /// True if the reader may see only some members of a catalogue.
     pub is_limited: bool,
     /// Hex oid of the commit of the revision, if it has one and the reader may see all of it.
     pub commit: Option<String>,
