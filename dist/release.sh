@@ -4,16 +4,19 @@
 #   dist/release.sh TARGET OUT
 #
 # With the profile `dist`, and with no path of this machine in the program, so that two machines with the same
-# toolchain make the same bytes. CARGO names another cargo, for example `cargo-zigbuild`, for which TARGET may end with a
-# version of glibc (x86_64-unknown-linux-gnu.2.28). DOCUMENTS_FROM names a program of this commit that runs here, if one
-# for TARGET does not.
+# toolchain make the same bytes. CARGO names another cargo: `cargo-zigbuild`, for which TARGET may end with a version of
+# glibc (x86_64-unknown-linux-gnu.2.28), or `.ci/cargo-std`, which makes the standard library of TARGET. DOCUMENTS_FROM
+# names a program of this commit that runs here, if one for TARGET does not.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 target=$1
 triple=${target%%.*}
 out=$2
 
-rustup target add "$triple"
+if ! compgen -G "$(rustc --print sysroot)/lib/rustlib/$triple/lib/libstd-*" >/dev/null &&
+    [ "${CARGO:-}" != .ci/cargo-std ]; then
+    rustup target add "$triple"
+fi
 # Git for Windows' sh writes paths in its own way (/d/a), which the compiler does not know.
 native() {
     if command -v cygpath >/dev/null; then cygpath --mixed "$1"; else echo "$1"; fi
