@@ -4,10 +4,11 @@
     python3 benches/build_times.py CHECKOUT [--tests] [--crates N]
 
 Builds the release program of CHECKOUT, a clean clone that nobody works in, from nothing, as `cargo install
---locked --path .` does; then again after a statement was added to a function of each of several files. A
-change is taken back by the build after it, whose cost includes that. With --tests, builds the tests in the same way. Prints CPU seconds of all processes together, and the memory
-of the largest. With --crates, also the N crates that took longest from nothing, by the clock of cargo, so
-their sum exceeds the CPU seconds where two crates compete for a core. The target directory is
+--locked --path .` does. Then builds it with the profile `incremental`, from nothing and after a statement was
+added to a function of each of several files. A change is taken back by the build after it, whose cost includes
+that. With --tests, builds the tests in the same way. Prints CPU seconds of all processes together, and the
+memory of the largest. With --crates, also the N crates that took longest in the first build, by the clock of
+cargo, so their sum exceeds the CPU seconds where two crates compete for a core. The target directory is
 CHECKOUT/target/build-times, which is removed first.
 """
 
@@ -29,6 +30,7 @@ CHANGED = (
     "crates/codeweaver/src/query/rank/mod.rs",
 )
 RELEASE = ["cargo", "build", "--quiet", "--locked", "--release", "--bin", "git-codeweaver"]
+INCREMENTAL = [*RELEASE[:-3], "--profile", "incremental", *RELEASE[-2:]]
 TESTS = ["cargo", "test", "--quiet", "--locked", "--no-run"]
 
 
@@ -83,16 +85,19 @@ def main() -> None:
     arguments = parser.parse_args()
 
     checkout = arguments.checkout.resolve()
-    command = TESTS if arguments.tests else RELEASE
+    first, further = (TESTS, TESTS) if arguments.tests else (RELEASE, INCREMENTAL)
     target = checkout / "target/build-times"
     shutil.rmtree(target, ignore_errors=True)
 
     print("| built after | CPU seconds | largest process |")
     print("|---|---:|---:|")
-    cpu, gibibytes = cost_of([*command, "--timings"], checkout)
+    cpu, gibibytes = cost_of([*first, "--timings"], checkout)
     print(f"| nothing | {cpu:.0f} | {gibibytes:.2f} GiB |", flush=True)
+    if further != first:
+        cpu, gibibytes = cost_of(further, checkout)
+        print(f"| nothing, incremental | {cpu:.0f} | {gibibytes:.2f} GiB |", flush=True)
     for changed in CHANGED:
-        cpu, gibibytes = with_a_statement_more(checkout / changed, command, checkout)
+        cpu, gibibytes = with_a_statement_more(checkout / changed, further, checkout)
         print(f"| a statement in {changed} | {cpu:.0f} | {gibibytes:.2f} GiB |", flush=True)
 
     for name, seconds in dearest_crates(target)[: arguments.crates]:
