@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! .codeweaver/daemon/socket   0600
-//!                    lock     held by the daemon as long as it runs
+//!                    lock     held by the daemon as long as it listens
 //! ```
 //!
 //! A killed daemon leaves its socket. No process listens there, so a client finds no daemon, and the next
@@ -34,7 +34,7 @@ pub struct Address {
     directory: PathBuf,
 }
 
-/// The lock of a running daemon, released when it is dropped or the process ends.
+/// The lock of a listening daemon, released when it is dropped or the process ends.
 #[derive(Debug)]
 pub struct RunLock(#[expect(dead_code, reason = "closing the file releases the lock")] File);
 

@@ -157,6 +157,8 @@ pub fn serve<H: Handler>(
         address.remove_socket(own);
     }
     drop(listener);
+    // The next daemon may start at once.
+    drop(lock);
     while shared.n_active.load(Ordering::Relaxed) > 0 && !is_stopping.load(Ordering::Relaxed) {
         std::thread::sleep(Duration::from_millis(10));
     }

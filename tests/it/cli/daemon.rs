@@ -268,6 +268,16 @@ fn of_many_that_start_at_once_one_is_left() {
 }
 
 #[test]
+fn one_starts_as_soon_as_another_was_stopped() {
+    let repo = indexed();
+    for _ in 0..8 {
+        repo.codeweaver(["daemon", "start"]).success();
+        repo.codeweaver(["search", "header"]).success();
+        repo.codeweaver(["daemon", "stop"]).success();
+    }
+}
+
+#[test]
 fn a_stopped_daemon_is_not_waited_for() {
     let repo = indexed();
     let daemon = Daemon::start(&repo);
