@@ -106,6 +106,8 @@ pub fn build_missing(codebase: &Codebase) -> Result<bool, IndexError> {
         Some((n, graph)) if n <= wanted.len() => (n, graph.to_data()),
         _ => (0, construct::empty()),
     };
+    // The last file of an interrupted build, which each further one replaces.
+    let mut unfinished = (n_covered > 0 && !certify::is_measured(&graph.header)).then_some(n_covered);
 
     loop {
         let started = Instant::now();
@@ -126,6 +128,10 @@ pub fn build_missing(codebase: &Codebase) -> Result<bool, IndexError> {
 
         // An interrupted build is resumed from the last file, which no search uses.
         write_atomically(&store.graph(&wanted[..n_covered]), &graph.encode())?;
+        if let Some(replaced) = unfinished.replace(n_covered).filter(|replaced| *replaced < n_covered) {
+            // One that a reader of Windows holds is left to `gc`.
+            let _ = std::fs::remove_file(store.graph(&wanted[..replaced]));
+        }
         if is_complete {
             return Ok(true);
         }
