@@ -337,49 +337,34 @@ fn rows_of_segment(
         return Vec::new();
     }
 
-    let docs = docs_with_all(segment, shown, needles);
-    let Some(postings) = segment.postings().filter(|_| !docs.as_ref().is_some_and(DocSet::is_empty)) else {
-        return Vec::new();
-    };
-
+    let Some(postings) = segment.postings() else { return Vec::new() };
     let mut lists: Vec<_> = words.iter().map(|word| FIELDS.map(|field| postings.get(field, word))).collect();
     // The rarest word comes first, so that few rows are compared.
     lists.sort_by_key(n_postings);
-    let Some(rarest) = lists.first() else { return Vec::new() };
+    let Some((rarest, others)) = lists.split_first() else { return Vec::new() };
 
-    let mut rows: Vec<u32> = match &docs {
-        // Few files have all words; the rarest word may have many rows.
-        Some(docs) if n_rows_of(segment, docs) < n_postings(rarest) as usize => {
-            docs.iter().flat_map(|doc| segment.doc_rows(doc)).collect()
-        }
-        Some(docs) => {
-            let records = segment.rows();
-            let is_in_docs =
-                |row: &u32| records.get(*row as usize).is_some_and(|record| docs.contains(record.doc));
-            listed(rarest).into_iter().filter(is_in_docs).collect()
-        }
-        None => listed(rarest),
-    };
-
+    let mut rows = listed(rarest);
     rows.retain(|&row| wanted.contains(row));
-    for lists in &lists {
+    for lists in others {
         if rows.is_empty() {
             break;
         }
         retain_listed(&mut rows, lists);
     }
 
+    // Most segments have no such row, and words take longer to read than postings.
+    if !rows.is_empty()
+        && let Some(docs) = docs_with_all(segment, shown, needles)
+    {
+        let records = segment.rows();
+        rows.retain(|&row| records.get(row as usize).is_some_and(|record| docs.contains(record.doc)));
+    }
     rows
 }
 
 /// The number of postings in `lists`.
 fn n_postings(lists: &[Option<PostingList<'_>>; 3]) -> u32 {
     lists.iter().flatten().map(PostingList::df).sum()
-}
-
-/// The number of rows of `docs`.
-fn n_rows_of(segment: &Segment, docs: &DocSet) -> usize {
-    docs.iter().map(|doc| segment.doc_rows(doc).len()).sum()
 }
 
 /// Returns the rows in any of `lists`, ascending.
