@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use codeweaver::query::symbol_scan::{self, FoundSymbol};
 use codeweaver::query::view::View;
 use codeweaver::query::view::freshness::RequestUpdate;
+use codeweaver::query::view::name_docs::NameDocs;
 use codeweaver::query::view::term_rows::{TermRows, terms_of};
 use codeweaver::query::{Cancel, Filters, QueryError, Searcher};
 use codeweaver_chunk::{LanguageId, SymbolKind};
@@ -15,6 +16,7 @@ use codeweaver_store::postings::Field;
 use super::dialect;
 use super::request::{CallGraphRequest, Direction};
 use super::response::{CallGraphResponse, EdgeKind, Grade, Node, Unlisted};
+use super::word_search;
 use super::xref::Xref;
 
 /// Time limit for the references, and for the callees, in milliseconds.
@@ -343,7 +345,7 @@ impl About {
             symbol.qualified_name.strip_suffix(&symbol.name).unwrap_or_default().trim_end_matches(SEPARATORS),
         );
 
-        let rows = rows_of_prose(view, &terms);
+        let rows = rows_of_prose(view, &symbol.name, &terms);
         let mut found = Vec::new();
         // Each section is read from its blob.
         if rows.len() > MAX_DOCUMENTS {
@@ -435,14 +437,16 @@ fn members(view: &View, entry: u32, symbol: &FoundSymbol) -> Vec<FoundSymbol> {
     members
 }
 
-/// The rows of prose that contain all `terms`, as segment and row.
-fn rows_of_prose(view: &View, terms: &[String]) -> Vec<(usize, u32)> {
+/// The rows of prose that contain all `terms` of `name`, of files that have it, as segment and row.
+fn rows_of_prose(view: &View, name: &str, terms: &[String]) -> Vec<(usize, u32)> {
+    let docs = NameDocs::new(view, name, word_search::has_word);
     let mut rows = Vec::new();
+
     TermRows::new(view).with_all(Field::Body, terms, &mut |id| {
         let (segment, record) = view.row(id);
         let doc = segment.docs().get(record.doc as usize);
         let language = doc.and_then(|doc| LanguageId::by_name(segment.language(doc.language)));
-        if language.is_some_and(LanguageId::is_prose) {
+        if language.is_some_and(LanguageId::is_prose) && docs.may_have(view, id) {
             rows.push((id.segment as usize, id.row));
         }
     });

@@ -2,7 +2,7 @@
 //! function that nothing names.
 
 use super::definitions::Def;
-use super::extract;
+use super::word_search;
 
 /// Maximum number of lines above a definition that are looked at.
 const MAX_LINES: usize = 16;
@@ -85,7 +85,7 @@ pub(super) fn may_register(text: &str, def: &Def, language: &str) -> bool {
     let start = def.range.start as usize;
     let Some(of_def) = text.get(start..def.range.end as usize) else { return false };
     let line = text[..start].rfind('\n').map_or(0, |at| at + 1);
-    let name = extract::occurrences(of_def, &def.name).next().map_or(start, |at| start + at);
+    let name = word_search::occurrences(of_def, &def.name).next().map_or(start, |at| start + at);
 
     let above = lines_above(&text[..line], mark);
     let all = above.into_iter().chain(text[line..name].lines());

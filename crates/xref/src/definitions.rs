@@ -8,12 +8,14 @@ use rustc_hash::FxHashMap;
 
 use codeweaver::query::locate;
 use codeweaver::query::view::View;
+use codeweaver::query::view::name_docs::NameDocs;
 use codeweaver::query::view::term_rows::{TermRows, terms_of};
 use codeweaver_chunk::SymbolKind;
 use codeweaver_git::{Oid, quoting};
 use codeweaver_store::postings::Field;
 
 use super::dialect::{self, Dialect};
+use super::word_search;
 
 /// Identifies a definition: a live entry, and the position of the symbol in its file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -272,9 +274,13 @@ impl<'a> Definitions<'a> {
             return self.view.reader.live_entries(&self.view.snapshot.entries).map(|(id, _, _)| id).collect();
         }
 
+        // Terms are stems of parts of names, so that many files have those of other names only.
+        let docs = NameDocs::new(self.view, name, word_search::has_word);
         let mut entries = Vec::new();
         self.term_rows().with_all(Field::Body, &terms, &mut |id| {
-            entries.extend(self.view.entries_of(self.view.doc_of(id)));
+            if docs.may_have(self.view, id) {
+                entries.extend(self.view.entries_of(self.view.doc_of(id)));
+            }
         });
 
         entries.sort_unstable();

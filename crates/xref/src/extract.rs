@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use tree_sitter::Node;
+use tree_sitter::{Node, Tree};
 
 use codeweaver_chunk::lines::TextIndex;
 use codeweaver_chunk::readable;
@@ -14,9 +14,20 @@ use super::facts::{Facts, Form, Reference, Unparsed};
 use super::queries::{Capture, CompiledQuery};
 use super::reader::{MAX_FACTS, Reader, each_match, node_of, parsed, path_at_end, path_text};
 use super::syntax_position::{self, Position};
+use super::word_search::occurrences;
 
 /// Extracts the facts of a file.
+#[cfg(test)]
 pub(crate) fn read(bytes: &[u8], dialect: &'static Dialect) -> Result<Facts, Unparsed> {
+    Ok(read_with(bytes, dialect, |_| BTreeSet::new())?.0)
+}
+
+/// Extracts the facts of a file, and the occurrences of the names that `names_in` returns for them.
+pub(crate) fn read_with(
+    bytes: &[u8],
+    dialect: &'static Dialect,
+    names_in: impl FnOnce(&Facts) -> BTreeSet<String>,
+) -> Result<(Facts, Occurrences), Unparsed> {
     let (text, _) = readable(bytes);
     let index = TextIndex::new(text.as_bytes());
     let (tree, queries) = parsed(&index, dialect)?;
@@ -28,8 +39,17 @@ pub(crate) fn read(bytes: &[u8], dialect: &'static Dialect) -> Result<Facts, Unp
 
     let mut facts = reader.finish();
     facts.has_errors = tree.root_node().has_error();
+    let names = names_in(&facts);
+    let found = occurrences_in(&index, (&text, &tree), &queries.references, &names, |_, _| true);
     facts.text = text.into();
-    Ok(facts)
+    Ok((facts, Occurrences { names, found }))
+}
+
+/// The occurrences of some names in a file, ordered by position.
+#[derive(Debug)]
+pub(crate) struct Occurrences {
+    pub names: BTreeSet<String>,
+    pub found: Vec<Occurrence>,
 }
 
 /// An occurrence of a name as a word.
@@ -56,21 +76,33 @@ pub(crate) fn occurrences_of(
     let index = TextIndex::new(text.as_bytes());
     let (tree, queries) = parsed(&index, dialect)?;
 
+    Ok(occurrences_in(&index, (&text, &tree), &queries.references, names, is_wanted))
+}
+
+/// The occurrences of `names` in a parsed file, as [`occurrences_of`] returns them. `references` is the query
+/// of its language.
+fn occurrences_in(
+    index: &TextIndex<'_>,
+    (text, tree): (&str, &Tree),
+    references: &CompiledQuery,
+    names: &BTreeSet<String>,
+    is_wanted: impl Fn(u32, &str) -> bool,
+) -> Vec<Occurrence> {
     let mut found: Vec<Occurrence> = Vec::new();
     for name in names {
-        for at in occurrences(&text, name).filter(|&at| is_wanted(at as u32, name)).take(MAX_FACTS) {
+        for at in occurrences(text, name).filter(|&at| is_wanted(at as u32, name)).take(MAX_FACTS) {
             found.push(Occurrence {
                 at: at as u32,
                 line: index.line_of(at as u32) as u32 + 1,
                 name: name.as_str().into(),
-                position: syntax_position::at(tree.root_node(), &text, at..at + name.len()),
-                reference: reference_at(&queries.references, tree.root_node(), &text, (at, name), &index),
+                position: syntax_position::at(tree.root_node(), text, at..at + name.len()),
+                reference: reference_at(references, tree.root_node(), text, (at, name), index),
             });
         }
     }
 
     found.sort_by_key(|occurrence| occurrence.at);
-    Ok(found)
+    found
 }
 
 /// Every reference to `name` in a file, calls included.
@@ -141,22 +173,6 @@ fn mention_form(capture: Capture) -> Option<Form> {
         Capture::ReferencePath => Some(Form::Path),
         _ => None,
     }
-}
-
-/// Returns whether `name` occurs in `text` as a word. Returns true if `text` is not UTF-8.
-pub(crate) fn has_word(text: &[u8], name: &str) -> bool {
-    std::str::from_utf8(text).map_or(true, |text| occurrences(text, name).next().is_some())
-}
-
-/// Offsets at which `name` occurs as a word.
-pub(crate) fn occurrences<'t>(text: &'t str, name: &'t str) -> impl Iterator<Item = usize> + 't {
-    let part = |c: char| c.is_alphanumeric() || c == '_';
-
-    text.match_indices(name).map(|(at, _)| at).filter(move |&at| {
-        let before = text[..at].chars().next_back();
-        let after = text[at + name.len()..].chars().next();
-        !before.is_some_and(part) && !after.is_some_and(part)
-    })
 }
 
 #[cfg(test)]

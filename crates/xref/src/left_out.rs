@@ -9,11 +9,11 @@ use codeweaver::query::{QueryError, Searcher, ViewRequest};
 
 use super::definitions::Definitions;
 use super::dialect;
-use super::extract;
 use super::other_files;
 use super::response::UnlistedReason;
 use super::syntax_position::is_plain_word;
 use super::unlisted::UnlistedPlaces;
+use super::word_search;
 
 /// The left-out files of one request.
 pub(super) struct LeftOutFiles<'a> {
@@ -97,7 +97,7 @@ impl<'a> LeftOutFiles<'a> {
 
         for file in self.found.iter().flat_map(|naming| &naming.files) {
             for line in &file.lines {
-                if extract::occurrences(&line.text, name).next().is_some() {
+                if word_search::occurrences(&line.text, name).next().is_some() {
                     places.add(UnlistedReason::LeftOut, &file.path, line.line as u32);
                 }
             }

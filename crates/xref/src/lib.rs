@@ -80,6 +80,7 @@ mod tsconfig;
 mod unlisted;
 mod unsearched;
 mod walk;
+mod word_search;
 mod xref;
 
 pub use call_sites::{CallSite, CallTarget};

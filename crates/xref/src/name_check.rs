@@ -20,6 +20,7 @@ use super::response::UnlistedReason;
 use super::sources::Sources;
 use super::syntax_position::{Position, is_plain_word};
 use super::unlisted::UnlistedPlaces;
+use super::word_search;
 
 /// Maximum number of files that are parsed for the check, and of files of other languages that are read.
 const MAX_PARSED: usize = 300;
@@ -47,7 +48,9 @@ impl NameCheck<'_, '_, '_> {
         settled: &BTreeSet<u32>,
         found: &mut UnlistedPlaces,
     ) {
-        let Some(dialect) = file.dialect else { return };
+        if file.dialect.is_none() {
+            return;
+        }
         for line in self.forwarding_lines(file, names) {
             found.add(UnlistedReason::Unresolved, &file.path, line);
         }
@@ -59,18 +62,12 @@ impl NameCheck<'_, '_, '_> {
         };
         let has_open = local
             .iter()
-            .any(|name| extract::occurrences(&facts.text, name).any(|at| is_open(at as u32, name)));
+            .any(|name| word_search::occurrences(&facts.text, name).any(|at| is_open(at as u32, name)));
         if !has_open {
             return;
         }
 
-        if self.n_parsed.get() >= MAX_PARSED || self.sources.is_out_of_time() {
-            found.n_unchecked += 1;
-            return;
-        }
-        self.n_parsed.set(self.n_parsed.get() + 1);
-
-        let Ok(open) = extract::occurrences_of(facts.text.as_bytes(), dialect, &local, is_open) else {
+        let Some(open) = self.occurrences(file, facts, &local, is_open) else {
             found.n_unchecked += 1;
             return;
         };
@@ -79,6 +76,30 @@ impl NameCheck<'_, '_, '_> {
                 found.add(reason, &file.path, occurrence.line);
             }
         }
+    }
+
+    /// The occurrences of `names` in a file that are open; `None` if a limit forbids parsing it or it cannot be
+    /// parsed.
+    fn occurrences(
+        &self,
+        file: &FileDefs,
+        facts: &Facts,
+        names: &BTreeSet<String>,
+        is_open: impl Fn(u32, &str) -> bool,
+    ) -> Option<Vec<Occurrence>> {
+        if self.sources.is_out_of_time() {
+            return None;
+        }
+        if let Some(mut known) = self.sources.occurrences(file.entry, names) {
+            known.retain(|occurrence| is_open(occurrence.at, &occurrence.name));
+            return Some(known);
+        }
+        if self.n_parsed.get() >= MAX_PARSED {
+            return None;
+        }
+
+        self.n_parsed.set(self.n_parsed.get() + 1);
+        extract::occurrences_of(facts.text.as_bytes(), file.dialect?, names, is_open).ok()
     }
 
     /// The lines of the definitions in a file that pass calls on to another definition of their name.
@@ -206,7 +227,7 @@ pub(super) fn is_own_name(file: &FileDefs, facts: &Facts, at: u32, name: &str) -
     let mut named = file.around(at).filter(|(_, def)| def.name == name);
     named.any(|(_, def)| {
         let text = facts.text.get(def.range.start as usize..def.range.end as usize).unwrap_or_default();
-        extract::occurrences(text, name).next() == Some((at - def.range.start) as usize)
+        word_search::occurrences(text, name).next() == Some((at - def.range.start) as usize)
     })
 }
 

@@ -2,8 +2,8 @@
 
 use codeweaver_chunk::{LanguageId, readable};
 
-use super::extract;
 use super::syntax_position::is_plain_word;
+use super::word_search;
 
 /// Languages whose names are no names of functions.
 const UNRELATED: &[&str] = &["css", "scss", "less", "sass", "stylus", "svg", "csv", "tsv"];
@@ -43,7 +43,7 @@ pub(super) fn lines_with(bytes: &[u8], language: &str, name: &str) -> Vec<u32> {
 
     let mut lines = Vec::new();
     let (mut line, mut counted) = (1, 0);
-    for at in extract::occurrences(&text, name) {
+    for at in word_search::occurrences(&text, name) {
         line += text[counted..at].bytes().filter(|&byte| byte == b'\n').count() as u32;
         counted = at;
 
@@ -68,7 +68,7 @@ pub(super) fn uses_in_lines<'t>(
 
     let mut used = Vec::new();
     for (line, text) in lines {
-        let places: Vec<usize> = extract::occurrences(text, name).collect();
+        let places: Vec<usize> = word_search::occurrences(text, name).collect();
         if places.iter().any(|&at| is_defined(&text[..at])) {
             return Vec::new();
         }
@@ -84,7 +84,7 @@ pub(super) fn uses_in_lines<'t>(
 pub(super) fn imports_of(text: &str, word: &str, by: &[&str]) -> Vec<u32> {
     let lines = text.lines().enumerate().filter(|(_, line)| line.contains(word));
     let found = lines.filter(|(_, line)| {
-        extract::occurrences(line, word).any(|at| is_imported(&line[..at], &line[at + word.len()..], by))
+        word_search::occurrences(line, word).any(|at| is_imported(&line[..at], &line[at + word.len()..], by))
     });
     found.map(|(n, _)| n as u32 + 1).collect()
 }

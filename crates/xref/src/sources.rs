@@ -17,8 +17,9 @@ use codeweaver_index::Codebase;
 
 use super::definitions::FileDefs;
 use super::dialect::Dialect;
-use super::extract;
+use super::extract::{self, Occurrence, Occurrences};
 use super::facts::Facts;
+use super::word_search;
 
 /// Stack size of parsing threads: parsers recurse in C code on hostile input.
 pub(crate) const PARSER_STACK: usize = 16 << 20;
@@ -66,11 +67,25 @@ impl Limit {
 pub(crate) const NOT_LOCAL: &str = "file_not_local";
 pub(crate) const NOT_PARSED: &str = "file_not_parsed";
 
-type ReadResult = Result<Arc<Facts>, &'static str>;
+/// What was read from a file.
+struct Loaded {
+    facts: Result<Arc<Facts>, &'static str>,
+    /// The occurrences that were found on the way.
+    occurrences: Option<Occurrences>,
+}
+
+impl Loaded {
+    fn failed(problem: &'static str) -> Loaded {
+        Loaded { facts: Err(problem), occurrences: None }
+    }
+}
+
+/// The names whose occurrences are found in a file while it is read.
+pub(crate) type NamesIn<'n> = &'n (dyn Fn(&Facts) -> BTreeSet<String> + Sync);
 
 /// The outcome of reading a file.
 enum Read {
-    Done(ReadResult),
+    Done(Loaded),
     /// It contains none of the words.
     WithoutWord,
     /// A limit was reached before.
@@ -82,7 +97,7 @@ pub(crate) struct Sources<'a> {
     pub codebase: &'a Codebase,
     pub view: &'a View,
     limits: Limits<'a>,
-    loaded: RefCell<FxHashMap<u32, ReadResult>>,
+    loaded: RefCell<FxHashMap<u32, Loaded>>,
     files_read: Cell<usize>,
     bytes_read: Cell<u64>,
     limits_reached: RefCell<BTreeSet<Limit>>,
@@ -144,31 +159,42 @@ impl<'a> Sources<'a> {
     /// The facts of a file; `None` if a limit forbids reading it or it cannot be parsed.
     pub fn facts(&self, file: &FileDefs) -> Option<Arc<Facts>> {
         if let Some(loaded) = self.loaded.borrow().get(&file.entry) {
-            return loaded.as_ref().ok().cloned();
+            return loaded.facts.as_ref().ok().cloned();
         }
 
-        self.load(std::slice::from_ref(&ReadJob::new(file)?), &[]);
-        self.loaded.borrow().get(&file.entry)?.as_ref().ok().cloned()
+        self.load(std::slice::from_ref(&ReadJob::new(file)?), &[], None);
+        self.loaded.borrow().get(&file.entry)?.facts.as_ref().ok().cloned()
     }
 
     /// Returns whether the facts of a file are loaded.
     pub fn is_loaded(&self, entry: u32) -> bool {
-        self.loaded.borrow().get(&entry).is_some_and(Result::is_ok)
+        self.loaded.borrow().get(&entry).is_some_and(|loaded| loaded.facts.is_ok())
     }
 
     /// The note type for a file that was requested and has no facts.
     pub fn problem(&self, entry: u32) -> Option<&'static str> {
-        self.loaded.borrow().get(&entry)?.as_ref().err().copied()
+        self.loaded.borrow().get(&entry)?.facts.as_ref().err().copied()
     }
 
-    /// Loads the facts of `files` in the given order, except files that contain none of `words`.
-    pub fn prefetch(&self, files: &[Rc<FileDefs>], words: &[String]) {
+    /// Loads the facts of `files` in the given order, except files that contain none of `words`. With `names`,
+    /// their occurrences are found, too, which takes less time than when they are asked for.
+    pub fn prefetch(&self, files: &[Rc<FileDefs>], words: &[String], names: Option<NamesIn<'_>>) {
         let wanted: Vec<ReadJob> = files
             .iter()
             .filter(|file| !self.loaded.borrow().contains_key(&file.entry))
             .filter_map(|file| ReadJob::new(file))
             .collect();
-        self.load(&wanted, words);
+        self.load(&wanted, words, names);
+    }
+
+    /// The occurrences of `names` in a file, if they were found while it was read.
+    pub fn occurrences(&self, entry: u32, names: &BTreeSet<String>) -> Option<Vec<Occurrence>> {
+        let loaded = self.loaded.borrow();
+        let known = loaded.get(&entry)?.occurrences.as_ref()?;
+        if !known.names.is_superset(names) {
+            return None;
+        }
+        Some(known.found.iter().filter(|occurrence| names.contains(&*occurrence.name)).cloned().collect())
     }
 
     /// The bytes of a blob of this view.
@@ -177,7 +203,7 @@ impl<'a> Sources<'a> {
     }
 
     /// Loads as many of the `wanted` files as the limits allow.
-    fn load(&self, wanted: &[ReadJob], words: &[String]) {
+    fn load(&self, wanted: &[ReadJob], words: &[String], names: Option<NamesIn<'_>>) {
         let (mut files, mut bytes) = (self.files_read.get(), self.bytes_read.get());
         let mut n_taken = 0;
 
@@ -204,24 +230,26 @@ impl<'a> Sources<'a> {
         let n_threads =
             std::thread::available_parallelism().map_or(1, std::num::NonZero::get).min(taken.len());
 
+        let reader =
+            FactReader { codebase: self.codebase, view: self.view, limits: self.limits, words, names };
+
         // Without a further file or core this thread does the work; its stack is large enough.
         if n_threads <= 1 {
             for file in taken {
-                let read = self.read(file, words);
-                self.keep(file.entry, read);
+                self.keep(file.entry, reader.read(file));
             }
+            self.is_out_of_time();
             return;
         }
 
         let (next, found) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
-        let reader = FactReader { codebase: self.codebase, view: self.view, limits: self.limits };
         std::thread::scope(|scope| {
             for _ in 0..n_threads {
                 let thread = std::thread::Builder::new().stack_size(PARSER_STACK);
-                let spawned = thread.spawn_scoped(scope, || reader.read_all(taken, words, &next, &found));
+                let spawned = thread.spawn_scoped(scope, || reader.read_all(taken, &next, &found));
                 if spawned.is_err() {
                     // Without a further thread, this one does the work.
-                    reader.read_all(taken, words, &next, &found);
+                    reader.read_all(taken, &next, &found);
                 }
             }
         });
@@ -233,22 +261,15 @@ impl<'a> Sources<'a> {
     /// Records the outcome of reading a file.
     fn keep(&self, entry: u32, read: Read) {
         match read {
-            Read::Done(read) => {
+            Read::Done(loaded) => {
                 self.unread.borrow_mut().remove(&entry);
-                self.loaded.borrow_mut().insert(entry, read);
+                self.loaded.borrow_mut().insert(entry, loaded);
             }
             Read::WithoutWord => {}
             Read::Late => {
                 self.unread.borrow_mut().insert(entry);
             }
         }
-    }
-
-    fn read(&self, file: &ReadJob, words: &[String]) -> Read {
-        let reader = FactReader { codebase: self.codebase, view: self.view, limits: self.limits };
-        let read = reader.read(file, words);
-        self.is_out_of_time();
-        read
     }
 }
 
@@ -271,29 +292,27 @@ struct FactReader<'a> {
     codebase: &'a Codebase,
     view: &'a View,
     limits: Limits<'a>,
+    /// Words of which a file has to contain one, unless there are none.
+    words: &'a [String],
+    names: Option<NamesIn<'a>>,
 }
 
 impl FactReader<'_> {
     /// Reads the `files` that no other thread has taken; `next` is the position of the next one.
-    fn read_all(
-        &self,
-        files: &[ReadJob],
-        words: &[String],
-        next: &AtomicUsize,
-        found: &Mutex<Vec<(u32, Read)>>,
-    ) {
+    fn read_all(&self, files: &[ReadJob], next: &AtomicUsize, found: &Mutex<Vec<(u32, Read)>>) {
         while let Some(file) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let read = self.read(file, words);
+            let read = self.read(file);
             sync::lock(found).push((file.entry, read));
         }
     }
 
-    /// Reads the facts of a file, unless it contains none of `words` or a limit is reached.
-    fn read(&self, file: &ReadJob, words: &[String]) -> Read {
+    /// Reads a file, unless it contains none of the words or a limit is reached.
+    fn read(&self, file: &ReadJob) -> Read {
         let key = (file.oid, file.dialect.language);
         // Cached facts are used even if the time is up.
-        if let Some(cached) = CACHE.get(&key) {
-            return Read::Done(Ok(cached));
+        if let Some(facts) = CACHE.get(&key) {
+            let occurrences = self.occurrences_in(file, &facts);
+            return Read::Done(Loaded { facts: Ok(facts), occurrences });
         }
 
         if self.limits.are_exhausted() {
@@ -301,21 +320,37 @@ impl FactReader<'_> {
         }
 
         let Ok(Some(bytes)) = self.view.blob(self.codebase, &file.oid) else {
-            return Read::Done(Err(NOT_LOCAL));
+            return Read::Done(Loaded::failed(NOT_LOCAL));
         };
         // Looking for the words costs far less than parsing.
-        if !words.is_empty() && !words.iter().any(|word| extract::has_word(&bytes, word)) {
+        if !self.words.is_empty() && !self.words.iter().any(|word| word_search::has_word(&bytes, word)) {
             return Read::WithoutWord;
         }
 
-        match extract::read(&bytes, file.dialect) {
-            Ok(facts) => {
+        match extract::read_with(&bytes, file.dialect, |facts| self.names_in(facts)) {
+            Ok((facts, occurrences)) => {
                 let facts = Arc::new(facts);
                 CACHE.put(key, facts.clone());
-                Read::Done(Ok(facts))
+                Read::Done(Loaded { facts: Ok(facts), occurrences: Some(occurrences) })
             }
-            Err(_) => Read::Done(Err(NOT_PARSED)),
+            Err(_) => Read::Done(Loaded::failed(NOT_PARSED)),
         }
+    }
+
+    fn names_in(&self, facts: &Facts) -> BTreeSet<String> {
+        self.names.map(|names_in| names_in(facts)).unwrap_or_default()
+    }
+
+    /// The occurrences in a file whose facts were cached, if some are wanted and there is time.
+    fn occurrences_in(&self, file: &ReadJob, facts: &Facts) -> Option<Occurrences> {
+        if self.names.is_none() || self.limits.are_exhausted() {
+            return None;
+        }
+
+        let names = self.names_in(facts);
+        let bytes = facts.text.as_bytes();
+        let found = extract::occurrences_of(bytes, file.dialect, &names, |_, _| true).ok()?;
+        Some(Occurrences { names, found })
     }
 }
 

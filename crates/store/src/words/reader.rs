@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::ops::Range;
 
-use memchr::memchr;
+use memchr::{memchr, memrchr};
 use zstd::bulk::Decompressor;
 
 use super::doc_set::DocSet;
@@ -61,7 +61,8 @@ impl<'a> Words<'a> {
     }
 
     /// The same words for a reader who may see only the docs that `is_shown`. Other docs are not found, and
-    /// the time of a search does not tell which words they have: every block is read, with its lists.
+    /// the time of a search does not tell which words they have: every block that is searched is read, with its
+    /// lists, whatever is found. That is the block of a whole word, or else all blocks.
     pub fn limited_to(self, is_shown: &'a dyn Fn(u32) -> bool) -> Words<'a> {
         Words { is_shown: Some(is_shown), ..self }
     }
@@ -76,6 +77,11 @@ impl<'a> Words<'a> {
     /// The docs with a word that has `needle`, without those whose words are not stored. `None` if there are
     /// too many such words of docs that may be seen to be worth the effort, or the words are damaged.
     pub fn docs_with(&self, needle: &Needle) -> Option<DocSet> {
+        self.docs_with_word(needle, |_| true)
+    }
+
+    /// The docs as [`Words::docs_with`] returns them, with such a word that `is_wanted`.
+    pub fn docs_with_word(&self, needle: &Needle, is_wanted: impl Fn(&[u8]) -> bool) -> Option<DocSet> {
         let search = NeedleSearch::new(needle)?;
         let numbers = match &search.whole_word {
             Some(word) => self.block_with(word),
@@ -94,14 +100,25 @@ impl<'a> Words<'a> {
                 self.read_lists(number, &mut lists)?;
             }
 
+            let mut has_lists = is_limited;
             let (mut from, mut counted, mut list) = (0, 1, 0);
             while let Some(found) = search.find(&block, from) {
-                // Without limits, lists are read only if the block has a match.
-                if from == 0 && !is_limited {
-                    self.read_lists(number, &mut lists)?;
-                }
+                // The line break after this word. The next word begins with it.
+                let inside = found.end.saturating_sub(1).max(found.start + 1);
+                let end = memchr(b'\n', &block[inside..]).map_or(block.len(), |newline| inside + newline);
                 // A match that begins with a line break belongs to the word behind it.
                 let start = found.start + usize::from(needle.is_start);
+                let word = memrchr(b'\n', &block[..start]).map_or(0, |newline| newline + 1);
+                if !is_wanted(&block[word..end]) {
+                    from = end;
+                    continue;
+                }
+
+                // Without limits, lists are read only if the block has a match.
+                if !has_lists {
+                    self.read_lists(number, &mut lists)?;
+                    has_lists = true;
+                }
 
                 // Lists lie in the order of the words, so those of words without a match are skipped.
                 let skipped = memchr::memchr_iter(b'\n', &block[counted..start]).count();
@@ -119,13 +136,7 @@ impl<'a> Words<'a> {
                     return None;
                 }
                 counted = start;
-
-                // The line break after this word. The next word begins with it.
-                let inside = found.end.saturating_sub(1).max(found.start + 1);
-                match memchr(b'\n', &block[inside..]) {
-                    Some(newline) => from = inside + newline,
-                    None => break,
-                }
+                from = end;
             }
         }
 

@@ -172,6 +172,51 @@ fn words_of_many_blocks_are_found() {
     }
 }
 
+/// The time of a limited search must not tell which words hidden docs have. Damage shows that a part is read.
+#[test]
+fn a_limited_search_reads_all_blocks_and_lists_whatever_hidden_docs_have() {
+    let docs: Vec<Option<String>> = (0..70)
+        .map(|doc| Some((0..20).map(|i| format!("name_{:05}_{doc} ", (i * 7919 + doc) % 10_000)).collect()))
+        .collect();
+    let whole = built(&docs).finish();
+    let n_blocks = Sections::new(whole.clone(), 70).blocks.len();
+    assert!(n_blocks > 2, "{n_blocks} blocks");
+
+    // The last doc has the first text, and no doc the second.
+    let is_shown = |doc: u32| doc < 69;
+    for text in ["_69", "a_longer_text"] {
+        let needle = Needle { text: text.to_owned(), is_start: false, is_end: false, ignore_case: false };
+        assert!(found_among(&[0, 1, 2], built(&docs), &needle).is_empty(), "{text}");
+
+        for (section, number) in (0..n_blocks).flat_map(|number| [(0, number), (1, number)]) {
+            let mut sections = Sections::new(whole.clone(), 70);
+            let start = sections.blocks[number][section] as usize;
+            let end = sections.blocks.get(number + 1).map(|next| next[section] as usize);
+            let bytes = &mut sections.bytes[section];
+            let end = end.unwrap_or(bytes.len());
+            bytes[start..end].fill(0);
+
+            let words = sections.words().unwrap();
+            // The filters of all blocks exclude the second text, so its search needs none of them.
+            assert!(text == "_69" || words.docs_with(&needle).is_some(), "{section} {number}");
+            assert!(words.limited_to(&is_shown).docs_with(&needle).is_none(), "{text} {section} {number}");
+        }
+    }
+}
+
+#[test]
+fn only_docs_with_a_wanted_word_are_found() {
+    let docs = ["schedule", "reschedule", "schedule\u{2192}", "scheduler", "run schedule() or reschedule()"];
+    let sections = Sections::new(built(&docs.map(|text| Some(text.to_owned()))).finish(), 5);
+    let words = sections.words().unwrap();
+    let needle = Needle { text: "schedule".to_owned(), is_start: false, is_end: false, ignore_case: false };
+
+    let wanted = ["schedule", "schedule\u{2192}"];
+    let found = words.docs_with_word(&needle, |word| wanted.iter().any(|it| it.as_bytes() == word)).unwrap();
+    assert_eq!(found.iter().collect::<Vec<_>>(), [0, 2, 4]);
+    assert!(words.docs_with_word(&needle, |_| false).unwrap().is_empty());
+}
+
 #[test]
 fn letters_of_ascii_in_another_case_are_found() {
     let docs = ["a\u{212a}bc", "akbc", "\u{17f}hort", "other"].map(|text| Some(text.to_owned()));

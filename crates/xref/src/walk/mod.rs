@@ -418,8 +418,10 @@ impl<'a, 'v> Walk<'a, 'v> {
                     continue;
                 };
                 let local = local_names(&facts, &names);
-                let found = extract::occurrences_of(facts.text.as_bytes(), dialect, &local, |_, _| true)
-                    .unwrap_or_default();
+                let found = self.sources.occurrences(file.entry, &local).unwrap_or_else(|| {
+                    extract::occurrences_of(facts.text.as_bytes(), dialect, &local, |_, _| true)
+                        .unwrap_or_default()
+                });
 
                 let mut settled = BTreeSet::new();
                 for mention in found.iter().filter_map(|occurrence| occurrence.reference.as_ref()) {

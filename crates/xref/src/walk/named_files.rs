@@ -10,6 +10,7 @@ use crate::definitions::{DefId, FileDefs, segments};
 use crate::dialect::{self, Modules};
 use crate::facts::Facts;
 use crate::other_files;
+use crate::request::Direction;
 use crate::response::UnlistedReason;
 
 /// Maximum number of times that an exported name is exported under another name.
@@ -47,7 +48,7 @@ impl Walk<'_, '_> {
                 break;
             }
 
-            for file in self.load_with(&new, family, near) {
+            for file in self.load_with(&new, &names, family, near) {
                 if !files.iter().any(|known| known.entry == file.entry) {
                     files.push(file);
                 }
@@ -63,8 +64,14 @@ impl Walk<'_, '_> {
         NamedFiles { files, names, modules }
     }
 
-    /// Loads the files that may hold one of `words`.
-    fn load_with(&mut self, words: &[String], family: &'static str, near: &[DefId]) -> Vec<Rc<FileDefs>> {
+    /// Loads the files that may hold one of `words`, for references with the occurrences of `names`.
+    fn load_with(
+        &mut self,
+        words: &[String],
+        names: &BTreeSet<String>,
+        family: &'static str,
+        near: &[DefId],
+    ) -> Vec<Rc<FileDefs>> {
         let mut entries = BTreeSet::new();
         for word in words {
             entries.extend(self.defs.mentioning(word, family));
@@ -79,7 +86,12 @@ impl Walk<'_, '_> {
             (is_output(&file.path), distance(&homes, &file.path), file.path.clone())
         });
 
-        self.sources.prefetch(&files, words);
+        let is_of_references = self.request.direction == Direction::References;
+        self.sources.prefetch(
+            &files,
+            words,
+            is_of_references.then_some(&|facts: &Facts| local_names(facts, names)),
+        );
         for file in &files {
             let is_known = self.answer.candidate_files.contains(&file.entry);
             if self.note_unread(file) && !is_known {

@@ -12,6 +12,7 @@ pub mod blob_cache;
 pub mod freshness;
 mod limits;
 pub(super) mod members;
+pub mod name_docs;
 mod of_engine;
 pub mod open;
 mod parts;
