@@ -28,7 +28,7 @@ from pathlib import Path
 
 from agents import Counter
 from stand_in.model import LOADERS, Script, Step, Turn, own_name, serve, turns
-from stand_in.products import PRODUCTS, run_product
+from stand_in.products import PRODUCTS, ProductRunner, run_product
 from stand_in.recorder import ROOTS
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -79,13 +79,7 @@ class Run:
     left: list  # files that still name the server after it has been unregistered
 
 
-class Runner:
-    def __init__(self, options):
-        self.options = options
-        self.products = Path(options.products).resolve()
-        self.out = Path(options.out).resolve()
-        self.binary = str(Path(shutil.which(options.binary) or options.binary).resolve())
-
+class Runner(ProductRunner):
     def fetch(self, products):
         """Installs the newest versions; their installation scripts are run here because npm asks before it
         does."""
@@ -97,25 +91,24 @@ class Runner:
                 package = self.products / "node_modules" / product.package
                 subprocess.run(["node", *product.finish], cwd=package, check=True)
 
-    def version(self, product):
-        return json.loads((self.products / "node_modules" / product.package / "package.json").read_text())["version"]
-
     def clone(self, to, indexed, env):
         source = self.options.repository
         subprocess.run(["git", "clone", "-q", "--no-local", "--depth", "50", f"file://{source}", to], check=True)
         if indexed:
             subprocess.run([self.binary, "init", "--no-hooks"], cwd=to, env=env, check=True, capture_output=True)
 
-    def run(self, name, steps, kind, scope="user", impatient=False, interrupt=False, calls=0):
-        """Runs a product through the steps, in a fresh home directory and fresh clones.
+    def run(self, name, steps, kind, **conditions):
+        """Starts the model and a product, and goes through the steps under the conditions of `play`."""
+        script = Script([])
+        with serve(script) as address:
+            return self.play(PRODUCTS[name](address), script, steps, self.out / name / kind, **conditions)
+
+    def play(self, product, script, steps, place, scope="user", impatient=False, interrupt=False, calls=0):
+        """Runs a product through the steps, which are added to `script`, in a fresh home and fresh clones.
 
         `impatient` sets the time limit of a call to two seconds, `interrupt` presses Ctrl-C during the first
         call, and `calls` kills the server after so many.
         """
-        script = Script([])
-        server = serve(script)
-        product = PRODUCTS[name](f"http://127.0.0.1:{server.server_address[1]}")
-        place = self.out / name / kind
         shutil.rmtree(place, ignore_errors=True)
         home, repo, record = place / "home", place / "repo", place / "wire.jsonl"
         bin_dir = place / "bin"
@@ -164,7 +157,6 @@ class Runner:
         seconds = time.monotonic() - started
         # The server may outlive the product by what it needs to end.
         time.sleep(2)
-        server.shutdown()
         subprocess.run([*register, "--uninstall", product.id], **quiet)
         with open(place / "model.jsonl", "w") as file:
             for request in script.requests:

@@ -29,7 +29,7 @@ from pathlib import Path
 
 from clients import compact, squeezed
 from stand_in.model import Script, Step, own_name, serve, turns
-from stand_in.products import PRODUCTS, run_product
+from stand_in.products import PRODUCTS, ProductRunner, run_product
 
 ROOT = Path(__file__).resolve().parent.parent
 # The products, and what `agent install` calls the files that they read.
@@ -148,22 +148,12 @@ def snapshot(*places):
     return found
 
 
-class Runner:
-    def __init__(self, options):
-        self.options = options
-        self.products = Path(options.products).resolve()
-        self.out = Path(options.out).resolve()
-        self.binary = str(Path(shutil.which(options.binary) or options.binary).resolve())
-
+class Runner(ProductRunner):
     def run(self, name, scope):
         """Starts the model and a product that is told; returns what there is to report."""
         script = Script([])
-        server = serve(script)
-        try:
-            product = PRODUCTS[name](f"http://127.0.0.1:{server.server_address[1]}")
-            return script, self.tell(name, product, scope, script)
-        finally:
-            server.shutdown()
+        with serve(script) as address:
+            return script, self.tell(name, PRODUCTS[name](address), scope, script)
 
     def tell(self, name, product, scope, script):
         """Tells a product, runs it with the model of `script`, to which the steps are added, and undoes it."""
@@ -332,11 +322,11 @@ def main():
     options = options.parse_args()
     runner = Runner(options)
     for name in options.only:
-        package = Path(options.products) / "node_modules" / PRODUCTS[name]("").package / "package.json"
+        version = runner.version(PRODUCTS[name](""))
         for scope in options.scopes:
             if scope == "plugin" and name != "claude-code":
                 continue
-            print(f"\n## {name} {json.loads(package.read_text())['version']}, {scope}\n", flush=True)
+            print(f"\n## {name} {version}, {scope}\n", flush=True)
             report(*runner.run(name, scope))
 
 

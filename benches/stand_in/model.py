@@ -3,6 +3,7 @@
 Each interface reads a request into a Turn, and writes the next call of the script, or the end, as its answer.
 """
 
+import contextlib
 import json
 import re
 import threading
@@ -357,11 +358,15 @@ def handler(script):
     return Handler
 
 
+@contextlib.contextmanager
 def serve(script):
-    """Starts the model of a script; returns its server."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler(script))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    return server
+    """Runs the model of a script; yields its address."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler(script)) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            yield f"http://127.0.0.1:{server.server_address[1]}"
+        finally:
+            server.shutdown()
 
 
 def turns(script):

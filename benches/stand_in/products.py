@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 from dataclasses import dataclass
+from pathlib import Path
 
 from stand_in.model import NAME
 
@@ -165,6 +166,19 @@ PRODUCTS = {
     "gemini": gemini,
     "opencode": opencode,
 }
+
+
+class ProductRunner:
+    """Where the products, the program and the records are, of the options of a benchmark."""
+
+    def __init__(self, options):
+        self.options = options
+        self.products = Path(options.products).resolve()
+        self.out = Path(options.out).resolve()
+        self.binary = str(Path(shutil.which(options.binary) or options.binary).resolve())
+
+    def version(self, product):
+        return json.loads((self.products / "node_modules" / product.package / "package.json").read_text())["version"]
 
 
 def run_product(product, more, repo, env, place, await_interrupt=None):
