@@ -98,6 +98,7 @@ fn gather(changes: &mut Changes<'_>, repo: &Repo, cancel: &Cancel) -> Result<Sho
     let mut files = changes.files()?;
     let n_more = files.len().saturating_sub(MAX_FILES);
     files.truncate(MAX_FILES);
+    changes.count_lines(&mut files)?;
 
     let mut n_left = MAX_LINES;
     let mut shown_files = Vec::with_capacity(files.len());

@@ -105,7 +105,7 @@ impl FileChange {
 
 impl Changes<'_> {
     /// The files that differ, the most important first; those of one importance by path. Without an older
-    /// state, the uncommitted ones.
+    /// state, the uncommitted ones. Their lines are not counted, see [`Self::count_lines`].
     ///
     /// # Errors
     /// [`codeweaver_git::GitError`] if a tree cannot be read, as in a partial clone without trees.
@@ -133,8 +133,45 @@ impl Changes<'_> {
             self.judge(file);
         }
         files.sort_by(|a, b| (a.rank, &a.path).cmp(&(b.rank, &b.path)));
-        self.count_lines(&mut files)?;
         Ok(files)
+    }
+
+    /// Counts the lines of `files` until the time is up. Reads both versions of each.
+    ///
+    /// # Errors
+    /// The working tree cannot be read; [`QueryError::Cancelled`].
+    pub fn count_lines(&mut self, files: &mut [FileChange]) -> Result<(), QueryError> {
+        let (mut n_late, mut n_missing) = (0, 0);
+        for file in files.iter_mut() {
+            if self.is_late()? {
+                n_late += 1;
+                continue;
+            }
+
+            let is_same = matches!((file.old, file.new), (Some((a, _)), Some((b, _))) if a == b);
+            if is_same && file.state.is_none() {
+                file.lines = Some((0, 0));
+                continue;
+            }
+
+            let (Some(old), Some(new)) = (self.contents.old(file)?, self.contents.new_text(file)?) else {
+                // A submodule has no lines to count, so nothing is missing.
+                let is_link = [file.old, file.new].iter().flatten().any(|(_, mode)| *mode == Mode::Gitlink);
+                n_missing += usize::from(!is_link);
+                continue;
+            };
+            file.lines = diff_lines(&old, &new).map(|diff| (diff.added, diff.removed));
+        }
+
+        if n_late > 0 {
+            self.warnings.push(format!("lines of {n_late} files not counted: the time was up; narrow paths"));
+        }
+        if n_missing > 0 {
+            self.warnings.push(format!(
+                "{n_missing} files cannot be compared: their contents are too large or not in this clone"
+            ));
+        }
+        Ok(())
     }
 
     /// The files that differ between two trees.
@@ -244,41 +281,6 @@ impl Changes<'_> {
                 }
             }
         };
-    }
-
-    /// Counts the lines of `files` until the time is up.
-    fn count_lines(&mut self, files: &mut [FileChange]) -> Result<(), QueryError> {
-        let (mut n_late, mut n_missing) = (0, 0);
-        for file in files.iter_mut() {
-            if self.is_late()? {
-                n_late += 1;
-                continue;
-            }
-
-            let is_same = matches!((file.old, file.new), (Some((a, _)), Some((b, _))) if a == b);
-            if is_same && file.state.is_none() {
-                file.lines = Some((0, 0));
-                continue;
-            }
-
-            let (Some(old), Some(new)) = (self.contents.old(file)?, self.contents.new_text(file)?) else {
-                // A submodule has no lines to count, so nothing is missing.
-                let is_link = [file.old, file.new].iter().flatten().any(|(_, mode)| *mode == Mode::Gitlink);
-                n_missing += usize::from(!is_link);
-                continue;
-            };
-            file.lines = diff_lines(&old, &new).map(|diff| (diff.added, diff.removed));
-        }
-
-        if n_late > 0 {
-            self.warnings.push(format!("lines of {n_late} files not counted: the time was up; narrow paths"));
-        }
-        if n_missing > 0 {
-            self.warnings.push(format!(
-                "{n_missing} files cannot be compared: their contents are too large or not in this clone"
-            ));
-        }
-        Ok(())
     }
 }
 

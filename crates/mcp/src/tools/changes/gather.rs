@@ -70,10 +70,12 @@ impl Gathering {
             Some(_) => changes.ends.is_one_commit,
         };
 
-        let files = if wants_files { changes.files()? } else { Vec::new() };
+        let mut files = if wants_files { changes.files()? } else { Vec::new() };
+        // The answer has the lines of all files, shown or not.
+        changes.count_lines(&mut files)?;
         let mut out = self.frame(changes, wants_files.then_some(files.as_slice()));
-        // An overview of uncommitted files lists these first.
 
+        // An overview of uncommitted files lists these first.
         let files_first = changes.ends.from.is_none();
         let budget = Budget { left: i64::from(self.token_limit), items_left: self.max_items };
         let mut page = Page { skip: self.offset, budget, items: Vec::new(), is_full: false };
