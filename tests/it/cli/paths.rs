@@ -56,6 +56,28 @@ fn path_filters_are_relative_to_the_current_directory() {
     assert_eq!(found(&repo, ".", &["-p", repo.path("lib").to_str().unwrap(), "--path", "active"]), lib);
 }
 
+/// As a pattern, such a name stands for files of one letter.
+#[test]
+fn a_file_with_brackets_in_its_name_is_found_by_its_path() {
+    let repo = TestRepo::with_files(&[
+        ("src/[id].tsx", "export function connect(id: string) {\n  return id;\n}\n"),
+        ("src/all.tsx", "export function connect_all(ids: string[]) {\n  return ids;\n}\n"),
+    ]);
+    repo.codeweaver(["init", "--no-hooks"]).success();
+
+    for (dir, path) in [(".", "src/[id].tsx"), (".", ":/src/[id].tsx"), ("src", "[id].tsx")] {
+        let here = repo.at(dir);
+        assert_eq!(here.found(&["--path", path, "connect"]), ["src/[id].tsx"], "{path} in {dir}");
+        assert_eq!(here.found(&[&format!("path:{path} connect")]), ["src/[id].tsx"], "{path} in {dir}");
+        assert_eq!(here.found(&["--exclude", path, "connect"]), ["src/all.tsx"], "{path} in {dir}");
+
+        let lines = here.codeweaver(["search", "--mode", "exact", "--path", path, "export function"]);
+        lines.success().says(&["Found 1 line in 1 file", "[id].tsx"]);
+        here.codeweaver(["read", path]).success().says(&["export function connect(id: string)"]);
+        here.codeweaver(["outline", path]).success().says(&["[id].tsx (tsx, 1 definition)"]);
+    }
+}
+
 #[test]
 fn printed_paths_are_relative_to_the_current_directory_and_json_paths_to_the_root() {
     let repo = indexed();

@@ -92,6 +92,7 @@ impl Fixture {
 #[test]
 fn each_feature_ranks_its_file_first() {
     let fixture = Fixture::new();
+
     for (query, expected) in [
         ("how are routes registered", "src/http/router.py"),
         ("where is a password verified against the stored hash", "src/auth/login.py"),
@@ -119,6 +120,7 @@ fn a_stage_acts_under_its_name_unless_it_is_switched_off() {
         let view = fixture.searcher.view(&committed, &|_, _| false).unwrap();
         fixture.searcher.rank(&request, &view, &WEIGHTS, Instant::now() + Duration::from_secs(60))
     };
+
     for (stage, query) in [
         (Stage::Translation, "Wie werden die Passwörter der Benutzer geprüft?"),
         (Stage::Spelling, "authenticate a user by a pasword"),
@@ -130,6 +132,7 @@ fn a_stage_acts_under_its_name_unless_it_is_switched_off() {
         assert!(acts(Stages::default()), "{stage:?}");
         assert!(!acts(Stages::default().without(stage)), "{stage:?}");
     }
+
     let trace = "Login of an unknown user fails\nKeyError: 'user'\n  File \"/srv/app/src/auth/login.py\", line 3, in authenticate\n    stored = load_hash(user)\n";
     let is_apart = |stages| ranking(trace, stages).files[0].explanation.parts.is_some();
     assert!(is_apart(Stages::default()));
@@ -146,6 +149,7 @@ fn a_stage_acts_under_its_name_unless_it_is_switched_off() {
 fn waiting_for_the_index_leaves_time_to_search() {
     let fixture = Fixture::new();
     let (repo, searcher) = (&fixture._repo, &fixture.searcher);
+
     // More files than an overlay takes.
     for i in 0..=200 {
         repo.write(
@@ -154,18 +158,21 @@ fn waiting_for_the_index_leaves_time_to_search() {
         );
     }
     repo.commit("pool");
+
     for (revision, is_indexed) in [(None, false), (Some("HEAD".to_owned()), true)] {
         let mut request = Request::new("borrow a connection from the pool", &searcher.codebase.settings);
         request.view.worktree = WorktreeMode::Exclude;
         request.view.revision = revision;
         request.min_score = 0.0;
         request.view.timeout = Duration::from_millis(1000);
+
         let response = searcher.search(&request, &|target, _| {
             // An update that takes longer than the request may.
             std::thread::sleep(Duration::from_millis(1050));
             is_indexed && updater::run(&searcher.codebase, target, UpdateOptions::default(), &Silent).is_ok()
         });
         let response = response.unwrap();
+
         let is_cut = response.warnings.iter().any(|warning| warning.contains("time budget"));
         assert!(!is_cut, "{:?}", response.warnings);
         let first = &response.matches[0].file.path;
@@ -179,6 +186,7 @@ fn a_working_tree_that_cannot_be_compared_in_time_is_compared_by_an_update() {
     let root = fixture._repo.root();
     // The stat data of what was just written would not be stored.
     outlast_clock_tick();
+
     let info = |budget| {
         let searcher = Searcher::new(Codebase::open(root, &[]).unwrap());
         let mut request = Request::new("how are routes registered", &searcher.codebase.settings);
@@ -187,6 +195,7 @@ fn a_working_tree_that_cannot_be_compared_in_time_is_compared_by_an_update() {
     };
     let compared = info(Duration::from_secs(60));
     assert_eq!((compared.late_files, compared.needs_update), (0, false));
+
     let codebase = &fixture.searcher.codebase;
     let lock = std::fs::File::open(codebase.layout.work_lock(&codebase.worktree_key)).unwrap();
     for (age, is_due) in [(0, false), (60, true)] {
@@ -203,6 +212,7 @@ fn pasted_texts_find_the_files_that_they_name() {
         (0..3000).map(|i| format!("at lib.Unrelated{i}.call(Unrelated{i}.java:{i})\n")).collect::<String>();
     let trace =
         format!("java.lang.IllegalStateException: broken\n{long}\tat router.dispatch(src/http/router.py:6)");
+
     for (query, expected) in [
         ("src/auth/login.py:2", "src/auth/login.py"),
         ("login.py", "src/auth/login.py"),

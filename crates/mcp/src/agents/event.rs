@@ -359,6 +359,7 @@ mod tests {
             ("rg", None),
         ] {
             let found = json!({ "stdout": "a.py:1: open_session", "stderr": "", "interrupted": false });
+
             assert_eq!(question("Bash", json!({ "command": command }), found), expected, "{command}");
         }
     }

@@ -241,6 +241,7 @@ mod tests {
             let parts: Vec<String> = parts.iter().map(shown).collect();
             format!("({})", parts.join(separator))
         };
+
         match requirement {
             Requirement::Needle(Needle { text, is_start, is_end, ignore_case }) => format!(
                 "{}{text}{}{}",
@@ -274,6 +275,7 @@ mod tests {
         ] {
             let pattern = Pattern { text: pattern.to_owned(), is_regex, ..Pattern::default() };
             let got = shown(&Requirement::from_pattern(&pattern));
+
             assert_eq!(got, expected, "{pattern:?}");
         }
     }

@@ -218,10 +218,12 @@ mod tests {
             let files: Vec<(f32, String)> = (0..500)
                 .map(|i| (1.0 + random.u32(0..n_weights) as f32, format!("{:03}/{i}", random.u32(0..200))))
                 .collect();
+
             let mut best = BestPaths::default();
             for (doc, (weight, path)) in files.iter().enumerate() {
                 best.add(*weight, doc as u32, || path.as_bytes());
             }
+
             let mut sorted: Vec<u32> = (0..500).collect();
             let file = |doc: &u32| &files[*doc as usize];
             sorted.sort_by(|a, b| file(b).0.total_cmp(&file(a).0).then_with(|| file(a).1.cmp(&file(b).1)));

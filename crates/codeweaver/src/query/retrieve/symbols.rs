@@ -242,6 +242,7 @@ mod tests {
             ("parser", "lexer", false),
         ] {
             assert_eq!(is_one_edit_apart(a, b), expected, "{a} {b}");
+
             if expected {
                 assert!(misspellings(b).contains(&stem(a)), "{a} {b}");
             }
