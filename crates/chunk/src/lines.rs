@@ -1,5 +1,6 @@
 //! Lines, token counts and shape of a text, kept so that any range is counted without reading it again.
 
+use std::cell::OnceCell;
 use std::ops::Range;
 
 use codeweaver_text::LineIndex;
@@ -13,8 +14,8 @@ const LONG_RUN: u32 = 32;
 pub struct TextIndex<'a> {
     bytes: &'a [u8],
     lines: LineIndex,
-    /// The result of [`tokens_before_lines`].
-    tokens_before: Vec<u32>,
+    /// The result of [`tokens_before_lines`], on first use.
+    tokens_before: OnceCell<Vec<u32>>,
     pub shape: TextShape,
 }
 
@@ -36,9 +37,8 @@ impl<'a> TextIndex<'a> {
     /// Indexes `bytes`, which must be shorter than 4 GiB. Linear.
     pub fn new(bytes: &'a [u8]) -> Self {
         let lines = LineIndex::new(bytes);
-        let tokens_before = tokens_before_lines(bytes, &lines);
         let shape = TextShape::from_bytes(bytes, &lines);
-        Self { bytes, lines, tokens_before, shape }
+        Self { bytes, lines, tokens_before: OnceCell::new(), shape }
     }
 
     /// The indexed bytes.
@@ -75,7 +75,7 @@ impl<'a> TextIndex<'a> {
         // A range inside one line is counted, unless it is the line.
         if first == last {
             return if self.lines.range(first) == range {
-                self.tokens_before[first + 1] - self.tokens_before[first]
+                self.tokens_of_lines(first..last + 1)
             } else {
                 count(range)
             };
@@ -90,7 +90,13 @@ impl<'a> TextIndex<'a> {
         let to = if tail_is_whole { last + 1 } else { last };
         let tail = if tail_is_whole { 0 } else { count(self.lines.start(last)..range.end) };
 
-        head + (self.tokens_before[to] - self.tokens_before[from]) + tail
+        head + self.tokens_of_lines(from..to) + tail
+    }
+
+    /// Returns the number of tokens in whole lines.
+    fn tokens_of_lines(&self, lines: Range<usize>) -> u32 {
+        let before = self.tokens_before.get_or_init(|| tokens_before_lines(self.bytes, &self.lines));
+        before[lines.end] - before[lines.start]
     }
 
     /// Returns true if only blanks precede `offset` on its line.

@@ -162,7 +162,7 @@ impl<'a> Sources<'a> {
             return loaded.facts.as_ref().ok().cloned();
         }
 
-        self.load(std::slice::from_ref(&ReadJob::new(file)?), &[], None);
+        self.load(std::slice::from_ref(&ReadJob::new(file)?), &[], None, self.limits.deadline);
         self.loaded.borrow().get(&file.entry)?.facts.as_ref().ok().cloned()
     }
 
@@ -177,14 +177,18 @@ impl<'a> Sources<'a> {
     }
 
     /// Loads the facts of `files` in the given order, except files that contain none of `words`. With `names`,
-    /// their occurrences are found, too, which takes less time than when they are asked for.
+    /// their occurrences are found, too, which takes less time than when they are asked for. A third of the time
+    /// that is left is kept for looking at what was read.
     pub fn prefetch(&self, files: &[Rc<FileDefs>], words: &[String], names: Option<NamesIn<'_>>) {
         let wanted: Vec<ReadJob> = files
             .iter()
             .filter(|file| !self.loaded.borrow().contains_key(&file.entry))
             .filter_map(|file| ReadJob::new(file))
             .collect();
-        self.load(&wanted, words, names);
+
+        let now = Instant::now();
+        let reading = self.limits.deadline.saturating_duration_since(now) * 2 / 3;
+        self.load(&wanted, words, names, now + reading);
     }
 
     /// The occurrences of `names` in a file, if they were found while it was read.
@@ -202,8 +206,8 @@ impl<'a> Sources<'a> {
         self.view.blob(self.codebase, oid)
     }
 
-    /// Loads as many of the `wanted` files as the limits allow.
-    fn load(&self, wanted: &[ReadJob], words: &[String], names: Option<NamesIn<'_>>) {
+    /// Loads as many of the `wanted` files as the limits allow, until `deadline`.
+    fn load(&self, wanted: &[ReadJob], words: &[String], names: Option<NamesIn<'_>>, deadline: Instant) {
         let (mut files, mut bytes) = (self.files_read.get(), self.bytes_read.get());
         let mut n_taken = 0;
 
@@ -230,15 +234,14 @@ impl<'a> Sources<'a> {
         let n_threads =
             std::thread::available_parallelism().map_or(1, std::num::NonZero::get).min(taken.len());
 
-        let reader =
-            FactReader { codebase: self.codebase, view: self.view, limits: self.limits, words, names };
+        let limits = Limits { deadline, ..self.limits };
+        let reader = FactReader { codebase: self.codebase, view: self.view, limits, words, names };
 
         // Without a further file or core this thread does the work; its stack is large enough.
         if n_threads <= 1 {
             for file in taken {
                 self.keep(file.entry, reader.read(file));
             }
-            self.is_out_of_time();
             return;
         }
 
@@ -255,7 +258,12 @@ impl<'a> Sources<'a> {
         });
 
         sync::into_inner(found).into_iter().for_each(|(entry, read)| self.keep(entry, read));
-        self.is_out_of_time();
+    }
+
+    /// Records that the time was up before a file was read.
+    fn record_late(&self, entry: u32) {
+        self.record_limit(Limit::Time);
+        self.unread.borrow_mut().insert(entry);
     }
 
     /// Records the outcome of reading a file.
@@ -266,9 +274,7 @@ impl<'a> Sources<'a> {
                 self.loaded.borrow_mut().insert(entry, loaded);
             }
             Read::WithoutWord => {}
-            Read::Late => {
-                self.unread.borrow_mut().insert(entry);
-            }
+            Read::Late => self.record_late(entry),
         }
     }
 }
