@@ -361,6 +361,16 @@ await check("code is coloured, and a name in it shows its definition", async (pa
   assert.match(await page.locator("main h1").innerText(), /retry_with_backoff/);
 });
 
+await check("a use shows its line of code", async (page) => {
+  await open(page, PAGES.symbol);
+  const line = page.locator(".places li", { hasText: "fetch.rs:5" }).locator(".line");
+  assert.equal(await line.textContent(), "retry_with_backoff(|| url.len() > 3)");
+  assert.deepEqual(await line.locator("mark").allTextContents(), ["retry_with_backoff"]);
+  assert.equal(await line.locator(".i").textContent(), "3");
+  await line.locator(".f").first().hover();
+  await page.locator("#card .code", { hasText: "let mut backoff" }).waitFor();
+});
+
 await check("an error leads on", async (page) => {
   await open(page, "/file?path=no/such/retry.rs");
   await page.locator(".failure a", { hasText: "Search for retry.rs" }).click();

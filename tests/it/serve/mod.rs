@@ -1,4 +1,4 @@
-//! `serve`: the API, the page, changes, the catalogue, and clients that wait on purpose.
+//! `serve`: the API, the page, changes, uses, the catalogue, and clients that wait on purpose.
 
 mod api;
 mod catalogue;
@@ -8,3 +8,4 @@ mod load;
 mod page;
 #[cfg(target_os = "linux")] // elsewhere there is one loopback address
 mod turns;
+mod uses;

@@ -7,8 +7,8 @@
 //! * [`search`]: the box with its results, [`results`] by meaning or [`lines`] of text, with [`filters`] and
 //!   their equivalents to [`copy`].
 //! * [`mod@file`], [`files`]: the text of a file with its outline; directories.
-//! * [`symbol`], [`similar`], [`history`], [`changes`]: the uses, similar code, the history of code, and the
-//!   lines that a commit changes.
+//! * [`symbol`] with its [`use_lines`], [`similar`], [`history`], [`changes`]: the uses, similar code, the
+//!   history of code, and the lines that a commit changes.
 //! * [`status`], [`skipped`]: the state of the index, and the files that it leaves out; [`members`]: the
 //!   repositories of a catalogue.
 //! * [`help`], [`login`], [`failure`]: the other pages.
@@ -38,6 +38,7 @@ mod similar;
 mod skipped;
 mod status;
 mod symbol;
+mod use_lines;
 
 use std::sync::Arc;
 

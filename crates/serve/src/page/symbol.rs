@@ -4,9 +4,11 @@ use axum::response::Response;
 use maud::{Markup, html};
 use serde_json::{Map, json};
 
-use codeweaver::query::Filters;
 use codeweaver::query::symbol_lookup::{SymbolList, SymbolRequest};
 use codeweaver::query::symbol_scan::FoundSymbol;
+use codeweaver::query::view::View;
+use codeweaver::query::view::freshness::RequestUpdate;
+use codeweaver::query::{Filters, QueryError};
 use codeweaver_git::quoting;
 use codeweaver_text::{Highlighter, plural};
 use codeweaver_xref::Grade;
@@ -14,6 +16,7 @@ use codeweaver_xref::about::{About, Callee, Use};
 
 use super::code::{self, Line, safe};
 use super::frame::{Page, Section};
+use super::use_lines::UseLines;
 use super::{Asked, copy, links, respond};
 use crate::failure::Failure;
 use crate::job::Work;
@@ -36,8 +39,8 @@ pub async fn page(asked: Asked) -> Response {
         let lookup = Lookup::run(work, symbol, rev)?;
 
         let title = lookup.list.symbols.first().map_or(symbol, |first| first.qualified_name.as_str());
-        let body = match (lookup.list.symbols.as_slice(), &lookup.about) {
-            ([one, ..], Some(about)) => definition(one, about, &lookup.list, rev),
+        let body = match (lookup.list.symbols.as_slice(), &lookup.details) {
+            ([one, ..], Some(details)) => definition(one, details, &lookup.list, rev),
             _ => unknown(symbol, &lookup.list),
         };
 
@@ -49,7 +52,7 @@ pub async fn page(asked: Asked) -> Response {
 /// The definitions of a symbol, and details of the first.
 struct Lookup {
     list: SymbolList,
-    about: Option<About>,
+    details: Option<Details>,
 }
 
 impl Lookup {
@@ -66,18 +69,45 @@ impl Lookup {
         let (mut lookup, needs_update) = work.run(|update| {
             let view = searcher.symbol_view(&request, update)?;
             let list = searcher.find_symbols(&view, &request)?;
-            let about = match list.symbols.first() {
-                Some(one) => Some(About::new(searcher, &view, one, rev, (&work.cancel, update))?),
+            let details = match list.symbols.first() {
+                Some(one) => Some(Details::new(work, &view, one, rev, update)?),
                 None => None,
             };
-            Ok((Lookup { list, about }, view.needs_update))
+            Ok((Lookup { list, details }, view.needs_update))
         })?;
 
         work.update_if_due(needs_update);
-        if let Some(about) = &mut lookup.about {
-            about.warnings.extend(work.waits.take());
+        if let Some(details) = &mut lookup.details {
+            details.about.warnings.extend(work.waits.take());
         }
         Ok(lookup)
+    }
+}
+
+/// Details of a definition, with the lines of code at its uses.
+struct Details {
+    about: About,
+    lines: UseLines,
+}
+
+impl Details {
+    /// Collects what is known about `one`, a definition of `view`, and reads the lines at the uses listed.
+    ///
+    /// # Errors
+    /// Those of [`About::new`].
+    fn new(
+        work: &Work,
+        view: &View,
+        one: &FoundSymbol,
+        rev: Option<&str>,
+        update: RequestUpdate<'_>,
+    ) -> Result<Details, QueryError> {
+        let (searcher, cancel) = (work.searcher(), &work.cancel);
+        let about = About::new(searcher, view, one, rev, (cancel, update))?;
+
+        let listed = [&about.uses, &about.tests].into_iter().flat_map(|uses| uses.iter().take(MAX_LISTED));
+        let lines = UseLines::read(searcher, view, one, listed, cancel)?;
+        Ok(Details { about, lines })
     }
 }
 
@@ -96,7 +126,8 @@ fn unknown(symbol: &str, list: &SymbolList) -> Markup {
     }
 }
 
-fn definition(one: &FoundSymbol, about: &About, list: &SymbolList, rev: Option<&str>) -> Markup {
+fn definition(one: &FoundSymbol, details: &Details, list: &SymbolList, rev: Option<&str>) -> Markup {
+    let Details { about, lines } = details;
     // Both lists may have the same definition.
     let others: Vec<&FoundSymbol> = list.symbols.iter().skip(1).chain(&about.others).collect();
     let mut others: Vec<&FoundSymbol> =
@@ -104,8 +135,8 @@ fn definition(one: &FoundSymbol, about: &About, list: &SymbolList, rev: Option<&
     others.sort_by_key(|it| (&it.path, it.lines));
     others.dedup();
 
-    let uses = List { what: "Uses", items: &about.uses, n: about.n_uses };
-    let tests = List { what: "Tests", items: &about.tests, n: about.n_tests };
+    let uses = List { what: "Uses", items: &about.uses, n: about.n_uses, lines };
+    let tests = List { what: "Tests", items: &about.tests, n: about.n_tests, lines };
 
     html! {
         section.symbol aria-labelledby="title" {
@@ -188,28 +219,36 @@ struct List<'a> {
     what: &'static str,
     items: &'a [Use],
     n: usize,
+    lines: &'a UseLines,
 }
 
 impl List<'_> {
     fn section(&self, rev: Option<&str>) -> Markup {
         html! {
             h2 { (self.what) " " span.count { (self.n) } }
-            @if self.items.is_empty() { p.note { "None were found." } }
-
-            ul.places {
-                @for it in self.items.iter().take(MAX_LISTED) {
-                    li {
-                        a href=(links::file(&it.path, Some((it.line, it.line)), rev)) { (code::path(&it.path)) ":" (it.line) }
-                        @if !it.within.is_empty() { " in " a href=(links::definition(&it.path, it.line, &it.within, rev)) { code { (safe(&it.within)) } } }
-                        @if !it.is_call { " " span.kind { "reference" } }
-                        (grade(it.grade))
-                    }
+            @if self.items.is_empty() {
+                p.note { "None were found." }
+            } @else {
+                // Lines that are wider than the window are scrolled together, by keyboard too.
+                div.wide tabindex="0" role="group" aria-label=(self.what) {
+                    ul.places { @for it in self.items.iter().take(MAX_LISTED) { li { (self.place(it, rev)) } } }
                 }
             }
 
             @if self.n > self.items.len().min(MAX_LISTED) {
                 p.note { (plural((self.n - self.items.len().min(MAX_LISTED)) as u64, "more place")) }
             }
+        }
+    }
+
+    /// A place with its line of code.
+    fn place(&self, it: &Use, rev: Option<&str>) -> Markup {
+        html! {
+            a href=(links::file(&it.path, Some((it.line, it.line)), rev)) { (code::path(&it.path)) ":" (it.line) }
+            @if !it.within.is_empty() { " in " a href=(links::definition(&it.path, it.line, &it.within, rev)) { code { (safe(&it.within)) } } }
+            @if !it.is_call { " " span.kind { "reference" } }
+            (grade(it.grade))
+            (self.lines.line(it))
         }
     }
 }
