@@ -11,10 +11,11 @@ machine needs another, `--documents-from PROGRAM`, to print completions and manu
     git_codeweaver-VERSION-py3-none-PLATFORM.whl    for pip, uvx and pipx
     git-codeweaver-PLATFORM-VERSION.tgz             for npm: the program
     git-codeweaver_VERSION_ARCHITECTURE.deb         for targets with glibc
-    git-codeweaver-VERSION-TARGET.cdx.json          the crates in it (CycloneDX)
+    git-codeweaver-VERSION-TARGET.cdx.json          what is in it (CycloneDX)
     git-codeweaver-VERSION.tgz                      for npm: what people install
     git-codeweaver-VERSION.vsix                     the extension for Visual Studio Code
-    git-codeweaver.rb, scoop.json, winget/, server.json, Dockerfile, SHA256SUMS
+    GitCodeweaver.GitCodeweaver*.yaml               for winget
+    git-codeweaver.rb, scoop.json, server.json, Dockerfile, SHA256SUMS
 
 The same commit and program give the same bytes. Needs Python 3.11, git, cargo, and readelf for targets with
 glibc. CARGO names another cargo. Why this is a script and not cargo-dist: docs/releasing.md.
@@ -52,7 +53,7 @@ def build(target, program, documents_from, out):
         target,
         program,
         Documents.from_program(documents_from),
-        dependencies.licences(linked.crates),
+        dependencies.licences(linked),
         dependencies.sbom(release, target, linked),
     )
 

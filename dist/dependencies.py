@@ -1,6 +1,7 @@
-"""The crates that a program is made of: their list in the format of CycloneDX, and the texts of their
-licences."""
+"""The crates and the standard library that a program is made of: their list in the format of CycloneDX, and
+the texts of their licences."""
 
+import html
 import json
 import os
 import re
@@ -8,7 +9,7 @@ import uuid
 from dataclasses import dataclass
 from pathlib import Path
 
-from release import NAME, ROOT, cargo_metadata
+from release import NAME, ROOT, cargo_metadata, output
 
 LICENCE_FILE = re.compile(r"(licen[cs]e|copying|notice|unlicense|copyright)([-_. ].*)?", re.IGNORECASE)
 # Sources in C are some folders below the crate that compiles them: `zstd-sys/zstd/LICENSE`. Folders of tests
@@ -19,6 +20,9 @@ NOT_LINKED = {"tests", "test", "benches", "examples", "doc", "docs", "contrib", 
 MIT_TEXT = (ROOT / "LICENSE-MIT").read_text(encoding="utf-8").partition("Permission is hereby")
 APACHE_TEXT = (ROOT / "LICENSE-APACHE").read_text(encoding="utf-8")
 BOOST_TEXT = (ROOT / "dist/licences/BSL-1.0.txt").read_text(encoding="utf-8")
+# From Debian's package of musl 1.2.3, which has the texts of all its parts.
+MUSL_TEXT = (ROOT / "dist/licences/musl.txt").read_text(encoding="utf-8")
+RUST_LICENCE = "MIT OR Apache-2.0"
 
 
 class NoLicence(Exception):
@@ -33,6 +37,25 @@ class Linked:
 
     crates: list
     edges: dict
+    runtime: "Runtime"
+
+
+@dataclass(frozen=True)
+class Runtime:
+    """What rustc links with every program for a target: the standard library of its version and, if
+    `has_musl`, the libc that it brings along. `documents` is the folder with the notices, which not every
+    distribution has."""
+
+    version: str
+    documents: Path
+    has_musl: bool
+
+    @classmethod
+    def from_rustc(cls, triple):
+        rustc = os.environ.get("RUSTC", "rustc")
+        version = output(rustc, "--version").split()[1]
+        sysroot = Path(output(rustc, "--print", "sysroot").strip())
+        return cls(version, sysroot / "share/doc/rust", "-linux-musl" in triple)
 
 
 def linked_crates(release, triple):
@@ -63,7 +86,8 @@ def linked_crates(release, triple):
 
     edges[own].discard(own)
     foreign = [packages[id] for id in reached if packages[id]["source"]]
-    return Linked(sorted(foreign, key=lambda package: (package["name"], package["version"])), edges)
+    crates = sorted(foreign, key=lambda package: (package["name"], package["version"]))
+    return Linked(crates, edges, Runtime.from_rustc(triple))
 
 
 def purl_of(name, version):
@@ -109,15 +133,51 @@ def normalised(text):
     return "\n".join(line.rstrip() for line in text.replace("\r\n", "\n").strip().split("\n"))
 
 
-def licences(crates):
-    """The file LICENSE-DEPENDENCIES.txt: each text once, after the crates that it belongs to."""
+def runtime_notices(runtime):
+    """The notices about the standard library, the crates in it and libc, as pairs of a name and a text."""
+    library = f"rust-std {runtime.version} ({RUST_LICENCE})"
+    page = runtime.documents / "COPYRIGHT-library.html"
+    if page.exists():
+        own, *crates = page.read_text(encoding="utf-8").split("<h3>📦 ")
+        yield library, without_tags(own.rpartition("</ul>")[2])
+        named = re.findall(r"[\w.-]+", " ".join(re.findall(r"License:</b>(.*?)</p>", own)))
+        for path in sorted(runtime.documents.glob("licenses/*.txt")):
+            if path.stem in named:
+                yield library, path.read_text(encoding="utf-8")
+
+        for crate in crates:
+            name, version, licence = re.match(
+                r"(\S+?)-(\d\S*)</h3>.*?License:</b> (.*?)</p>", crate, re.DOTALL
+            ).groups()
+            # Those without a text are for platforms that no release is built for.
+            for text in re.findall(r"<pre>(.*?)</pre>", crate, re.DOTALL):
+                yield f"{name} {version} in rust-std ({licence})", html.unescape(text)
+    else:
+        authors = ["The Rust Project Developers"]
+        yield library, text_of_declaration({"name": "rust-std", "license": RUST_LICENCE, "authors": authors})
+
+    if runtime.has_musl:
+        yield f"musl in rust-std {runtime.version} (MIT)", MUSL_TEXT
+
+
+def without_tags(page):
+    """The text of a page, without empty lines."""
+    lines = html.unescape(re.sub(r"<[^>]*>", "", page)).split("\n")
+    return "\n".join(line.strip() for line in lines if line.strip())
+
+
+def licences(linked):
+    """The file LICENSE-DEPENDENCIES.txt: each text once, after what it belongs to."""
+    notices = [
+        (f"{package['name']} {package['version']} ({package['license'] or 'see the text'})", text)
+        for package in linked.crates
+        for text in licence_texts(package)
+    ]
     holders = {}
-    for package in crates:
-        for text in licence_texts(package):
-            names = holders.setdefault(normalised(text), [])
-            line = f"{package['name']} {package['version']} ({package['license'] or 'see the text'})"
-            if line not in names:
-                names.append(line)
+    for line, text in [*notices, *runtime_notices(linked.runtime)]:
+        names = holders.setdefault(normalised(text), [])
+        if line not in names:
+            names.append(line)
 
     parts = [
         f"{NAME} contains the following software of others, whose licences ask for these notices.\n",
@@ -151,8 +211,10 @@ def sbom(release, target, linked):
         "purl": own,
         "licenses": [{"expression": release.licence}],
     }
-    components = [component(package) for package in linked.crates]
-    dependencies = [{"ref": purl, "dependsOn": sorted(uses)} for purl, uses in sorted(linked.edges.items())]
+    runtime = runtime_components(linked.runtime)
+    components = [component(package) for package in linked.crates] + runtime
+    edges = linked.edges | {own: linked.edges[own] | {part["bom-ref"] for part in runtime}}
+    dependencies = [{"ref": purl, "dependsOn": sorted(uses)} for purl, uses in sorted(edges.items())]
     identity = json.dumps([program, target.triple, components, dependencies], sort_keys=True)
 
     document = {
@@ -185,3 +247,26 @@ def component(package):
     if package["repository"]:
         found["externalReferences"] = [{"type": "vcs", "url": package["repository"]}]
     return found
+
+
+def runtime_components(runtime):
+    """The standard library, under the name by which vulnerabilities of Rust are known, and libc."""
+    version = runtime.version
+    library = {
+        "type": "library",
+        "bom-ref": f"rust-std@{version}",
+        "name": "rust-std",
+        "version": version,
+        "cpe": f"cpe:2.3:a:rust-lang:rust:{version}:*:*:*:*:*:*:*",
+        "licenses": [{"expression": RUST_LICENCE}],
+        "externalReferences": [{"type": "vcs", "url": "https://github.com/rust-lang/rust"}],
+    }
+    # rustc does not say which version of musl it brings along.
+    libc = {
+        "type": "library",
+        "bom-ref": "musl",
+        "name": "musl",
+        "licenses": [{"expression": "MIT"}],
+        "externalReferences": [{"type": "website", "url": "https://musl.libc.org"}],
+    }
+    return [library, libc] if runtime.has_musl else [library]

@@ -20,7 +20,8 @@ CHECKSUMS = "SHA256SUMS"
 
 
 def write_all(release, out):
-    """Writes the manifests into `out`, and the checksums of everything there."""
+    """Writes the manifests into `out`, and the checksums of everything there. Nothing is in a folder, as the
+    forge keeps files by name alone."""
     archives = {}
     for target in TARGETS.values():
         path = out / archive_name(release, target)
@@ -32,15 +33,13 @@ def write_all(release, out):
     vsix_name, extension = vsix.package(release)
     (out / vsix_name).write_bytes(extension)
     for name, text in texts(release, archives).items():
-        path = out / name
-        path.parent.mkdir(exist_ok=True)
-        path.write_bytes(text.encode())
+        (out / name).write_bytes(text.encode())
 
     lines = []
-    for path in sorted(out.rglob("*")):
-        if path.is_file() and path.name != CHECKSUMS:
+    for path in sorted(out.iterdir()):
+        if path.name != CHECKSUMS:
             digest = hashlib.sha256(path.read_bytes()).hexdigest()
-            lines.append(f"{digest}  {path.relative_to(out).as_posix()}\n")
+            lines.append(f"{digest}  {path.name}\n")
     (out / CHECKSUMS).write_text("".join(lines))
 
 
@@ -219,9 +218,9 @@ def winget(release, windows):
         )
     installer += "ManifestType: installer\nManifestVersion: 1.6.0\n"
     return {
-        f"winget/{identifier}.yaml": version,
-        f"winget/{identifier}.locale.en-US.yaml": locale,
-        f"winget/{identifier}.installer.yaml": installer,
+        f"{identifier}.yaml": version,
+        f"{identifier}.locale.en-US.yaml": locale,
+        f"{identifier}.installer.yaml": installer,
     }
 
 

@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+import tomllib
 import unittest
 import zipfile
 from pathlib import Path
@@ -45,6 +46,19 @@ signal.signal(signal.SIGTERM, lambda *_: sys.exit(print("ended")))
 print("ready", flush=True)
 time.sleep(30)
 """
+# Where a release states its version, besides the changelog.
+VERSIONS = {
+    "Cargo.toml": r'^(?:codeweaver.*, )?version = "(.*?)"',
+    "docs/ci.md": r"(?<![\d.])\d+\.\d+\.\d+(?:-[\w.]+)?",
+    "editors/neovim/lua/codeweaver/server.lua": r'clientInfo = .*version = "(.*?)"',
+    "editors/vscode/package.json": r'^  "version": "(.*?)"',
+    "integrations/devcontainer/git-codeweaver/devcontainer-feature.json": r'"(?:version|default)": "(.*?)"',
+    "integrations/devcontainer/git-codeweaver/install.sh": r"VERSION:-(.*?)}",
+    "plugin/.claude-plugin/plugin.json": r'"version": "(.*?)"',
+    "server.json": r'"version": "(.*?)"',
+    "testkit/Cargo.toml": r'^version = "(.*?)"',
+    "training/Cargo.toml": r'^version = "(.*?)"',
+}
 SOURCE = '#include <stdio.h>\nint main(void) { puts("packaged"); return 0; }\n'
 
 
@@ -246,6 +260,7 @@ class Packages(unittest.TestCase):
             text = archive.extractfile(member).read().decode()
         self.assertEqual(named, set(re.findall(r"^([\w-]+) (\d+\.\d+\.\S+) \(", text, re.MULTILINE)))
         self.assertIn("all-MiniLM-L6-v2 (Apache License 2.0)", text)
+        self.assertIn(("rust-std", dependencies.Runtime.from_rustc(TARGET).version), named)
 
         refs = {part["bom-ref"] for part in document["components"]}
         refs.add(document["metadata"]["component"]["bom-ref"])
@@ -265,13 +280,14 @@ class Packages(unittest.TestCase):
 
         for triple, places in [
             ("aarch64-apple-darwin", ["git-codeweaver.rb"]),
-            ("x86_64-pc-windows-msvc", ["scoop.json", "winget/GitCodeweaver.GitCodeweaver.installer.yaml"]),
+            ("x86_64-pc-windows-msvc", ["scoop.json", "GitCodeweaver.GitCodeweaver.installer.yaml"]),
         ]:
             digest = hashlib.sha256(names[triple].encode()).hexdigest()
             for place in places:
                 text = (out / place).read_text()
                 self.assertIn(f"/v{self.release.version}/{names[triple]}", text)
                 self.assertIn(digest, text.lower())
+        self.assertTrue(all(path.is_file() for path in out.iterdir()), "the forge has no folders")
         json.loads((out / "scoop.json").read_text())
         json.loads((out / "server.json").read_text())
 
@@ -353,11 +369,40 @@ class Parts(unittest.TestCase):
         with self.assertRaises(dependencies.NoLicence):
             dependencies.text_of_declaration({**crate, "license": "GPL-3.0"})
 
+    def test_notices_of_what_rustc_links(self):
+        runtime = dependencies.Runtime.from_rustc("x86_64-unknown-linux-musl")
+        notices = list(dependencies.runtime_notices(runtime))
+        texts = "".join(text for line, text in notices if line.startswith(f"rust-std {runtime.version} ("))
+        self.assertIn("The Rust Project Developers", texts)
+        self.assertIn("Permission is hereby granted", texts)
+        self.assertRegex(dict(reversed(notices))[f"musl in rust-std {runtime.version} (MIT)"], "Rich Felker")
+        names = [part["name"] for part in dependencies.runtime_components(runtime)]
+        self.assertEqual(names, ["rust-std", "musl"])
+        # rustup installs the notices of the crates in the library.
+        if (runtime.documents / "COPYRIGHT-library.html").exists():
+            self.assertIn("hashbrown", {line.split()[0] for line, _ in notices})
+
+        other = dependencies.Runtime("1.2.3", self.folder, has_musl=False)
+        (notice,) = dependencies.runtime_notices(other)
+        self.assertEqual(notice[0], "rust-std 1.2.3 (MIT OR Apache-2.0)")
+        self.assertIn("Copyright (c) The Rust Project Developers", notice[1])
+
     def test_notes_are_the_section_of_the_version(self):
         changelog = "# Changelog\n\n## 1.1.0 (2026-12-01)\n\n* New.\n\n## 1.0.0 (2026-11-01)\n\n* Old.\n"
         self.assertEqual(notes.section(changelog, "1.1.0"), "* New.\n")
         self.assertEqual(notes.section(changelog, "1.0.0"), "* Old.\n")
         self.assertIsNone(notes.section("## 1.2.0 (unreleased)\n\n* Newer.\n", "1.2.0"))
+
+
+class Versions(unittest.TestCase):
+    def test_every_file_states_the_version_of_cargo(self):
+        # Not of cargo, which wants a current Cargo.lock.
+        manifest = tomllib.loads((HERE.parent / "Cargo.toml").read_text(encoding="utf-8"))
+        version = manifest["workspace"]["package"]["version"]
+        for name, pattern in VERSIONS.items():
+            with self.subTest(name):
+                found = re.findall(pattern, (HERE.parent / name).read_text(encoding="utf-8"), re.MULTILINE)
+                self.assertEqual(set(found), {version})
 
 
 @unittest.skipUnless(shutil.which("node") and sys.platform == "linux", "node is missing")
