@@ -7,7 +7,7 @@ default:
 fmt:
     cargo fmt --all
 
-# Format check, lints, spelling, licences, documentation
+# Format check, lints, spelling, scripts, licences, documentation
 lint:
     .ci/run lint
 

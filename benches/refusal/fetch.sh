@@ -34,6 +34,7 @@ shellcheck=koalaman/shellcheck"
 
 for pair in $debian_sources; do
     apt-get source --download-only -q "${pair#*=}" || { echo "no sources of ${pair#*=}" >&2; continue; }
+    # shellcheck disable=SC2010 # the newest; names of packages have no blanks
     archive=$(ls -t ./*.orig.tar.* | grep -v '\.asc$' | head -1)
     mkdir -p "$repositories/${pair%=*}"
     tar xf "$archive" -C "$repositories/${pair%=*}" --strip-components=1
