@@ -1,19 +1,22 @@
 #!/usr/bin/env python3
-"""Tests of what runs in the CI and the containers of others: the report of near-copies, the template for
-GitLab, and the feature for development containers. CODEWEAVER_TEST_BINARY names the program,
-target/debug/git-codeweaver by default."""
+"""Tests of what runs in the CI and the containers of others: the report of near-copies, the step for GitHub,
+the template for GitLab, the hook for pre-commit, and the feature for development containers.
+CODEWEAVER_TEST_BINARY names the program, target/debug/git-codeweaver by default; CODEWEAVER_TEST_HOOK_TOOLS
+the folder in whose py/bin pre-commit is, if it is not on the PATH."""
 
 import hashlib
 import json
 import os
 import platform
 import re
+import shutil
 import subprocess
 import tempfile
 import unittest
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
+PAGE = (HERE.parent / "docs/ci.md").read_text(encoding="utf-8")
 PROGRAM = Path(
     os.environ.get("CODEWEAVER_TEST_BINARY", HERE.parent / "target/debug/git-codeweaver")
 ).absolute()
@@ -141,6 +144,58 @@ class Integrations(unittest.TestCase):
         issues = json.loads((clone / "gl-code-quality-report.json").read_text())
         self.assertEqual([issue["location"]["path"] for issue in issues], ["order.py"])
 
+    def test_the_page_and_the_script_know_the_inputs_of_the_step(self):
+        action = (HERE.parent / "action.yml").read_text(encoding="utf-8")
+        inputs = set(re.findall(r"^  (\w+):$", section(action, "inputs"), re.MULTILINE))
+        self.assertEqual(set(re.findall(r"inputs\.(\w+)", action)), inputs)
+        self.assertEqual(set(re.findall(r"^\| `(\w+)` \|", PAGE, re.MULTILINE)), inputs)
+
+        examples = re.findall(r"uses: git-codeweaver/\S+\n +with:\n((?: {10}.*\n)+)", PAGE)
+        given = {name for example in examples for name in re.findall(r"^ {10}(\w+):", example, re.MULTILINE)}
+        self.assertTrue(given)
+        self.assertLessEqual(given, inputs)
+
+        script = action.split("$GITHUB_ACTION_PATH/")[1].partition('"')[0]
+        read = (HERE.parent / script).read_text(encoding="utf-8")
+        for variable in re.findall(r"^ +(CODEWEAVER_\w+):", action, re.MULTILINE):
+            self.assertIn(f"${{{variable}", read)
+
+    def test_the_hook_for_pre_commit_fails_on_a_copy(self):
+        program = self.pre_commit()
+        manifest = HERE.parent / ".pre-commit-hooks.yaml"
+        self.call(program, "validate-manifest", manifest)
+
+        # The configuration of the page, with a repository that has the manifest alone.
+        config = re.search(r"```yaml\n(repos:\n  - repo: https.*?)```", PAGE, re.DOTALL)[1]
+        address, tag = re.search(r"repo: (\S+)\n +rev: (\S+)", config).groups()
+        hooks, work = self.home / "hooks", self.home / "work"
+        for repository in (hooks, work):
+            self.call("git", "init", "--quiet", "--initial-branch=main", repository)
+        self.commit(hooks, manifest.name, manifest.read_text(encoding="utf-8"))
+        self.call("git", "tag", tag, cwd=hooks)
+        (work / ".pre-commit-config.yaml").write_text(config.replace(address, str(hooks)))
+        self.commit(work, "cart.py", ORIGINAL)
+        self.call("git-codeweaver", "init", "--no-hooks", cwd=work)
+
+        cache = {"PRE_COMMIT_HOME": str(self.home / "cache")}
+        self.call(program, "run", cwd=work, **cache)
+        (work / "order.py").write_text(COPY)
+        self.call("git", "add", "order.py", cwd=work)
+        self.assertIn("order_total", self.call(program, "run", cwd=work, code=1, **cache).stdout)
+
+    def pre_commit(self):
+        """The program pre-commit. Without it the test fails in CI; elsewhere it is skipped, and counted."""
+        tools = os.environ.get("CODEWEAVER_TEST_HOOK_TOOLS")
+        path = os.pathsep.join([*([f"{tools}/py/bin"] if tools else []), os.environ["PATH"]])
+        if found := shutil.which("pre-commit", path=path):
+            return found
+        if os.environ.get("CI") == "true":
+            self.fail("pre-commit is missing (pip install pre-commit)")
+        if skips := os.environ.get("CODEWEAVER_TEST_SKIPS"):
+            with open(skips, "a", encoding="utf-8") as file:
+                file.write(f"skipped: {self.id()} needs pre-commit (pip install pre-commit)\n")
+        self.skipTest("pre-commit is missing")
+
     def test_the_feature_installs_a_checked_release(self):
         name = f"git-codeweaver-1.2.3-{platform.machine()}-unknown-linux-gnu"
         downloads = self.home / "downloads/v1.2.3"
@@ -175,6 +230,11 @@ class Integrations(unittest.TestCase):
         self.call("tar", "-cJf", archive, "-C", folder.parent, name)
         digest = hashlib.sha256(archive.read_bytes()).hexdigest()
         (downloads / "SHA256SUMS").write_text(f"{digest}  {archive.name}\n")
+
+
+def section(text, name):
+    """The indented lines below a key of the outermost level."""
+    return re.search(rf"^{name}:\n((?:  .*\n)+)", text, re.MULTILINE)[1]
 
 
 def script_of(template):
