@@ -17,8 +17,9 @@
 //! built for sizes up to CODEWEAVER_BENCH_GRAPH_ROWS, by default the rows of the index, since building one
 //! takes minutes from half a million rows on, and 350 bytes of memory a row while it is encoded for its size.
 //!
-//! CODEWEAVER_BENCH_STORED = 1 measures the graph of the store in place of these, over the rows that it covers, which
-//! takes a minute for a million rows.
+//! CODEWEAVER_BENCH_STORED = 1 measures the graph of the store in place of these, over the rows that it
+//! covers, which takes a minute for a million rows. `CODEWEAVER_INDEX_HNSW=always git codeweaver index` builds
+//! it and waits; by default it is built in the background, and of large stores only.
 //!
 //! CODEWEAVER_BENCH_JSON = FILE also writes the figures as JSON lines, which `python3 benches/vectors FILE`
 //! makes tables and a plot of.
@@ -97,7 +98,10 @@ fn measure(name: &str, dir: &Path, figures: &mut Figures) -> Result<()> {
     let mut bench = Bench { name, view: &view, queries: &queries, samples, indexed, figures };
 
     if setting("CODEWEAVER_BENCH_STORED", 0) != 0 {
-        let (n, graph) = view.reader.graph().ok_or("the store has no graph")?;
+        let (n, graph) = view.reader.graph().ok_or(
+            "the store has no graph: `CODEWEAVER_INDEX_HNSW=always git codeweaver index` builds one and \
+             waits for it",
+        )?;
         let size = view.reader.segments[..n].iter().map(|segment| segment.n_rows()).sum();
         let exact = bench.scans(size)?;
         return bench.searches(&*graph, size, &exact);

@@ -9,8 +9,9 @@
 //! The second line of our graph is that with sample questions, at whose rows the search for a question
 //! begins.
 //!
-//! All graphs have at most 28 links a row on level 0 and a list of 200 candidates while they are built. Those
-//! of `hnsw_rs` are copied into our form, so that the same code searches all of them, on one core.
+//! All graphs have at most 28 links a row on level 0 and a list of 200 candidates while they are built: ours
+//! and the parallel ones on all cores. Those of `hnsw_rs` are copied into our form, so that the same code
+//! searches all of them, on one core. All times are by the clock, so nothing else should run.
 //!
 //! CODEWEAVER_BENCH_VECTORS = FOLDER also writes the rows and the questions, which `python3
 //! benches/graphs/graphs.py FOLDER` builds graphs of with hnswlib and usearch. It prints the same table.

@@ -11,8 +11,10 @@
 //! and not built anew. A child process builds, at a lower priority. Once a minute it writes what it has, so a
 //! build that is interrupted is resumed by the next.
 //!
-//! The graph is extended by one segment at a time, so that it depends on the segments alone: not on the
-//! number of threads, on interruptions, or on how often it was extended.
+//! The graph is extended by one segment at a time, so that its links depend on the segments alone: not on the
+//! number of threads, on interruptions, or on how often it was extended. The segments depend on the history
+//! of the store, though, and the samples and recalls also on the commits that there were. So where a graph is
+//! searched, other rows may be found than in a fresh index of the same state, within the recall demanded.
 
 pub mod certify;
 mod connect;

@@ -8,7 +8,8 @@
 //! [`relatives`] tells words that occur nowhere from words that occur in other forms.
 //!
 //! Each kind contributes its best rows. Their union is then scored on all evidence. Every list is cut by
-//! score, blob and position (`top_k`), so the candidates do not depend on how the store is segmented.
+//! score, blob and position (`top_k`), so the candidates do not depend on how the store is segmented, except
+//! for those that HNSW finds: its graph depends on the segments.
 //!
 //! `parallel` divides the work among threads, from the sizes in [`Tuning`].
 
