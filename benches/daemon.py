@@ -34,13 +34,14 @@ def status(directory):
     return json.loads(run.stdout)
 
 
-def private_mib(pid):
-    """Memory of a process that is its own, in MiB."""
+def memory_mib(pid):
+    """Memory of a process that it allocated, and pages of files that it has mapped, which the system takes back when
+    it needs them, in MiB."""
     sizes = {}
     for line in pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()[1:]:
         name, size = line.split()[:2]
         sizes[name.rstrip(":")] = int(size)
-    return (sizes["Private_Clean"] + sizes["Private_Dirty"]) / 1024, sizes["Rss"] / 1024
+    return sizes["Anonymous"] / 1024, (sizes["Rss"] - sizes["Anonymous"]) / 1024
 
 
 def measure(title, commands, args):
@@ -98,9 +99,9 @@ def main():
             path.write_bytes(text)
 
         after = status(args.directory)
-        private, resident = private_mib(after["pid"])
+        allocated, mapped = memory_mib(after["pid"])
         print(f"\nserved {after['served'] - before['served']}, declined {after['declined'] - before['declined']}")
-        print(f"daemon: {private:.0f} MiB private, {resident:.0f} MiB resident")
+        print(f"daemon: {allocated:.0f} MiB allocated, {mapped:.0f} MiB of mapped files")
     finally:
         subprocess.run([BINARY, "daemon", "stop"], cwd=args.directory, check=True, capture_output=True)
 
