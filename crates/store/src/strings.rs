@@ -138,10 +138,15 @@ impl Distinct {
     }
 }
 
+/// The bytes of the name at `place`; empty if it is damaged.
+pub fn name_bytes(names: &[u8], place: NameRef) -> &[u8] {
+    let bytes = names.get(place.offset as usize..).and_then(|rest| rest.get(..place.len as usize));
+    bytes.unwrap_or_default()
+}
+
 /// The name at `place`; empty if it is damaged.
 pub fn name(names: &[u8], place: NameRef) -> &str {
-    let bytes = names.get(place.offset as usize..).and_then(|rest| rest.get(..place.len as usize));
-    std::str::from_utf8(bytes.unwrap_or(&[])).unwrap_or("")
+    std::str::from_utf8(name_bytes(names, place)).unwrap_or_default()
 }
 
 /// The texts of a segment, borrowed from its mapping.

@@ -11,7 +11,7 @@ use super::filters::Filters;
 use super::locate;
 use super::names;
 use super::request::ViewRequest;
-use super::symbol_scan::{FoundSymbol, of_doc, scan, scan_named};
+use super::symbol_scan::{FoundSymbol, of_doc, scan, scan_named, scan_some};
 use super::view::View;
 
 /// Maximum number of names that are given for one that does not exist.
@@ -250,7 +250,11 @@ struct MissingName {
     letters: LetterCounts,
     max_distance: usize,
     words: Vec<String>,
-    letters_of_words: Vec<u32>,
+    /// The sets of the letters of the name and of its words.
+    set: u32,
+    sets_of_words: Vec<u32>,
+    /// Number of words that a name must share.
+    min_shared: usize,
 }
 
 impl MissingName {
@@ -259,10 +263,36 @@ impl MissingName {
         MissingName {
             letters: LetterCounts::new(&lower),
             max_distance: 1 + lower.len() / 4,
-            letters_of_words: words.iter().map(|word| letters_of(word)).collect(),
+            set: letters_of(lower.as_bytes()),
+            sets_of_words: words.iter().map(|word| letters_of(word.as_bytes())).collect(),
+            min_shared: (words.len() / 2 + 1).max(2),
             lower,
             words,
         }
+    }
+
+    /// Returns false for most names that are not near, in less time than [`MissingName::distance`].
+    fn may_be_near(&self, name: &[u8]) -> bool {
+        if name.len() > MAX_NAME {
+            return false;
+        }
+        if !name.is_ascii() {
+            return true;
+        }
+
+        let own = letters_of(name);
+        let has_words =
+            || self.sets_of_words.iter().filter(|word| **word & !own == 0).count() >= self.min_shared;
+        self.may_be_edited(name, own) || has_words()
+    }
+
+    /// Returns whether an ASCII name with this set of letters may be few edits away. An edit adds at most one
+    /// letter, and takes at most one away.
+    fn may_be_edited(&self, name: &[u8], own: u32) -> bool {
+        let (missing, added) = ((self.set & !own).count_ones(), (own & !self.set).count_ones());
+        name.len().abs_diff(self.lower.len()) <= self.max_distance
+            && missing.max(added) as usize <= self.max_distance
+            && self.letters.n_edits_at_least(name) <= self.max_distance
     }
 
     /// Returns the distance of `name`: in edits, or from 10 on if it only shares most words. `None` if it is
@@ -273,14 +303,6 @@ impl MissingName {
 
     /// Returns the number of edits between the names; `None` if they are too many.
     fn edits(&self, name: &str) -> Option<usize> {
-        // Each of these is a lower bound. Nearly all names are excluded by it, at a fraction of the cost.
-        if name.is_ascii()
-            && (name.len().abs_diff(self.lower.len()) > self.max_distance
-                || self.letters.n_edits_at_least(name) > self.max_distance)
-        {
-            return None;
-        }
-
         let distance = strsim::osa_distance(&name.to_lowercase(), &self.lower);
         (distance <= self.max_distance).then_some(distance)
     }
@@ -288,11 +310,6 @@ impl MissingName {
     /// Returns the distance of a name that has more than half of the words, and at least two; `None` of
     /// others.
     fn shared_words(&self, name: &str) -> Option<usize> {
-        let own = letters_of(name);
-        if name.is_ascii() && self.letters_of_words.iter().filter(|word| **word & !own == 0).count() < 2 {
-            return None;
-        }
-
         let is_word = |part: &&str| part.len() > 1;
         let has = |word: &String| parts_of(name).filter(is_word).any(|part| is_equal(part, word));
         let n_shared = self.words.iter().filter(|word| has(word)).count();
@@ -317,9 +334,9 @@ impl LetterCounts {
 
     /// A lower bound of the number of edits that make `name` of this one: an edit adds at most one letter,
     /// and takes at most one away.
-    fn n_edits_at_least(&self, name: &str) -> usize {
+    fn n_edits_at_least(&self, name: &[u8]) -> usize {
         let mut left = self.0;
-        for byte in name.bytes() {
+        for &byte in name {
             let count = &mut left[letter(byte)];
             *count = count.saturating_sub(1);
         }
@@ -352,7 +369,8 @@ pub fn nearest(view: &View, symbol: &str, filters: &Filters) -> Vec<String> {
         return Vec::new();
     }
 
-    let found = scan(view, filters, &|name, _| name.len() <= MAX_NAME && missing.distance(name).is_some());
+    let is_near = |name: &str, _: &str| missing.distance(name).is_some();
+    let found = scan_some(view, filters, &|name| missing.may_be_near(name), &is_near);
 
     // A name that several definitions have is listed once.
     let mut by_name: BTreeMap<String, (usize, BTreeSet<String>)> = BTreeMap::new();
@@ -378,8 +396,8 @@ pub fn nearest(view: &View, symbol: &str, filters: &Filters) -> Vec<String> {
 
 /// Returns the letters and digits of an ASCII name as a set of bits, without regard to case; some digits
 /// share a bit. Bytes outside ASCII have none.
-fn letters_of(name: &str) -> u32 {
-    name.bytes().fold(0, |letters, byte| {
+fn letters_of(name: &[u8]) -> u32 {
+    name.iter().fold(0, |letters, byte| {
         letters
             | match byte {
                 b'a'..=b'z' | b'A'..=b'Z' => 1 << ((byte | 0x20) - b'a'),
@@ -429,14 +447,14 @@ mod tests {
         let names =
             ["parser", "parsr", "pa_rser", "PARSER", "key1", "key7", "ab", "ba", "A", "open_session", &long];
         for (a, b) in names.iter().flat_map(|a| names.iter().map(move |b| (a, b))) {
-            let bound = LetterCounts::new(a).n_edits_at_least(b);
+            let bound = LetterCounts::new(a).n_edits_at_least(b.as_bytes());
             let edits = strsim::osa_distance(&a.to_lowercase(), &b.to_lowercase());
             assert!(bound <= edits, "{a} {b}: {bound} > {edits}");
         }
 
-        assert_eq!(LetterCounts::new("parser").n_edits_at_least("PARSR"), 1);
-        assert_eq!(LetterCounts::new("parser").n_edits_at_least("xyz"), 6);
-        assert_eq!(letters_of("parseHTTP_2é"), letters_of("PARSEHTTP2"));
+        assert_eq!(LetterCounts::new("parser").n_edits_at_least(b"PARSR"), 1);
+        assert_eq!(LetterCounts::new("parser").n_edits_at_least(b"xyz"), 6);
+        assert_eq!(letters_of("parseHTTP_2é".as_bytes()), letters_of(b"PARSEHTTP2"));
     }
 
     #[test]
@@ -445,6 +463,33 @@ mod tests {
         let distances = ["call_retri", "retryCall", "CALL_RETRY_NOW", "retry", "retry_all_calls", "Größe"]
             .map(|name| missing.distance(name));
         assert_eq!(distances, [Some(1), Some(10), Some(11), None, None, None]);
+    }
+
+    #[test]
+    fn no_near_name_is_left_out() {
+        let names = [
+            "call_retry",
+            "call_retri",
+            "retryCall",
+            "CALL_RETRY_NOW",
+            "all_retry",
+            "cal1_retry",
+            "Größe",
+            "größer",
+            "open_file_2",
+            "open_file_7",
+            "fileOpen2Now",
+            "read_read",
+            "read",
+            "HTTPServer",
+            "http_server_name",
+        ];
+        for missing in names.map(MissingName::new) {
+            for name in names.iter().filter(|name| missing.distance(name).is_some()) {
+                assert!(missing.may_be_near(name.as_bytes()), "{} {name}", missing.lower);
+            }
+        }
+        assert!(!MissingName::new("nvm_find_project_dir").may_be_near(b"mutex_lock_interruptible"));
     }
 
     #[test]

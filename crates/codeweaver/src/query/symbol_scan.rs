@@ -44,14 +44,27 @@ impl FoundSymbol {
 
 /// A condition on a name and a qualified name.
 type NameTest<'t> = dyn Fn(&str, &str) -> bool + Sync + 't;
+/// A condition on the bytes of a name that holds for all wanted names, and is tested in less time.
+type NameFilter<'t> = dyn Fn(&[u8]) -> bool + Sync + 't;
 
 /// Returns the definitions whose name and qualified name fit, in files that pass `filters`; ordered by path
 /// and line.
 pub fn scan(view: &View, filters: &Filters, is_wanted: &NameTest<'_>) -> Vec<FoundSymbol> {
+    scan_some(view, filters, &|_| true, is_wanted)
+}
+
+/// Scans as [`scan`] does, where `is_wanted` holds only for names for which `may_be_wanted` does.
+pub fn scan_some(
+    view: &View,
+    filters: &Filters,
+    may_be_wanted: &NameFilter<'_>,
+    is_wanted: &NameTest<'_>,
+) -> Vec<FoundSymbol> {
     let scope = view.scope(filters);
     let by_segment = parallel::map(scope.rows.len(), scope.n_rows, MIN_PARALLEL_ROWS, |s| {
         let rows = scope.rows[s].runs().flatten();
-        of_rows(view, rows.map(|row| RowId { segment: s as u32, row }), filters, is_wanted)
+        let rows = rows.map(|row| RowId { segment: s as u32, row });
+        some_of_rows(view, rows, filters, may_be_wanted, is_wanted)
     });
 
     sorted(by_segment.into_iter().flatten().collect())
@@ -117,11 +130,24 @@ fn of_rows(
     filters: &Filters,
     is_wanted: &NameTest<'_>,
 ) -> Vec<FoundSymbol> {
+    some_of_rows(view, rows, filters, &|_| true, is_wanted)
+}
+
+fn some_of_rows(
+    view: &View,
+    rows: impl Iterator<Item = RowId>,
+    filters: &Filters,
+    may_be_wanted: &NameFilter<'_>,
+    is_wanted: &NameTest<'_>,
+) -> Vec<FoundSymbol> {
     let mut found = Vec::new();
     for id in rows {
         let segment = &view.reader.segments[id.segment as usize];
         let Some(record) = segment.rows().get(id.row as usize) else { continue };
         for symbol in segment.symbols_of(record) {
+            if !may_be_wanted(segment.name_bytes(symbol.name)) {
+                continue;
+            }
             let (name, qualified) = (segment.name(symbol.name), segment.name(symbol.qualified_name));
             if !is_wanted(name, qualified) || !definitions::is_of_kind(&symbol, &filters.kinds) {
                 continue;

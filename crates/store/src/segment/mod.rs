@@ -242,6 +242,11 @@ impl Segment {
         strings::name(self.file.section(NAMES).unwrap_or(&[]), place)
     }
 
+    /// The bytes of the name at `place`, for conditions that need no valid text; empty if it is damaged.
+    pub fn name_bytes(&self, place: NameRef) -> &[u8] {
+        strings::name_bytes(self.file.section(NAMES).unwrap_or(&[]), place)
+    }
+
     /// The text at `place`, which may have to be decompressed: microseconds.
     pub fn text(&self, place: TextRef) -> String {
         let [blocks, index] = TEXTS;
