@@ -162,7 +162,7 @@ pub struct Note {
 #[schemars(description = "How much source the answer is based on.")]
 #[serde(rename_all = "camelCase")]
 pub struct Coverage {
-    /// Number of files whose terms show that they may mention the names.
+    /// Number of files that may mention the names, by their words.
     pub candidate_files: usize,
     pub files_read: usize,
     pub bytes_read: u64,

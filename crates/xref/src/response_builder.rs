@@ -98,7 +98,7 @@ pub(super) struct ResponseBuilder<'a, 'v> {
     /// The level at which each node was reached first.
     depths: BTreeMap<Endpoint, u32>,
     notes: Vec<Note>,
-    /// Files whose terms show that they may mention the names.
+    /// Files that may mention the names, by their words.
     pub(super) candidate_files: BTreeSet<u32>,
     /// Places that name a symbol and are no edges.
     pub(super) unlisted: UnlistedPlaces,

@@ -74,6 +74,27 @@ fn files_excluded_by_policy_have_no_edges() {
     assert_eq!(ask(&repo, &["callers", "run"])["status"], "not_found");
 }
 
+/// Terms are stems of parts of names, so files have those of a name without having the name.
+#[test]
+fn files_with_similar_names_only_are_not_read() {
+    let similar = "def scheduler(reschedule, schedules):\n    return reschedule.schedules\n";
+    let repo = TestRepo::with_files(&[
+        ("plan.py", "def schedule(n):\n    return n\n"),
+        ("run.py", "from plan import schedule\n\n\ndef run():\n    schedule(1)\n"),
+        ("quoted.py", "# Not \u{2192}schedule\u{2190}, which arrows surround.\n"),
+        ("other.py", similar),
+    ]);
+    repo.codeweaver(["init", "--no-hooks"]).success();
+    let answer = ask(&repo, &["callers", "schedule"]);
+    assert_eq!(edges(&answer), ["exact run -> schedule"]);
+    assert_eq!(answer["coverage"]["candidateFiles"], 3, "{answer:#}");
+
+    repo.write("late.py", "from plan import schedule\n\n\ndef late():\n    schedule(2)\n");
+    let answer = ask(&repo, &["callers", "schedule"]);
+    assert_eq!(edges(&answer), ["exact late -> schedule", "exact run -> schedule"]);
+    assert_eq!(answer["coverage"]["candidateFiles"], 4, "{answer:#}");
+}
+
 #[test]
 fn levels_end_at_cycles_and_at_the_depth() {
     let repo = TestRepo::with_files(&[(

@@ -14,8 +14,9 @@ pub struct NameDocs {
 }
 
 impl NameDocs {
-    /// The docs of `view` with a word in which `is_in` finds `part`, the longest part of `name` without ASCII
-    /// signs. These are all docs of a view that is limited, whose words must not tell of others.
+    /// Finds the docs of `view` that have the longest part of `name` between ASCII signs, by their words:
+    /// `is_in` returns whether a word, with any characters beyond ASCII around it, has the part. All docs may
+    /// have it if the part is too short or too long, or if `view` is limited: its time must not tell of others.
     pub fn new(view: &View, name: &str, is_in: impl Fn(&[u8], &str) -> bool) -> NameDocs {
         let parts = name.split(|c: char| c.is_ascii() && !is_word_byte(c as u8));
         let part = parts.max_by_key(|part| part.len()).filter(|part| PART.contains(&part.len()));
