@@ -35,8 +35,8 @@ def status(directory):
 
 
 def memory_mib(pid):
-    """Memory of a process that it allocated, and pages of files that it has mapped, which the system takes back when
-    it needs them, in MiB."""
+    """The MiB that a process allocated, and those of the files that it has mapped, which the system takes back
+    when it needs them."""
     sizes = {}
     for line in pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()[1:]:
         name, size = line.split()[:2]

@@ -229,9 +229,11 @@ mod tests {
             let [mut blocks, sections] = builder.finish();
             let recent = RecentBlock::default();
             let index = index(&sections);
+
             for at in order.iter().filter(|_| !texts.is_empty()).map(|order| order.index(texts.len())) {
                 prop_assert_eq!(&Texts::new(&blocks, &index, &recent).get(places[at]), &texts[at]);
             }
+
             if !blocks.is_empty() {
                 let n = blocks.len();
                 damage.into_iter().for_each(|(at, byte)| blocks[at.index(n)] = byte);
@@ -261,6 +263,7 @@ mod tests {
         assert_eq!(names.put("Parser::parse"), whole);
         let part = names.put_within(whole, "parse");
         let other = names.put_within(whole, "lexer");
+
         let names = names.finish();
         assert_eq!(names, b"Parser::parselexer");
         assert_eq!(
@@ -268,6 +271,7 @@ mod tests {
             ["Parser::parse", "parse", "lexer"]
         );
         assert_eq!(name(&names, NameRef { offset: 4, len: 99 }), "");
+
         let mut texts = TextsBuilder::default();
         assert_eq!(texts.put("fn parse()"), texts.put("fn parse()"));
         assert_eq!(texts.put(""), TextRef::EMPTY);

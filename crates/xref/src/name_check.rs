@@ -78,8 +78,8 @@ impl NameCheck<'_, '_, '_> {
         }
     }
 
-    /// The occurrences of `names` in a file that are open; `None` if a limit forbids parsing it or it cannot be
-    /// parsed.
+    /// The occurrences of `names` in a file that are open; `None` if a limit forbids parsing it or it cannot
+    /// be parsed.
     fn occurrences(
         &self,
         file: &FileDefs,

@@ -67,10 +67,10 @@ impl Limit {
 pub(crate) const NOT_LOCAL: &str = "file_not_local";
 pub(crate) const NOT_PARSED: &str = "file_not_parsed";
 
-/// What was read from a file.
+/// The facts of a file, and the occurrences that were found with them.
 struct Loaded {
     facts: Result<Arc<Facts>, &'static str>,
-    /// The occurrences that were found on the way.
+    /// `None` if none were wanted, or there was no time for them.
     occurrences: Option<Occurrences>,
 }
 
@@ -176,9 +176,9 @@ impl<'a> Sources<'a> {
         self.loaded.borrow().get(&entry)?.facts.as_ref().err().copied()
     }
 
-    /// Loads the facts of `files` in the given order, except files that contain none of `words`. With `names`,
-    /// their occurrences are found, too, which takes less time than when they are asked for. A third of the time
-    /// that is left is kept for looking at what was read.
+    /// Loads the facts of `files` in the given order, except files that contain none of `words`. With
+    /// `names`, their occurrences are found too, which takes less time than when they are asked for. A third
+    /// of the time that is left is kept for looking at what was read.
     pub fn prefetch(&self, files: &[Rc<FileDefs>], words: &[String], names: Option<NamesIn<'_>>) {
         let wanted: Vec<ReadJob> = files
             .iter()

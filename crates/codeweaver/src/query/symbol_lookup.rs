@@ -484,6 +484,7 @@ mod tests {
             "HTTPServer",
             "http_server_name",
         ];
+
         for missing in names.map(MissingName::new) {
             for name in names.iter().filter(|name| missing.distance(name).is_some()) {
                 assert!(missing.may_be_near(name.as_bytes()), "{} {name}", missing.lower);

@@ -441,6 +441,7 @@ mod tests {
             let at = line.find("no slot left").unwrap();
             literal_around(line.as_bytes(), at, "no slot left".len()).is_some()
         };
+
         for line in [
             "x\nfail(\"E1: no slot left in %s\");\n",
             "raise Full('no slot left')",
@@ -449,6 +450,7 @@ mod tests {
         ] {
             assert!(quoted(line), "{line}");
         }
+
         for line in [
             "// no slot left",
             "\"a\"\nno slot left\n\"b\"",

@@ -23,7 +23,7 @@ const BEFORE: usize = 40;
 /// The lines of code at uses of a definition.
 pub struct UseLines {
     highlighter: Highlighter,
-    /// By path.
+    /// The lines of each file, by path.
     files: BTreeMap<String, FileLines>,
 }
 

@@ -403,6 +403,7 @@ mod tests {
         let (mut left, mut right) = (SegmentBuilder::new(64).with_sign_bits_from(8), SegmentBuilder::new(64));
         let data = shard::tests::sample(50, 64, 3);
         let blob = b"fn alpha(){} fn beta(){} fn gamma(){} fn delta(){} end";
+
         let mut first = 0;
         for (i, (doc, &n)) in data.docs.iter().zip(&data.n_rows).enumerate() {
             let rows = data.rows[first..first + n as usize].to_vec();
@@ -413,6 +414,7 @@ mod tests {
         }
         left.append(right);
         assert_eq!(left.data, data);
+
         let (shard, segment) = left.encode(dir.path()).unwrap();
         std::fs::write(dir.path().join("s"), &shard.bytes).unwrap();
         std::fs::write(dir.path().join("g"), segment).unwrap();

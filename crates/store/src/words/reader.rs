@@ -61,8 +61,8 @@ impl<'a> Words<'a> {
     }
 
     /// The same words for a reader who may see only the docs that `is_shown`. Other docs are not found, and
-    /// the time of a search does not tell which words they have: every block that is searched is read, with its
-    /// lists, whatever is found. That is the block of a whole word, or else all blocks.
+    /// the time of a search does not tell which words they have: every block that is searched is read, with
+    /// its lists, whatever is found. That is the block of a whole word, or else all blocks.
     pub fn limited_to(self, is_shown: &'a dyn Fn(u32) -> bool) -> Words<'a> {
         Words { is_shown: Some(is_shown), ..self }
     }

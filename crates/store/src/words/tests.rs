@@ -123,6 +123,7 @@ proptest! {
                 sections[section][at] = byte;
             }
         }
+
         let sections = Sections::new(sections, docs.len() as u32);
         if let Some(words) = sections.words() {
             let _ = words.docs_with(&needle);
