@@ -187,11 +187,19 @@ pub(crate) struct Definitions<'a> {
     term_rows: OnceCell<TermRows<'a>>,
     files: RefCell<FxHashMap<u32, Option<Rc<FileDefs>>>>,
     names: RefCell<FxHashMap<String, Rc<Vec<DefId>>>>,
+    /// The entries that may hold a name, which are asked for by language and then for the others.
+    holders: RefCell<FxHashMap<String, Rc<Vec<u32>>>>,
 }
 
 impl<'a> Definitions<'a> {
     pub fn new(view: &'a View) -> Definitions<'a> {
-        Definitions { view, term_rows: OnceCell::new(), files: RefCell::default(), names: RefCell::default() }
+        Definitions {
+            view,
+            term_rows: OnceCell::new(),
+            files: RefCell::default(),
+            names: RefCell::default(),
+            holders: RefCell::default(),
+        }
     }
 
     fn term_rows(&self) -> &TermRows<'a> {
@@ -244,9 +252,8 @@ impl<'a> Definitions<'a> {
 
     /// Live entries of `family` whose text may hold `name`: all of them if `name` yields no terms.
     pub fn mentioning(&self, name: &str, family: &str) -> Vec<u32> {
-        let mut entries = self.with_terms_of(name);
-        entries.retain(|entry| self.file_family(*entry) == Some(family));
-        entries
+        let holders = self.holders_of(name);
+        holders.iter().copied().filter(|&entry| self.file_family(entry) == Some(family)).collect()
     }
 
     /// Live entries of other languages than those of `family` whose text may hold `name`, with their
@@ -257,7 +264,7 @@ impl<'a> Definitions<'a> {
         }
 
         let mut found = Vec::new();
-        for entry in self.with_terms_of(name) {
+        for &entry in self.holders_of(name).iter() {
             let language = self.language_of(entry).unwrap_or_default();
             if dialect::for_language(language).is_none_or(|dialect| dialect.family != family) {
                 found.push((entry, language));
@@ -266,8 +273,18 @@ impl<'a> Definitions<'a> {
         found
     }
 
-    /// Live entries whose text has the terms of `name`, ordered; all entries if it yields none.
-    fn with_terms_of(&self, name: &str) -> Vec<u32> {
+    /// Live entries whose text may hold `name`, ordered; all entries if it yields no terms.
+    fn holders_of(&self, name: &str) -> Rc<Vec<u32>> {
+        if let Some(cached) = self.holders.borrow().get(name) {
+            return cached.clone();
+        }
+
+        let found = Rc::new(self.find_holders(name));
+        self.holders.borrow_mut().insert(name.to_owned(), found.clone());
+        found
+    }
+
+    fn find_holders(&self, name: &str) -> Vec<u32> {
         let terms = terms_of(name);
         // A name without terms may be in any file.
         if terms.is_empty() {
