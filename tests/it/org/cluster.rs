@@ -62,19 +62,22 @@ impl Cluster {
         self.send("POST", "_cluster/reroute?retry_failed=true", "");
     }
 
-    /// Starts the nodes again on which copies are being made. Between nodes that came back, one may wait for an
-    /// answer that never comes, in spite of the time limits of the engine.
+    /// Starts both nodes of every copy that is being made again, the one that receives it first. Between
+    /// nodes that came back, either may wait for an answer that never comes, in spite of the time limits of
+    /// the engine.
     fn restart_waiting_nodes(&self) {
-        let shards = self.request("GET", "_cat/shards?format=json", "");
-        let shards: Value = serde_json::from_str(&shards).unwrap();
+        let copies = self.request("GET", "_cat/recovery?format=json&active_only=true", "");
+        let copies: Value = serde_json::from_str(&copies).unwrap();
 
-        let is_being_made = |shard: &&Value| shard["prirep"] == "r" && shard["state"] == "INITIALIZING";
-        let waiting = shards.as_array().unwrap().iter().filter(is_being_made);
-        let numbers = waiting.map(|shard| shard["node"].as_str().unwrap().trim_start_matches("node"));
-        let numbers: BTreeSet<usize> = numbers.map(|number| number.parse().unwrap()).collect();
+        let nodes = |side: &str| -> BTreeSet<usize> {
+            let names = copies.as_array().unwrap().iter().map(|copy| copy[side].as_str().unwrap());
+            // A shard that is read from a disk has no source.
+            names.filter_map(|name| name.strip_prefix("node")?.parse().ok()).collect()
+        };
+        let (sources, targets) = (nodes("source_node"), nodes("target_node"));
 
-        eprintln!("{numbers:?}: {}", self.state());
-        for number in numbers {
+        eprintln!("{sources:?} to {targets:?}: {}", self.state());
+        for &number in targets.iter().chain(sources.difference(&targets)) {
             self.kill(number);
             self.restart(number);
         }
