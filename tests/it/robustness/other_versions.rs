@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use codeweaver_index::{Codebase, hnsw};
 use codeweaver_store::hnsw::Recalls;
+use codeweaver_store::hnsw::vectors::RowVectors;
 use codeweaver_store::shard::{SCHEMA_KEY, SCHEMA_VERSION};
 use codeweaver_store::{StoreLayout, StoreReader};
 use codeweaver_testkit::{FILES, TestRepo};
@@ -241,4 +242,31 @@ fn an_unfinished_graph_is_finished() {
     assert!(!hnsw::missing(&codebase, &state).is_empty());
     assert!(hnsw::build_missing(&codebase).unwrap());
     assert!(graph().to_data().encode() == finished.encode());
+}
+
+/// The file of an interrupted build is removed by the next, which covers more segments.
+#[test]
+fn an_unfinished_graph_is_replaced() {
+    let repo = TestRepo::with_files(FILES);
+    repo.write("codeweaver.toml", "[index]\nhnsw = \"always\"\n").commit("settings");
+    repo.codeweaver(["init", "--no-hooks"]).success();
+    repo.write("more.py", "def more():\n    return 1\n").commit("more");
+    repo.codeweaver(["index"]).success();
+
+    let codebase = open(&repo);
+    let store = codebase.store();
+    let state = StoreReader::open(&store).unwrap().unwrap().state;
+    assert!(state.segments.len() > 1, "{state:?}");
+    std::fs::remove_dir_all(store.graphs()).unwrap();
+    std::fs::create_dir(store.graphs()).unwrap();
+
+    // As after an interruption: the leading segment only, without recalls.
+    let reader = StoreReader::open(&store).unwrap().unwrap();
+    let mut unfinished = hnsw::construct::empty();
+    hnsw::construct::extend(&mut unfinished, &RowVectors::from_segments(&reader.segments[..1]));
+    std::fs::write(store.graph(&state.segments[..1]), unfinished.encode()).unwrap();
+
+    assert!(hnsw::build_missing(&codebase).unwrap());
+    let files: Vec<_> = std::fs::read_dir(store.graphs()).unwrap().map(|file| file.unwrap().path()).collect();
+    assert_eq!(files, [store.graph(&state.segments)]);
 }

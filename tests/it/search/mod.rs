@@ -9,6 +9,7 @@ mod exact;
 mod first;
 mod focus;
 mod golden;
+mod graphs;
 mod limits;
 mod navigation;
 mod raised;
