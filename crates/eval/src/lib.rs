@@ -27,5 +27,5 @@ pub mod tune;
 
 pub use error::EvalError;
 pub use report::Report;
-pub use runner::Runner;
+pub use runner::{OpenRepository, Runner};
 pub use suite::Suite;
