@@ -221,3 +221,65 @@ fn people_and_agents_are_shown_the_same_copies() {
     let failed = client.call_plainly("find_similar", json!({ "file": "src/cart.rs" }));
     assert_eq!(failed["isError"], true);
 }
+
+const ORDERS: &str = r#"import csv
+import os
+
+
+def write_orders(orders, path, separator):
+    """Writes orders to a CSV file: one line for each order, with its number, its customer and its price.
+
+    The file is replaced. The separator is that of the country of the customer, and lines end as the
+    standard of CSV files demands. Orders without a customer or without a price are written, too.
+    """
+    with open(path, "w", newline="") as file:
+        writer = csv.writer(file, delimiter=separator)
+        writer.writerow(["number", "customer", "price"])
+        for order in orders:
+            writer.writerow([order.number, order.customer, order.price])
+
+
+def write_all_orders(orders, path, separator):
+    """Writes orders to a CSV file: one line for each order, with its number, its customer and its price.
+
+    The file is replaced. The separator is that of the country of the customer, and lines end as the
+    standard of CSV files demands. Orders without a customer or without a price are written, too.
+    """
+    with open(path, "a", newline="") as file:
+        for customer in sorted(orders):
+            write_orders(orders[customer], path, separator)
+            file.write(customer)
+        print(len(orders), "orders were written")
+"#;
+const ARCHIVE: &str = r#"import csv
+
+
+def archive_orders(orders, path, separator):
+    """Writes orders to a CSV file: one line for each order, with its number, its customer and its price.
+
+    The file is replaced. The separator is that of the country of the customer, and lines end as the
+    standard of CSV files demands. Orders without a customer or without a price are written, too.
+    """
+    with open(path, "w", newline="") as file:
+        writer = csv.writer(file, delimiter=separator)
+        rows = [["number", "customer", "price"]]
+        for order in orders:
+            rows.append([order.number, order.customer, order.price])
+        writer.writerows(rows)
+"#;
+
+/// By their vectors alone, all three functions are near to each other.
+#[test]
+fn copies_by_meaning_have_tokens_in_common_and_do_not_call_each_other() {
+    let repo = TestRepo::with_files(&[("orders.py", ORDERS), ("archive.py", ARCHIVE)]);
+    repo.codeweaver(["init", "--no-hooks"]).success();
+
+    let none = repo.codeweaver(["duplicates", "--json"]).success().json();
+    assert_eq!(none["total_groups"], 0, "{none:#}");
+
+    let found = repo.codeweaver(["duplicates", "--semantic", "--json"]).success().json();
+    let members = found["groups"][0]["members"].as_array().unwrap();
+    let names: Vec<&str> = members.iter().map(|member| member["name"].as_str().unwrap()).collect();
+    assert_eq!((&found["total_groups"], &found["groups"][0]["class"]), (&json!(1), &json!("semantic")));
+    assert_eq!(names, ["archive_orders", "write_orders"]);
+}

@@ -38,7 +38,7 @@ use fingerprint::Fingerprint;
 use groups::Group;
 use stars::{Similar, Size};
 use texts::Text;
-use tokens::{Token, Tokens};
+use tokens::{Token, Tokens, calls};
 
 pub use answer::Duplicates;
 
@@ -48,8 +48,10 @@ pub const MIN_SIMILARITY: f32 = 0.9;
 pub const MIN_TOKENS: u32 = 50;
 /// Minimum number of comparisons for which threads are used.
 const MIN_PARALLEL: usize = 256;
-/// Minimum cosine of definitions that are similar by meaning.
+/// Minimum cosine of definitions that are similar by meaning, and the minimum share of their tokens that both
+/// have, in the same order: those with less are about one subject, but do something else.
 const MIN_COSINE: f32 = 0.9;
+const MIN_COMMON: f32 = 0.55;
 
 /// The relation of two copies.
 #[derive(
@@ -187,6 +189,7 @@ impl Search<'_> {
             let by_tokens: FxHashSet<Candidate> = pairs.drain(..).map(|pair| (pair.one, pair.two)).collect();
             let mut by_meaning = vectors::similar(self.definitions, &texts, embedder, MIN_COSINE)?;
             by_meaning.retain(|pair| !by_tokens.contains(&(pair.one, pair.two)));
+            let by_meaning = self.alike(&texts, by_meaning)?;
 
             // Copies of one text are groups already.
             let sizes: Vec<Size> = sizes.iter().map(|size| Size { n_copies: 1, ..*size }).collect();
@@ -224,26 +227,7 @@ impl Search<'_> {
             |one: u32, two: u32| one.abs_diff(two) as f32 <= (1.0 - min_similarity) * (one + two) as f32;
         let candidates = candidates::candidates(texts, may_be_similar);
 
-        let mut wanted: Vec<u32> = candidates.iter().flat_map(|&(one, two)| [one, two]).collect();
-        wanted.sort_unstable();
-        wanted.dedup();
-        // Texts are in the order of their first definitions.
-        let firsts: Vec<usize> = wanted.iter().map(|&text| texts[text as usize].first()).collect();
-
-        // A text whose file cannot be read any more is similar to none.
-        let mut read: Vec<Option<Box<ReadText>>> = vec![None; texts.len()];
-        let mut places = wanted.iter().zip(&firsts);
-        let found = self.definitions.map(&firsts, |at, text| {
-            let tokens = self.tokens(at, text);
-            let bag = Bag::new(&tokens);
-            Box::new(ReadText { tokens, bag })
-        })?;
-        for (at, found) in found {
-            if let Some((&text, _)) = places.find(|(_, first)| **first == at) {
-                read[text as usize] = Some(found);
-            }
-        }
-
+        let read = self.read(texts, candidates.iter().copied())?;
         let compared = parallel::map_with(
             candidates.len(),
             candidates.len() >= MIN_PARALLEL,
@@ -267,6 +251,70 @@ impl Search<'_> {
 
         let compared: Result<Vec<Option<Similar>>, QueryError> = compared.into_iter().collect();
         Ok(compared?.into_iter().flatten().collect())
+    }
+
+    /// Those of `pairs`, which have similar vectors, that do similar things: they have enough tokens in common,
+    /// and neither calls the other.
+    fn alike(&self, texts: &[Text], pairs: Vec<Similar>) -> Result<Vec<Similar>, QueryError> {
+        let read = self.read(texts, pairs.iter().map(|pair| (pair.one, pair.two)))?;
+
+        let are_alike = parallel::map_with(
+            pairs.len(),
+            pairs.len() >= MIN_PARALLEL,
+            || (),
+            |(), at| {
+                self.request.view.cancel.check()?;
+                let (one, two) = (pairs[at].one as usize, pairs[at].two as usize);
+                let (Some(first), Some(second)) = (&read[one], &read[two]) else { return Ok(false) };
+                let max_gaps = max_gaps(first.tokens.len() + second.tokens.len(), MIN_COMMON);
+                if first.bag.difference(&second.bag) > max_gaps
+                    || align::common(&first.tokens, &second.tokens, max_gaps).is_none()
+                {
+                    return Ok(false);
+                }
+
+                let [first_name, second_name] =
+                    [one, two].map(|text| self.definitions.name(texts[text].first()));
+                let is_call = first_name != second_name
+                    && (calls(&first.tokens, second_name) || calls(&second.tokens, first_name));
+                Ok(!is_call)
+            },
+        );
+
+        let are_alike: Result<Vec<bool>, QueryError> = are_alike.into_iter().collect();
+        Ok(pairs
+            .into_iter()
+            .zip(are_alike?)
+            .filter_map(|(pair, is_alike)| is_alike.then_some(pair))
+            .collect())
+    }
+
+    /// The tokens of the texts in `pairs`, by text. A text whose file cannot be read any more has none.
+    fn read(
+        &self,
+        texts: &[Text],
+        pairs: impl Iterator<Item = Candidate>,
+    ) -> Result<Vec<Option<Box<ReadText>>>, QueryError> {
+        let mut wanted: Vec<u32> = pairs.flat_map(|(one, two)| [one, two]).collect();
+        wanted.sort_unstable();
+        wanted.dedup();
+        // Texts are in the order of their first definitions.
+        let firsts: Vec<usize> = wanted.iter().map(|&text| texts[text as usize].first()).collect();
+
+        let mut read: Vec<Option<Box<ReadText>>> = vec![None; texts.len()];
+        let mut places = wanted.iter().zip(&firsts);
+        let found = self.definitions.map(&firsts, |at, text| {
+            let tokens = self.tokens(at, text);
+            let bag = Bag::new(&tokens);
+            Box::new(ReadText { tokens, bag })
+        })?;
+
+        for (at, found) in found {
+            if let Some((&text, _)) = places.find(|(_, first)| **first == at) {
+                read[text as usize] = Some(found);
+            }
+        }
+        Ok(read)
     }
 
     /// The groups with a member that was changed since the revision of the request.

@@ -131,6 +131,12 @@ impl Tokens {
     }
 }
 
+/// Returns whether one of `tokens` is `name` as that of what is called, before a parenthesis.
+pub fn calls(tokens: &[Token], name: &str) -> bool {
+    let (called, parenthesis) = (Token::new(Kind::Outer, name.as_bytes()), Token::new(Kind::Fixed, b"("));
+    tokens.windows(2).any(|pair| pair == [called, parenthesis])
+}
+
 /// Returns whether a literal after `before` is the documentation of a function or class in Python.
 fn is_docstring(literal: &str, before: &str) -> bool {
     let is_long = literal.starts_with("\"\"\"") || literal.starts_with("'''");
@@ -195,6 +201,14 @@ mod tests {
         assert_eq!(blind("def f(x):\n    return g(x, 1, 'a')"), blind("def h(y):\n  return k(z, 2, \"b\")"));
         assert_ne!(blind("return x"), blind("return 1"));
         assert_ne!(blind("return x"), blind("raise x"));
+    }
+
+    #[test]
+    fn calls_are_names_before_a_parenthesis() {
+        let text = "def f(job):\n    job.run(limit)\n    return make(job)";
+        let calls = |name| calls(&tokens(text, "python", "f"), name);
+        assert!(calls("run") && calls("make"));
+        assert!(!calls("limit") && !calls("job") && !calls("f"), "a parameter and the own name");
     }
 
     #[test]
