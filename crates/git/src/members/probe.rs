@@ -38,6 +38,12 @@ pub enum Found {
 /// Finds the commit that `member` points to. The object store is read only if it is not the known commit.
 pub fn probe(member: &Member) -> Found {
     let git_dir = &member.path;
+    let known = known_commit(member);
+
+    #[cfg(target_os = "linux")]
+    if known.is_some_and(|known| super::quick::points_to(member, known)) {
+        return Found::Unchanged;
+    }
 
     match real_path::canonicalize(git_dir) {
         Ok(real) if real == *git_dir => {}
@@ -69,8 +75,7 @@ pub fn probe(member: &Member) -> Found {
     };
 
     // The usual case costs no look at the object store.
-    let is_known = member.state == MemberState::Indexed && member.tree.is_some();
-    if is_known && member.commit.as_ref().and_then(|known| Oid::from_hex(known.as_bytes()).ok()) == Some(id) {
+    if known == Some(id) {
         return Found::Unchanged;
     }
 
@@ -81,6 +86,13 @@ pub fn probe(member: &Member) -> Found {
         Ok((commit, tree)) => Found::Commit { commit, tree },
         Err(reason) => unreadable(reason),
     }
+}
+
+/// The commit of `member` that the catalogue has, if it has its tree.
+fn known_commit(member: &Member) -> Option<Oid> {
+    let is_known = member.state == MemberState::Indexed && member.tree.is_some();
+    let commit = member.commit.as_ref().filter(|_| is_known)?;
+    Oid::from_hex(commit.as_bytes()).ok()
 }
 
 /// Finds the full name of the branch or tag that `short` names in the repository with this git directory;

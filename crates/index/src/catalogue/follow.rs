@@ -16,7 +16,7 @@ use super::sync::{FEW, MAX_THREADS, SyncReport};
 use super::{Catalogue, CatalogueError};
 use crate::IndexError;
 
-/// Time in which the heads of members are compared for one query. A head takes some 20 µs from a local disk.
+/// Time in which the heads of members are compared for one query: a dozen system calls for each on Linux.
 const BUDGET: Duration = Duration::from_millis(500);
 
 /// The members that an answer shows as they were, or may show so.
