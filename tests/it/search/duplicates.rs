@@ -283,3 +283,18 @@ fn copies_by_meaning_have_tokens_in_common_and_do_not_call_each_other() {
     assert_eq!((&found["total_groups"], &found["groups"][0]["class"]), (&json!(1), &json!("semantic")));
     assert_eq!(names, ["archive_orders", "write_orders"]);
 }
+
+#[test]
+fn examples_in_documents_are_no_copies_unless_their_language_is_asked_for() {
+    let example = format!("# Orders\n\nThe sum of an order:\n\n```rust\n{TOTAL}```\n");
+    let other = example.replace("# Orders", "# Carts");
+    let repo = TestRepo::with_files(&[("docs/orders.md", &example), ("docs/carts.md", &other)]);
+    repo.codeweaver(["init", "--no-hooks"]).success();
+
+    let total = |args: &[&str]| {
+        let run = repo.codeweaver([&["duplicates", "--json"], args].concat());
+        run.success().json()["total_groups"].clone()
+    };
+    assert_eq!(total(&[]), 0);
+    assert_eq!(total(&["--lang", "markdown"]), 1);
+}

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use codeweaver_chunk::document::is_document;
 use codeweaver_chunk::{LanguageId, SymbolKind};
 use codeweaver_git::{BString, BlobReader, Oid};
 use codeweaver_index::Codebase;
@@ -196,12 +197,14 @@ impl<'a> Definitions<'a> {
     }
 }
 
-/// The paths of a doc that a request is about, ascending.
+/// The paths of a doc that a request is about, ascending. Code in documents counts only if a language is asked
+/// for: examples are alike so that each can be read alone.
 fn paths(view: &View, doc: u32, request: &DuplicatesRequest) -> Vec<BString> {
     let entries = view.entries_of(doc).map(|entry| view.entry(entry));
     let wanted = entries.filter(|(path, flags)| {
         passes_path(&request.filters, path, *flags)
             && (request.include_vendored || !flags.contains(PathFlags::VENDORED_LIKE))
+            && (!is_document(path) || !request.filters.languages.is_empty())
     });
 
     let mut paths: Vec<BString> = wanted.map(|(path, _)| BString::from(path)).collect();
