@@ -166,6 +166,10 @@ fn mentioned(request: &Request, view: &View) -> Vec<String> {
     let everything = view.scope(&everything(request));
     let files = text::mentions(&request.query).into_iter().filter(|mention| mention.path.contains('/'));
     for mention in files.take(MAX_NAMED) {
+        // Only what is no exact path is compared with all of them.
+        if paths::has_rows(view, &everything, &mention.path) {
+            continue;
+        }
         if paths::by_mentions(view, &everything, std::slice::from_ref(&mention)).is_empty() {
             found.push(format!("no indexed file is at {}", mention.path));
         }

@@ -194,6 +194,13 @@ pub fn by_mentions(view: &View, scope: &Scope, mentions: &[Mention]) -> Vec<RowI
     found
 }
 
+/// Returns whether the file at exactly `path` has rows in scope.
+pub fn has_rows(view: &View, scope: &Scope, path: &str) -> bool {
+    let entry = view.reader.find_entry(&view.snapshot.entries, path.as_bytes());
+    let doc = entry.and_then(|entry| view.reader.entry(entry)).map(|(record, _)| record.doc);
+    doc.is_some_and(|doc| !first_rows(view, scope, doc).is_empty())
+}
+
 /// Returns whether a row has a line that one of `mentions` names.
 fn has_line_of(row: &RowRecord, mentions: &[Mention]) -> bool {
     let mut lines = mentions.iter().filter_map(|mention| mention.line);
