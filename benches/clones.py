@@ -1,16 +1,24 @@
 #!/usr/bin/env python3
-"""Compares `duplicates` with jscpd: benches/clones.py --jscpd PROGRAM REPOSITORY...
+"""Compares `duplicates` with other tools: benches/clones.py [--jscpd PROGRAM] [--pmd DIR] REPOSITORY...
 
-Runs jscpd (npm) and `git codeweaver duplicates` on each indexed repository, tests and vendored files included. jscpd reports
-ranges of lines with the same tokens, wherever they begin. Of these, the ones are counted that cover two whole functions of
-at least --min-tokens tokens without comments, and how many of the two functions are in one group of ours. Prints a line for
-each repository and one for all; with --misses, the pairs that are not found.
+Runs jscpd (npm), the Copy/Paste Detector of PMD, or both, and `git codeweaver duplicates` on each indexed repository, tests and
+vendored files included. The others report ranges of lines with the same tokens, wherever they begin. Of these, the ones are
+counted that cover two whole functions of at least --min-tokens tokens without comments, and how many of the two functions are
+in one group of ours. Prints a line for each repository and one for all; with --misses, the pairs that are not found.
+
+DIR has the jars of PMD and of its languages. They are fetched from Maven Central if there is no such directory, which needs
+Maven; running them needs Java. A command such as `pmd` may be named instead. Of a text that PMD finds at several places, the
+first place makes a pair with each other one. `PMD without names` are clones in C, C++ and Java in which names and literals
+may differ in any way: also functions of the same shape that call something else.
 """
 
 import argparse
+import csv
 import json
 import os
 import re
+import shlex
+import shutil
 import subprocess
 import tempfile
 from pathlib import Path
@@ -20,7 +28,31 @@ CALLABLE = ("function", "method", "constructor")
 COVERED, MAX_DIFFERENCE = 0.9, 3
 MIN_LINES = 6
 COMMENTS = re.compile(r'/\*.*?\*/|""".*?"""', re.S)
-TOKEN = re.compile(r"\w+|\"[^\"]*\"|'[^']*'|[^\w\s]")
+# The last version of PMD that has been published with all languages.
+PMD = "7.20.0"
+# Languages of the detector and the endings of their files, by module.
+LANGUAGES = {
+    "cpp": {"cpp": ".c .cc .cpp .cxx .h .hh .hpp .hxx"},
+    "cs": {"cs": ".cs"},
+    "go": {"go": ".go"},
+    "java": {"java": ".java"},
+    "javascript": {"ecmascript": ".js .cjs .mjs .jsx", "typescript": ".ts .cts .mts .tsx"},
+    "kotlin": {"kotlin": ".kt"},
+    "lua": {"lua": ".lua"},
+    "php": {"php": ".php"},
+    "python": {"python": ".py"},
+    "ruby": {"ruby": ".rb"},
+    "rust": {"rust": ".rs"},
+    "swift": {"swift": ".swift"},
+}
+# Those in which it can ignore names.
+NAMELESS = ("cpp", "java")
+TOKEN = re.compile(r"\w+|\"[^\"]*\"|'[^']*'|`[^`]*`|[^\w\s]")
+
+
+def absolute(program):
+    """The path of a program, which is started in other directories."""
+    return str(Path(shutil.which(program) or program).resolve())
 
 
 class Repository:
@@ -67,7 +99,7 @@ class Repository:
                 members.setdefault(member["path"], []).append((*member["span"], number))
         return members
 
-    def clones(self, jscpd):
+    def clones_of_jscpd(self, jscpd):
         """Pairs of a path with its first and last line."""
         with tempfile.TemporaryDirectory() as directory:
             command = [jscpd, self.root, "--min-tokens", "50", "--min-lines", "5", "--reporters", "json"]
@@ -80,16 +112,73 @@ class Repository:
                 for side in (clone["firstFile"], clone["secondFile"])
             )
 
+    def files(self, endings):
+        listed = subprocess.run(["git", "ls-files", "-z"], cwd=self.root, check=True, capture_output=True).stdout
+        paths = [self.root / os.fsdecode(path) for path in listed.split(b"\0") if path]
+        return [path for path in paths if path.suffix in endings.split() and path.is_file() and not path.is_symlink()]
+
+    def clones_of_pmd(self, pmd, *options, languages=None):
+        """The same for PMD."""
+        for language, endings in (entry for module in LANGUAGES.values() for entry in module.items()):
+            files = self.files(endings)
+            if not files or languages and language not in languages:
+                continue
+            with tempfile.NamedTemporaryFile("w", suffix=".txt") as listed:
+                listed.write("\n".join(map(str, files)))
+                listed.flush()
+                command = [*pmd, "cpd", "--language", language, "--minimum-tokens", "50", "--file-list", listed.name, *options]
+                command += ["--format", "csv_with_linecount_per_file", "--no-fail-on-violation", "--no-fail-on-error"]
+                done = subprocess.run(command, check=True, capture_output=True, text=True)
+            # Numbers of tokens and of places, and for each place its first line, number of lines, and path.
+            for _, _, *places in list(csv.reader(done.stdout.splitlines()))[1:]:
+                sides = [(places[at + 2], int(places[at]), int(places[at + 1])) for at in range(0, len(places) - 2, 3)]
+                sides = [(os.path.relpath(path, self.root), first, first + n - 1) for path, first, n in sides]
+                yield from ((sides[0], other) for other in sides[1:])
+
+
+def pmd_command(given):
+    """The command that runs PMD, which is fetched if need be."""
+    target = Path(given)
+    if not target.is_dir() and os.sep not in given:
+        return shlex.split(given)
+    if not target.is_dir():
+        fetch_pmd(target)
+    return ["java", "-cp", f"{target}/*", "net.sourceforge.pmd.cli.PmdCli"]
+
+
+def fetch_pmd(target):
+    one = "<dependency><groupId>net.sourceforge.pmd</groupId><artifactId>pmd-{}</artifactId><version>{}</version></dependency>"
+    dependencies = "".join(one.format(name, PMD) for name in ("cli", *LANGUAGES))
+    with tempfile.TemporaryDirectory() as project:
+        Path(project, "pom.xml").write_text(
+            '<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion><groupId>clones</groupId>'
+            "<artifactId>clones</artifactId><version>1</version><packaging>pom</packaging>"
+            f"<dependencies>{dependencies}</dependencies></project>"
+        )
+        command = ["mvn", "--quiet", "--batch-mode", "dependency:copy-dependencies", f"-DoutputDirectory={target.resolve()}"]
+        subprocess.run(command, cwd=project, check=True)
+
 
 def numbers(members, path, lines):
     first, last = lines
     return {number for start, end, number in members.get(path, []) if start <= first + 1 and end >= last - 1}
 
 
-def compare(repository, given):
-    """The pairs of whole functions that jscpd has found, each with whether they are in one group."""
-    members, pairs = repository.groups(given.min_similarity), {}
-    for (one, *of_one), (two, *of_two) in repository.clones(given.jscpd):
+def tools(repository, given):
+    """The names of the tools to compare with, and the clones that each reports."""
+    if given.jscpd:
+        yield "jscpd", repository.clones_of_jscpd(given.jscpd)
+    if given.pmd:
+        pmd = pmd_command(given.pmd)
+        yield "PMD", repository.clones_of_pmd(pmd)
+        options = "--ignore-identifiers", "--ignore-literals"
+        yield "PMD without names", repository.clones_of_pmd(pmd, *options, languages=NAMELESS)
+
+
+def compare(repository, clones, members, given):
+    """The pairs of whole functions in `clones`, each with whether they are in one group."""
+    pairs = {}
+    for (one, *of_one), (two, *of_two) in clones:
         for first, second in zip(repository.covered(one, *of_one), repository.covered(two, *of_two)):
             sizes = [repository.n_tokens(one, first), repository.n_tokens(two, second)]
             lengths = first[1] - first[0], second[1] - second[0]
@@ -103,22 +192,32 @@ def compare(repository, given):
 def main():
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("repositories", type=Path, nargs="+")
-    options.add_argument("--jscpd", required=True, help="program of the npm package jscpd")
-    options.add_argument("--binary", default=os.environ.get("CODEWEAVER_BENCH_BINARY", "git-codeweaver"))
+    options.add_argument("--jscpd", help="program of the npm package jscpd")
+    options.add_argument("--pmd", metavar="DIR", help="directory of the jars of PMD, or a command")
+    options.add_argument("--binary", type=absolute, default=os.environ.get("CODEWEAVER_BENCH_BINARY", "git-codeweaver"))
     options.add_argument("--min-similarity", type=float, default=0.9)
     # The two programs count tokens differently, so a function at the limit of ours is left out.
     options.add_argument("--min-tokens", type=int, default=55)
     options.add_argument("--misses", action="store_true")
     given = options.parse_args()
+    if not given.jscpd and not given.pmd:
+        options.error("--jscpd or --pmd is needed")
 
-    n_all = n_found = 0
+    counts = {}
     for root in given.repositories:
-        pairs = compare(Repository(root, given.binary), given)
-        n_all, n_found = n_all + len(pairs), n_found + sum(pairs.values())
-        print(f"{root.name}: {sum(pairs.values())} of {len(pairs)}", flush=True)
-        if given.misses:
-            print(*(pair for pair, is_found in pairs.items() if not is_found), sep="\n")
-    print(f"all: {n_found} of {n_all}")
+        repository = Repository(root, given.binary)
+        members = repository.groups(given.min_similarity)
+        for tool, clones in tools(repository, given):
+            pairs = compare(repository, clones, members, given)
+            n_found, n_all = sum(pairs.values()), len(pairs)
+            counts.setdefault(tool, []).append((n_found, n_all))
+            print(f"{root.name}, {tool}: {n_found} of {n_all}", flush=True)
+            for pair, is_found in pairs.items():
+                if given.misses and not is_found:
+                    print(*pair)
+    for tool, of_tool in counts.items():
+        n_found, n_all = map(sum, zip(*of_tool))
+        print(f"all, {tool}: {n_found} of {n_all}")
 
 
 if __name__ == "__main__":

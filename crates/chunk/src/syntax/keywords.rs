@@ -99,7 +99,7 @@ impl Keywords {
 }
 
 /// Returns whether `word` is a keyword in most languages that have it.
-pub fn is_common_keyword(word: &str) -> bool {
+fn is_common_keyword(word: &str) -> bool {
     thread_local! {
         static SET: FxHashSet<&'static str> = COMMON.split_ascii_whitespace().collect();
     }

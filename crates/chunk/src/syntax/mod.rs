@@ -8,12 +8,10 @@ mod keywords;
 
 use std::ops::Range;
 
-use keywords::Keywords;
-
 use crate::delimiter::{Lexeme, LexemeKind, lexemes};
 use crate::language::LanguageId;
 
-pub use keywords::is_common_keyword;
+pub use keywords::Keywords;
 
 /// The kind of a piece of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

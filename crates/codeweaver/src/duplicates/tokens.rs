@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use codeweaver_chunk::syntax::is_common_keyword;
+use codeweaver_chunk::syntax::Keywords;
 use codeweaver_chunk::{LanguageId, LexemeKind, lexemes};
 
 /// The number of bits of a token that name its text; those above are its kind.
@@ -12,11 +12,17 @@ const TEXT_BITS: u32 = 29;
 /// is more than a value: a template, a query, a script.
 const MAX_LITERAL: usize = 80;
 
+/// Types of which grammars say that they are names. One in place of another makes another definition.
+const PRIMITIVES: [&str; 12] = [
+    "bool", "boolean", "byte", "char", "double", "float", "int", "long", "short", "signed", "unsigned",
+    "void",
+];
+
 /// The kind of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Kind {
-    /// Punctuation or a keyword.
+    /// Punctuation, or a keyword of the language.
     Fixed = 0,
     /// A name that the definition may have declared itself, such as a parameter.
     Local = 1,
@@ -88,6 +94,7 @@ impl Tokens {
     pub fn read(text: &str, language: LanguageId, name: &str) -> Tokens {
         let mut lexemes = lexemes(text, language);
         lexemes.retain(|lexeme| lexeme.kind != LexemeKind::Comment);
+        let keywords = Keywords::new(language.name());
         let mut tokens = Tokens::default();
         // Further on, the name is that of what is called, which may be something else.
         let mut own_name = Some(name);
@@ -106,9 +113,11 @@ impl Tokens {
                     tokens.push(Kind::Own, own, lexeme.start);
                     own_name = None;
                 }
-                LexemeKind::Word if is_common_keyword(own) => tokens.push(Kind::Fixed, own, lexeme.start),
                 LexemeKind::Word => {
-                    let kind = kind_of_name(own, before.trim_end(), text[lexeme.end..].trim_start());
+                    let (before, after) = (before.trim_end(), text[lexeme.end..].trim_start());
+                    let is_member = before.ends_with('.') || before.ends_with("->");
+                    let is_fixed = !is_member && (keywords.contains(own) || PRIMITIVES.contains(&own));
+                    let kind = if is_fixed { Kind::Fixed } else { kind_of_name(own, before, after) };
                     tokens.push(kind, own, lexeme.start);
                 }
             }
@@ -193,6 +202,17 @@ mod tests {
         let shown: Vec<&str> = read.places.iter().map(|place| &text[place.clone()]).collect();
         assert_eq!(shown[..9], ["def", "f", "(", "x", ")", ":", "g", "(", "'word"]);
         assert_eq!(shown[27..], ["word", "'", ",", "'short text'", ")"]);
+    }
+
+    #[test]
+    fn keywords_are_those_of_the_language() {
+        let kinds = |text: &str, language: &str| -> Vec<Kind> {
+            tokens(text, language, "f").iter().map(|token| token.kind()).collect()
+        };
+        assert_eq!(kinds("loop next", "python"), [Kind::Local; 2]);
+        assert_eq!(kinds("loop next", "rust"), [Kind::Fixed, Kind::Local]);
+        assert_eq!(kinds("it.loop", "rust"), [Kind::Local, Kind::Fixed, Kind::Outer], "a member");
+        assert_eq!(kinds("int", "c"), [Kind::Fixed]);
     }
 
     #[test]
