@@ -50,7 +50,7 @@ pub struct DuplicatesArgs {
     /// Minimum number of tokens (names, literals, marks) of a definition
     #[arg(long, value_name = "N", default_value_t = duplicates::MIN_TOKENS)]
     min_tokens: u32,
-    /// List definitions that are similar by meaning alone, too
+    /// List definitions that are similar by meaning and share half of their tokens, too
     #[arg(long)]
     semantic: bool,
     /// Include files that may be third-party (directories such as deps and external)

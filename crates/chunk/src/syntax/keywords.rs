@@ -63,6 +63,19 @@ const CONTEXTUAL: &[&str] = &[
     "vis",
 ];
 
+/// Those of [`CONTEXTUAL`] that cannot be names in a language.
+const RESERVED: &[(&str, &[&str])] = &[
+    ("elixir", &["end"]),
+    ("go", &["type"]),
+    ("haskell", &["data", "of", "type"]),
+    ("julia", &["end"]),
+    ("lua", &["end"]),
+    ("ocaml", &["end", "of", "type"]),
+    ("python", &["from"]),
+    ("ruby", &["end"]),
+    ("rust", &["type"]),
+];
+
 /// The prefix of the names that grammars without a case of their own give to keywords (SQL).
 const KEYWORD_KIND: &str = "keyword_";
 
@@ -83,7 +96,7 @@ impl Keywords {
 
         match grammar::index_of(language) {
             Some(index) => {
-                Keywords::Grammar(SETS[index].get_or_init(|| of_grammar(&grammar::language(index))))
+                Keywords::Grammar(SETS[index].get_or_init(|| of_grammar(&grammar::language(index), language)))
             }
             None => Keywords::Common,
         }
@@ -115,8 +128,10 @@ fn is_constant(word: &str) -> bool {
         .contains(&word)
 }
 
-fn of_grammar(language: &Language) -> FxHashSet<String> {
+/// The keywords in the grammar of the language called `name`.
+fn of_grammar(language: &Language, name: &str) -> FxHashSet<String> {
     let mut words = FxHashSet::default();
+    let reserved = RESERVED.iter().find(|(of, _)| *of == name).map_or(&[][..], |(_, words)| words);
 
     for id in 0..language.node_kind_count() as u16 {
         let Some(kind) = language.node_kind_for_id(id) else { continue };
@@ -129,7 +144,10 @@ fn of_grammar(language: &Language) -> FxHashSet<String> {
             Some(keyword) if is_word(keyword) => {
                 words.extend([keyword.to_owned(), keyword.to_ascii_uppercase()])
             }
-            None if !language.node_kind_is_named(id) && is_word(kind) && !CONTEXTUAL.contains(&kind) => {
+            None if !language.node_kind_is_named(id)
+                && is_word(kind)
+                && (reserved.contains(&kind) || !CONTEXTUAL.contains(&kind)) =>
+            {
                 words.insert(kind.to_owned());
             }
             _ => {}

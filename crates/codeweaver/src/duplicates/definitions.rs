@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use codeweaver_chunk::document::is_document;
+use codeweaver_chunk::document::{is_document, is_document_language};
 use codeweaver_chunk::{LanguageId, SymbolKind};
 use codeweaver_git::{BString, BlobReader, Oid};
 use codeweaver_index::Codebase;
@@ -197,14 +197,17 @@ impl<'a> Definitions<'a> {
     }
 }
 
-/// The paths of a doc that a request is about, ascending. Code in documents counts only if a language is asked
-/// for: examples are alike so that each can be read alone.
+/// The paths of a doc that a request is about, ascending. Code in documents counts only if their language is
+/// asked for: examples resemble each other so that each can be read alone.
 fn paths(view: &View, doc: u32, request: &DuplicatesRequest) -> Vec<BString> {
+    let languages = request.filters.languages.iter().filter_map(|name| LanguageId::by_name(name));
+    let with_documents = languages.into_iter().any(is_document_language);
+
     let entries = view.entries_of(doc).map(|entry| view.entry(entry));
     let wanted = entries.filter(|(path, flags)| {
         passes_path(&request.filters, path, *flags)
             && (request.include_vendored || !flags.contains(PathFlags::VENDORED_LIKE))
-            && (!is_document(path) || !request.filters.languages.is_empty())
+            && (with_documents || !is_document(path))
     });
 
     let mut paths: Vec<BString> = wanted.map(|(path, _)| BString::from(path)).collect();

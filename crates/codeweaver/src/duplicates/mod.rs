@@ -48,9 +48,10 @@ pub const MIN_SIMILARITY: f32 = 0.9;
 pub const MIN_TOKENS: u32 = 50;
 /// Minimum number of comparisons for which threads are used.
 const MIN_PARALLEL: usize = 256;
-/// Minimum cosine of definitions that are similar by meaning, and the minimum share of their tokens that both
-/// have, in the same order: those with less are about one subject, but do something else.
+/// Minimum cosine of definitions that are similar by meaning.
 const MIN_COSINE: f32 = 0.9;
+/// Minimum share of common tokens, in the same order, of definitions that are similar by meaning. Pairs with
+/// less have one subject but do different things.
 const MIN_COMMON: f32 = 0.55;
 
 /// The relation of two copies.
@@ -253,8 +254,7 @@ impl Search<'_> {
         Ok(compared?.into_iter().flatten().collect())
     }
 
-    /// Those of `pairs`, which have similar vectors, that do similar things: they have enough tokens in common,
-    /// and neither calls the other.
+    /// Keeps those of `pairs`, which have similar vectors, that do similar things.
     fn alike(&self, texts: &[Text], pairs: Vec<Similar>) -> Result<Vec<Similar>, QueryError> {
         let read = self.read(texts, pairs.iter().map(|pair| (pair.one, pair.two)))?;
 
@@ -264,29 +264,32 @@ impl Search<'_> {
             || (),
             |(), at| {
                 self.request.view.cancel.check()?;
-                let (one, two) = (pairs[at].one as usize, pairs[at].two as usize);
-                let (Some(first), Some(second)) = (&read[one], &read[two]) else { return Ok(false) };
-                let max_gaps = max_gaps(first.tokens.len() + second.tokens.len(), MIN_COMMON);
-                if first.bag.difference(&second.bag) > max_gaps
-                    || align::common(&first.tokens, &second.tokens, max_gaps).is_none()
-                {
-                    return Ok(false);
-                }
-
-                let [first_name, second_name] =
-                    [one, two].map(|text| self.definitions.name(texts[text].first()));
-                let is_call = first_name != second_name
-                    && (calls(&first.tokens, second_name) || calls(&second.tokens, first_name));
-                Ok(!is_call)
+                Ok(self.are_alike(texts, &read, pairs[at]))
             },
         );
 
         let are_alike: Result<Vec<bool>, QueryError> = are_alike.into_iter().collect();
-        Ok(pairs
-            .into_iter()
-            .zip(are_alike?)
-            .filter_map(|(pair, is_alike)| is_alike.then_some(pair))
-            .collect())
+        let kept = pairs.into_iter().zip(are_alike?).filter(|(_, is_alike)| *is_alike);
+        Ok(kept.map(|(pair, _)| pair).collect())
+    }
+
+    /// Returns whether the texts of a pair have enough tokens in common, and neither calls the other.
+    fn are_alike(&self, texts: &[Text], read: &[Option<Box<ReadText>>], pair: Similar) -> bool {
+        let (one, two) = (pair.one as usize, pair.two as usize);
+        let (Some(first), Some(second)) = (&read[one], &read[two]) else { return false };
+
+        let max_gaps = max_gaps(first.tokens.len() + second.tokens.len(), MIN_COMMON);
+        if first.bag.difference(&second.bag) > max_gaps
+            || align::common(&first.tokens, &second.tokens, max_gaps).is_none()
+        {
+            return false;
+        }
+
+        // A name that both call is that of something else.
+        let [first_name, second_name] = [one, two].map(|text| self.definitions.name(texts[text].first()));
+        let mut names = [first_name, second_name].into_iter();
+        first_name == second_name
+            || names.all(|name| calls(&first.tokens, name) == calls(&second.tokens, name))
     }
 
     /// The tokens of the texts in `pairs`, by text. A text whose file cannot be read any more has none.

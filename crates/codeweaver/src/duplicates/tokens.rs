@@ -12,10 +12,18 @@ const TEXT_BITS: u32 = 29;
 /// is more than a value: a template, a query, a script.
 const MAX_LITERAL: usize = 80;
 
-/// Types of which grammars say that they are names. One in place of another makes another definition.
-const PRIMITIVES: [&str; 12] = [
-    "bool", "boolean", "byte", "char", "double", "float", "int", "long", "short", "signed", "unsigned",
-    "void",
+/// Types that grammars treat as names, by language. Replacing one by another makes a different definition.
+const PRIMITIVES: &[(&[&str], &str)] = &[
+    (&["c", "cpp", "java"], "bool boolean byte char double float int long short signed unsigned void"),
+    (
+        &["csharp"],
+        "bool byte char decimal double float int long object sbyte short string uint ulong ushort void",
+    ),
+    (
+        &["go"],
+        "bool byte complex64 complex128 error float32 float64 int int8 int16 int32 int64 rune string uint uint8 \
+         uint16 uint32 uint64 uintptr",
+    ),
 ];
 
 /// The kind of a token.
@@ -95,6 +103,7 @@ impl Tokens {
         let mut lexemes = lexemes(text, language);
         lexemes.retain(|lexeme| lexeme.kind != LexemeKind::Comment);
         let keywords = Keywords::new(language.name());
+        let primitives = primitives(language.name());
         let mut tokens = Tokens::default();
         // Further on, the name is that of what is called, which may be something else.
         let mut own_name = Some(name);
@@ -116,7 +125,7 @@ impl Tokens {
                 LexemeKind::Word => {
                     let (before, after) = (before.trim_end(), text[lexeme.end..].trim_start());
                     let is_member = before.ends_with('.') || before.ends_with("->");
-                    let is_fixed = !is_member && (keywords.contains(own) || PRIMITIVES.contains(&own));
+                    let is_fixed = !is_member && (keywords.contains(own) || primitives.contains(&own));
                     let kind = if is_fixed { Kind::Fixed } else { kind_of_name(own, before, after) };
                     tokens.push(kind, own, lexeme.start);
                 }
@@ -140,7 +149,13 @@ impl Tokens {
     }
 }
 
-/// Returns whether one of `tokens` is `name` as that of what is called, before a parenthesis.
+/// The words of [`PRIMITIVES`] for the language called `language`.
+fn primitives(language: &str) -> Vec<&'static str> {
+    let words = PRIMITIVES.iter().find(|(languages, _)| languages.contains(&language));
+    words.map_or_else(Vec::new, |(_, words)| words.split_ascii_whitespace().collect())
+}
+
+/// Returns whether `tokens` call `name`: it is the name of something outside, before a parenthesis.
 pub fn calls(tokens: &[Token], name: &str) -> bool {
     let (called, parenthesis) = (Token::new(Kind::Outer, name.as_bytes()), Token::new(Kind::Fixed, b"("));
     tokens.windows(2).any(|pair| pair == [called, parenthesis])
@@ -212,7 +227,10 @@ mod tests {
         assert_eq!(kinds("loop next", "python"), [Kind::Local; 2]);
         assert_eq!(kinds("loop next", "rust"), [Kind::Fixed, Kind::Local]);
         assert_eq!(kinds("it.loop", "rust"), [Kind::Local, Kind::Fixed, Kind::Outer], "a member");
+        assert_eq!(kinds("end", "ruby"), [Kind::Fixed]);
         assert_eq!(kinds("int", "c"), [Kind::Fixed]);
+        assert_eq!(kinds("string int64", "go"), [Kind::Fixed; 2]);
+        assert_eq!(kinds("char", "python"), [Kind::Local]);
     }
 
     #[test]

@@ -2,9 +2,9 @@
 //!
 //! The tree of a catalogue has the tree of each member under the member's name, without a copy of its
 //! objects, and a file [`MEMBERS_FILE`] that lists the members. This module parses the list, `catalogue`
-//! reads that of a repository, `stores` finds the objects, `probe` looks up the present commit of a member and
-//! `quick` whether it is the known one, `commit` writes the list with the tree, and `limit` leaves out the
-//! members that a reader may not see.
+//! reads that of a repository, `stores` finds the objects, `probe` looks up the present commit of a member
+//! and `quick` whether it is the known one, `commit` writes the list with the tree, and `limit` leaves out
+//! the members that a reader may not see.
 //!
 //! A repository is a catalogue because its own configuration says so ([`CATALOGUE_KEY`]). No clone and no
 //! push can set that, so a list of members in a foreign tree opens nothing.
