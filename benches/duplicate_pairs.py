@@ -25,6 +25,7 @@ import math
 import os
 import shutil
 import subprocess
+import sys
 from collections import Counter, defaultdict
 from pathlib import Path
 
@@ -173,10 +174,11 @@ def found(pairs, clones):
     """For each class and verdict, the number of pairs whose places are in one group, and of all pairs."""
     clones = {clone.root.name: clone for clone in clones}
     known, shown, groups = Counter(), Counter(), {}
-    for pair in pairs:
-        clone = clones.get(pair["repository"])
-        if clone is None or clone.commit != pair["commit"]:
-            continue
+    here = [pair for pair in pairs if (clone := clones.get(pair["repository"])) and clone.commit == pair["commit"]]
+    if len(here) < len(pairs):
+        print(f"{len(pairs) - len(here)} of {len(pairs)} pairs are of other repositories or commits", file=sys.stderr)
+    for pair in here:
+        clone = clones[pair["repository"]]
         about = (pair["class"], pair["verdict"])
         of_class = (clone, pair["class"] == "semantic")
         if of_class not in groups:
