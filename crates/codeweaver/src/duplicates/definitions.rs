@@ -72,6 +72,9 @@ impl<'a> Definitions<'a> {
     /// Collects the definitions of `view` that `request` is about.
     pub fn collect(codebase: &'a Codebase, view: &'a View, request: &DuplicatesRequest) -> Definitions<'a> {
         let scope = view.scope(&request.filters);
+        let languages = request.filters.languages.iter();
+        let with_documents = languages.filter_map(|name| LanguageId::by_name(name)).any(is_document_language);
+
         let mut found: Vec<(Doc, Vec<Definition>)> = Vec::new();
 
         for (at, rows) in scope.rows.iter().enumerate() {
@@ -82,7 +85,8 @@ impl<'a> Definitions<'a> {
                     continue;
                 }
 
-                let paths = paths(view, view.reader.state.segments[at].doc_base + ordinal as u32, request);
+                let doc_id = view.reader.state.segments[at].doc_base + ordinal as u32;
+                let paths = paths(view, doc_id, request, with_documents);
                 let list = of_rows(segment, range.clone(), request);
                 if paths.is_empty() || list.is_empty() {
                     continue;
@@ -197,12 +201,9 @@ impl<'a> Definitions<'a> {
     }
 }
 
-/// The paths of a doc that a request is about, ascending. Code in documents counts only if their language is
-/// asked for: examples resemble each other so that each can be read alone.
-fn paths(view: &View, doc: u32, request: &DuplicatesRequest) -> Vec<BString> {
-    let languages = request.filters.languages.iter().filter_map(|name| LanguageId::by_name(name));
-    let with_documents = languages.into_iter().any(is_document_language);
-
+/// The paths of a doc that a request is about, ascending. Documents count only `with_documents`: examples in
+/// them resemble each other so that each can be read alone.
+fn paths(view: &View, doc: u32, request: &DuplicatesRequest, with_documents: bool) -> Vec<BString> {
     let entries = view.entries_of(doc).map(|entry| view.entry(entry));
     let wanted = entries.filter(|(path, flags)| {
         passes_path(&request.filters, path, *flags)

@@ -13,16 +13,45 @@ const TEXT_BITS: u32 = 29;
 const MAX_LITERAL: usize = 80;
 
 /// Types that grammars treat as names, by language. Replacing one by another makes a different definition.
-const PRIMITIVES: &[(&[&str], &str)] = &[
-    (&["c", "cpp", "java"], "bool boolean byte char double float int long short signed unsigned void"),
+const PRIMITIVES: &[(&[&str], &[&str])] = &[
+    (
+        &["c", "cpp", "java"],
+        &[
+            "bool", "boolean", "byte", "char", "double", "float", "int", "long", "short", "signed",
+            "unsigned", "void",
+        ],
+    ),
     (
         &["csharp"],
-        "bool byte char decimal double float int long object sbyte short string uint ulong ushort void",
+        &[
+            "bool", "byte", "char", "decimal", "double", "float", "int", "long", "object", "sbyte", "short",
+            "string", "uint", "ulong", "ushort", "void",
+        ],
     ),
     (
         &["go"],
-        "bool byte complex64 complex128 error float32 float64 int int8 int16 int32 int64 rune string uint uint8 \
-         uint16 uint32 uint64 uintptr",
+        &[
+            "bool",
+            "byte",
+            "complex64",
+            "complex128",
+            "error",
+            "float32",
+            "float64",
+            "int",
+            "int8",
+            "int16",
+            "int32",
+            "int64",
+            "rune",
+            "string",
+            "uint",
+            "uint8",
+            "uint16",
+            "uint32",
+            "uint64",
+            "uintptr",
+        ],
     ),
 ];
 
@@ -103,7 +132,8 @@ impl Tokens {
         let mut lexemes = lexemes(text, language);
         lexemes.retain(|lexeme| lexeme.kind != LexemeKind::Comment);
         let keywords = Keywords::new(language.name());
-        let primitives = primitives(language.name());
+        let primitives = PRIMITIVES.iter().find(|(languages, _)| languages.contains(&language.name()));
+        let primitives = primitives.map_or(&[][..], |(_, words)| words);
         let mut tokens = Tokens::default();
         // Further on, the name is that of what is called, which may be something else.
         let mut own_name = Some(name);
@@ -147,12 +177,6 @@ impl Tokens {
             self.push(Kind::Text, word, start + at);
         }
     }
-}
-
-/// The words of [`PRIMITIVES`] for the language called `language`.
-fn primitives(language: &str) -> Vec<&'static str> {
-    let words = PRIMITIVES.iter().find(|(languages, _)| languages.contains(&language));
-    words.map_or_else(Vec::new, |(_, words)| words.split_ascii_whitespace().collect())
 }
 
 /// Returns whether `tokens` call `name`: it is the name of something outside, before a parenthesis.
