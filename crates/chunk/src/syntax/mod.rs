@@ -191,6 +191,7 @@ mod tests {
             let Keywords::Grammar(words) = Keywords::new(language) else {
                 panic!("{language} has no grammar")
             };
+
             assert!(words.len() >= 20, "{language}: {words:?}");
         }
     }

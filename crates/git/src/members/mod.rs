@@ -283,6 +283,7 @@ mod tests {
         assert_eq!(bytes.lines().count(), 3);
         assert_eq!(Members::parse(&bytes).unwrap(), members);
         assert!(members.get("b/away@dev").unwrap().tree_oid().is_none());
+
         let wrong: [&[u8]; 7] = [
             b"",
             b"[]",
@@ -306,6 +307,7 @@ mod tests {
                 .of_path(path.as_bytes())
                 .map(|(member, rest)| (member.name.as_str(), rest.to_str().unwrap()))
         };
+
         assert_eq!(found("a/src/lib.rs"), Some(("a", "src/lib.rs")));
         assert_eq!(found("a.b/a"), Some(("a.b", "a")));
         assert_eq!(found("g/x@dev/y"), Some(("g/x@dev", "y")));

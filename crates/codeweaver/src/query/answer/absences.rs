@@ -301,6 +301,7 @@ mod tests {
             ("go to a line in r mode", &[]),
             ("rust on a swift crystal", &[]),
         ];
+
         for (query, named) in cases {
             assert_eq!(languages(query), named, "{query}");
         }

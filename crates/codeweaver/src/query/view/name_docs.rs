@@ -4,8 +4,8 @@ use codeweaver_store::words::{DocSet, Needle, is_word_byte};
 
 use super::{RowId, View};
 
-/// Lengths in bytes of a part of a name that is looked for: most docs have a shorter one, and a longer one may
-/// lie in several parts of a stored word.
+/// Lengths in bytes of a part of a name that is looked for: most docs have a shorter one, and a longer one
+/// may lie in several parts of a stored word.
 const PART: std::ops::RangeInclusive<usize> = 3..=100;
 
 /// The docs that have a name.
@@ -17,7 +17,8 @@ pub struct NameDocs {
 impl NameDocs {
     /// Finds the docs of `view` that have the longest part of `name` between ASCII signs, by their words:
     /// `is_in` returns whether a word, with any characters beyond ASCII around it, has the part. All docs may
-    /// have it if the part is too short or too long, or if `view` is limited: the time must not tell of others.
+    /// have it if the part is too short or too long, or if `view` is limited: the time must not tell of
+    /// others.
     pub fn new(view: &View, name: &str, is_in: impl Fn(&[u8], &str) -> bool) -> NameDocs {
         let parts = name.split(|c: char| c.is_ascii() && !is_word_byte(c as u8));
         let part = parts.max_by_key(|part| part.len()).filter(|part| PART.contains(&part.len()));
